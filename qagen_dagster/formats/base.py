@@ -1,0 +1,108 @@
+"""What a format is: the protocol each file of this package implements, and the values it exchanges.
+
+Formats know nothing of corpora, stores or models. They raise DocumentError with a named outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Section, Visual
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file's content. `name` is its path under the corpus' documents folder."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class ParseOptions:
+    """Limits and secrets of parsing. `passwords` maps a file name (or `*`) to its password."""
+
+    passwords: dict[str, str] = field(default_factory=dict)
+    max_bytes: int = 200_000_000
+    max_pages: int = 5_000
+    max_chars: int = 50_000_000
+    max_pixels: int = 40_000_000  # of one decoded image
+    ocr: bool = True  # use tesseract if it is installed
+    ocr_languages: str = "eng"
+
+
+@dataclass(frozen=True)
+class ParsedText:
+    """One document's text and positions. Lines are `text.split("\\n")`; positions are 1-based.
+
+    `text` has no carriage returns, form feeds or NUL, and no newline at its end.
+    """
+
+    text: str
+    row: str | None = None
+    outcome: Outcome = Outcome.PARSED
+    detail: str = ""
+    page_count: int | None = None
+    pages: tuple[PageSpan, ...] = ()
+    sections: tuple[Section, ...] = ()
+    metadata: Metadata = field(default_factory=Metadata)
+    ocr: bool = False
+
+
+@dataclass(frozen=True)
+class RowFailure:
+    """A part of a file that gave no document (a broken JSONL row): it is counted, the rest goes on."""
+
+    row: str
+    outcome: Outcome
+    detail: str
+
+
+@dataclass(frozen=True)
+class RenderOptions:
+    """How a page is turned into a picture. `crop` is in page points as displayed, see `Box`."""
+
+    max_pixels: int = 1_150_000
+    max_side: int = 1_568
+    max_bytes: int = 3_500_000
+    crop: Box | None = None
+
+
+@dataclass(frozen=True)
+class PageImage:
+    """A rendered page or crop."""
+
+    media_type: str  # image/png or image/jpeg
+    data: bytes
+    width: int
+    height: int
+
+
+class Format(Protocol):
+    """One document format. Methods are pure: same bytes, same result."""
+
+    name: str
+    version: str  # raised whenever the same bytes give another text: part of document versions
+    suffixes: tuple[str, ...]  # lower case, with the dot
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether the first 4,096 bytes look like this format."""
+        ...
+
+    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+        """Text with positions; one entry, or one per row. Raises DocumentError."""
+        ...
+
+    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+        """What there is to look at, in document order, with unique labels. Raises DocumentError."""
+        ...
+
+    def render(
+        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
+    ) -> PageImage | None:
+        """A picture of a 1-based page; None where the format has no pages to look at.
+
+        Raises DocumentError when the page does not exist or cannot be rendered within the limits.
+        """
+        ...

@@ -1,0 +1,180 @@
+"""The neutral conversation: what the agent loop speaks and every wire translates.
+
+No provider's type appears here. Values are frozen, so a request can be hashed and replayed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, field_serializer, field_validator
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import content_hash
+
+
+class Text(Record):
+    type: Literal["text"] = "text"
+    text: str
+
+
+class Image(Record):
+    """A picture as bytes (base64 in JSON), with the words that name it towards the model."""
+
+    type: Literal["image"] = "image"
+    media_type: Literal["image/png", "image/jpeg"]
+    data: bytes
+    title: str = ""
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _decode(cls, value: object) -> object:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+
+    @field_serializer("data", when_used="json")
+    def _encode(self, value: bytes) -> str:
+        return base64.b64encode(value).decode("ascii")
+
+    @property
+    def sha256(self) -> str:
+        return content_hash(self.data)
+
+
+class Thinking(Record):
+    """Reasoning kept apart from the answer. `payload` goes back unchanged to the wire it came from."""
+
+    type: Literal["thinking"] = "thinking"
+    text: str = ""
+    wire: str = ""
+    payload: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolCall(Record):
+    """The model asks for a tool. `fault` says why the arguments could not be read, if they could not."""
+
+    type: Literal["tool_call"] = "tool_call"
+    id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    fault: str | None = None
+
+
+Content = Annotated[Text | Image, Field(discriminator="type")]
+AssistantPart = Annotated[Text | Thinking | ToolCall, Field(discriminator="type")]
+
+
+class ToolResult(Record):
+    """The one answer to one tool call; an error is content too."""
+
+    call_id: str
+    name: str
+    content: tuple[Content, ...]
+    is_error: bool = False
+
+
+class UserMessage(Record):
+    role: Literal["user"] = "user"
+    content: tuple[Content, ...]
+
+
+class AssistantMessage(Record):
+    role: Literal["assistant"] = "assistant"
+    content: tuple[AssistantPart, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content if isinstance(part, Text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.content if isinstance(part, ToolCall))
+
+
+class ToolMessage(Record):
+    """All results of one turn, in call order."""
+
+    role: Literal["tool"] = "tool"
+    results: tuple[ToolResult, ...]
+
+
+Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+
+
+class ToolSpec(Record):
+    """A tool as a model sees it; `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolChoice(StrEnum):
+    AUTO = "auto"
+    REQUIRED = "required"
+    NONE = "none"
+
+
+class Request(Record):
+    """One call: everything that determines the response, and nothing else.
+
+    `sample` tells repeated draws of the same request apart. `output_schema` asks for one JSON object
+    instead of tool calls.
+    """
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = ToolChoice.AUTO
+    output_schema: dict[str, Any] | None = None
+    sample: int = 0
+
+    def canonical(self) -> str:
+        """Sorted, compact JSON in which each image is replaced by its hash: what the ledger hashes."""
+        value = self.model_dump(mode="json")
+        return json.dumps(_without_images(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class Usage(Record):
+    """Tokens as the provider counted them; input includes cached, output includes reasoning."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Stop(StrEnum):
+    """Why the model stopped."""
+
+    END = "end"
+    TOOLS = "tools"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    FILTER = "filter"
+
+
+class Response(Record):
+    """What came back, in neutral form, with how it was paid."""
+
+    message: AssistantMessage
+    stop: Stop
+    usage: Usage = Field(default_factory=Usage)
+    model: str = ""
+    request_key: str = ""
+    seconds: float = 0.0
+    retries: int = 0
+    replayed: bool = False
+
+
+def _without_images(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        if value.get("type") == "image" and "data" in value:
+            data = base64.b64decode(str(value["data"]))
+            return {"type": "image", "media_type": value["media_type"], "sha256": content_hash(data)}
+        return {key: _without_images(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_images(item) for item in value]
+    return value

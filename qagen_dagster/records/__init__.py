@@ -1,0 +1,1 @@
+"""Our durable values: pure, frozen, validated, with no behaviour beyond that."""

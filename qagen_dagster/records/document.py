@@ -1,0 +1,121 @@
+"""What is known of a document: its outcome, positions, visuals and metadata. Not its text.
+
+The text itself is a file beside the record; positions here are 1-based line numbers of that text.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+
+
+class Outcome(StrEnum):
+    """How parsing a document ended. Everything but `PARSED` and `NO_TEXT` yields no questions."""
+
+    PARSED = "parsed"
+    NO_TEXT = "no_text"  # pages but no text layer and no OCR: visual mode still works
+    EMPTY = "empty"
+    BINARY = "binary"
+    ENCRYPTED = "encrypted"
+    CORRUPT = "corrupt"
+    UNSUPPORTED = "unsupported"
+    NOT_WHAT_IT_SAYS = "not_what_it_says"
+    TOO_LARGE = "too_large"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    CRASHED = "crashed"  # the parser's process died
+
+
+class VisualType(StrEnum):
+    TABLE = "table"
+    FIGURE = "figure"
+    IMAGE = "image"
+    DIAGRAM = "diagram"
+    FORMULA = "formula"
+    PAGE = "page"
+
+
+class Box(Record):
+    """A rectangle on a page as displayed (rotation applied): points, origin top left, x0<=x1, y0<=y1."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+class Visual(Record):
+    """One thing to look at. `label` is unique in its document and names it towards the model."""
+
+    label: str  # "Table 2", "Figure 1", or made up: "image p3-1"
+    type: VisualType
+    page: int | None = None  # 1-based
+    box: Box | None = None
+    caption: str = ""
+    reference: str | None = None  # href or file name, where the format has one
+    start_line: int | None = None  # where caption or content stands in the text, 1-based inclusive
+    end_line: int | None = None
+
+
+class PageSpan(Record):
+    """Lines of one page, 1-based inclusive; a page without text has end_line = start_line - 1."""
+
+    page: int
+    start_line: int
+    end_line: int
+
+
+class Section(Record):
+    """A heading: its title, depth (1 is the top) and the line it stands on."""
+
+    title: str
+    level: int
+    start_line: int
+
+
+class Metadata(Record):
+    """What the document says of itself; `None` means it does not say."""
+
+    title: str | None = None
+    authors: tuple[str, ...] = ()
+    date: str | None = None  # as precise as stated, ISO 8601 where it can be read so
+    doi: str | None = None
+    abstract: str | None = None
+    language: str | None = None  # BCP 47
+
+
+class Document(Record):
+    """A parsed document, or the named outcome of trying."""
+
+    id: str
+    source: str  # path under the corpus' documents/, with forward slashes
+    row: str | None = None  # row id inside a JSONL file
+    format: str
+    outcome: Outcome
+    detail: str = ""
+    source_sha256: str
+    text_sha256: str = ""
+    parser: str = ""  # name and version: part of the document's version
+    bytes: int = 0
+    line_count: int = 0
+    char_count: int = 0
+    page_count: int | None = None  # None where the format has no pages
+    ocr: bool = False
+    pages: tuple[PageSpan, ...] = ()
+    sections: tuple[Section, ...] = ()
+    metadata: Metadata = Field(default_factory=Metadata)
+
+    @property
+    def version(self) -> str:
+        """Changes when the source or the parser does."""
+        return f"{self.source_sha256[:16]}+{self.parser}"
+
+    def page_of(self, line: int) -> int | None:
+        """The 1-based page a line stands on; None where there are no pages."""
+        for span in self.pages:
+            if span.start_line <= line <= span.end_line:
+                return span.page
+        return None

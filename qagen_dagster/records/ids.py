@@ -1,0 +1,104 @@
+"""Names and identifiers: how they look and how they are made. No paths, no storage.
+
+Every identifier is safe as one folder name, so nothing that is named by it can leave its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from qagen_dagster.records.base import Record
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_MAX_ID = 120
+
+
+def check_name(value: str) -> str:
+    """Return `value` if it can be a partition key segment and a folder name, else raise ValueError."""
+    if not _NAME.fullmatch(value) or "..." in value or set(value) <= {"."}:
+        raise ValueError(f"{value!r} is not a name: use 1-128 of A-Z a-z 0-9 _ . - (and no '...')")
+    return value
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+
+
+class Mode(StrEnum):
+    """What a question may need to be answered: the text, or the look of a page."""
+
+    TEXTUAL = "textual"
+    VISUAL = "visual"
+
+
+class Combination(Record):
+    """corpus x scenario x mode: one partition."""
+
+    corpus: Name
+    scenario: Name
+    mode: Mode
+
+    @property
+    def key(self) -> str:
+        """The partition key, `corpus/scenario/mode`."""
+        return f"{self.corpus}/{self.scenario}/{self.mode.value}"
+
+    @classmethod
+    def from_key(cls, key: str) -> Combination:
+        """Parse a partition key; raises ValueError when it has not three valid segments."""
+        parts = key.split("/")
+        if len(parts) != 3:
+            raise ValueError(f"{key!r} is not corpus/scenario/mode")
+        return cls(corpus=parts[0], scenario=parts[1], mode=Mode(parts[2]))
+
+
+def document_id(relative_path: str, row: str | None = None) -> str:
+    """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
+
+    `/` becomes `--`. When that or any other replacement could make two documents collide, eight
+    hexadecimal digits of the original's hash are added, so ids are unique and stable.
+    """
+    original = relative_path if row is None else f"{relative_path}#{row}"
+    joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"
+    safe = _UNSAFE.sub("_", joined).strip(".") or "document"
+    lossy = safe != joined or "--" in relative_path or "--" in (row or "") or len(safe) > _MAX_ID
+    if not lossy:
+        return safe
+    return f"{safe[: _MAX_ID - 9]}-{digest(original)[:8]}"
+
+
+def digest(*parts: str | bytes) -> str:
+    """SHA-256 in hexadecimal over length-prefixed parts, so that ("a", "bc") != ("ab", "c")."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return state.hexdigest()
+
+
+def content_hash(data: bytes) -> str:
+    """Plain SHA-256 of bytes in hexadecimal: the identity of a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def normalise(text: str) -> str:
+    """Case-folded, NFKC, single-spaced text: the form in which two questions are the same."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def question_id(combination: Combination, document: str, question: str, answer: str) -> str:
+    """`q-` and 16 hexadecimal digits, stable over reruns: it depends on content, not on time or order."""
+    return "q-" + digest(combination.key, document, normalise(question), normalise(answer))[:16]
+
+
+def fingerprint(parts: Iterable[str]) -> str:
+    """Sixteen hexadecimal digits that change when any of `parts` changes."""
+    return digest(*parts)[:16]

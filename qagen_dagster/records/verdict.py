@@ -1,0 +1,138 @@
+"""What agents submit: the argument schemas of their terminal tools.
+
+Field descriptions are read by models: they are part of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+
+
+class EvidenceQuote(Record):
+    """A passage copied from the document."""
+
+    quote: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="Copied character for character from the document, without the line numbers. One to three sentences or table rows.",
+        ),
+    ]
+    start_line: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="Line the quote starts on, as read_lines shows it. Null only when it can be seen on a page image but is not in the text.",
+        ),
+    ] = None
+
+
+class SubmitQA(Record):
+    """Submit one question with its answer and the passages that prove it."""
+
+    question: Annotated[
+        str,
+        Field(
+            min_length=8,
+            description="One self-contained question. A reader who has the document but has not seen this conversation must understand what it is about.",
+        ),
+    ]
+    answer: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="The complete, shortest correct answer. Use the document's own numbers, names and units.",
+        ),
+    ]
+    evidence: Annotated[
+        tuple[EvidenceQuote, ...],
+        Field(
+            min_length=1, max_length=6, description="Every passage needed to prove the answer, and no other."
+        ),
+    ]
+    question_type: Annotated[
+        str,
+        Field(
+            description="Kind of question in one or two words: factual, definition, comparison, causal, temporal, multi_hop, numeric, procedural, ..."
+        ),
+    ] = "factual"
+    visuals: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Visual mode only: labels, as list_visual_content shows them, of the tables and figures one must look at."
+        ),
+    ] = ()
+
+
+class ReportExhausted(Record):
+    """Report that the document holds no further good question."""
+
+    reason: Annotated[
+        str, Field(min_length=1, description="What was looked at and why nothing more can be asked.")
+    ]
+
+
+class BlindAnswer(Record):
+    """Answer the question from the document alone."""
+
+    answerable: Annotated[bool, Field(description="True if the document answers the question.")]
+    answer: Annotated[
+        str,
+        Field(description="Your answer: the shortest complete one. Empty if the document does not answer."),
+    ]
+    evidence: Annotated[
+        tuple[EvidenceQuote, ...],
+        Field(description="The passages your answer rests on. Empty if not answerable."),
+    ] = ()
+    unambiguous: Annotated[
+        bool,
+        Field(
+            description="False if a careful reader could defend two different answers, or cannot tell what is asked."
+        ),
+    ] = True
+    note: Annotated[
+        str, Field(description="One sentence: what made it hard, or which other answers are possible.")
+    ] = ""
+
+
+class Comparison(Record):
+    """Compare your own answer with the proposed one and judge the question."""
+
+    matches: Annotated[
+        bool,
+        Field(
+            description="True if both answers state the same facts; wording, order and formatting do not matter, numbers, units, names and negation do."
+        ),
+    ]
+    non_trivial: Annotated[
+        bool,
+        Field(
+            description="True if one must read the document to answer; false if common knowledge or the question itself gives the answer away."
+        ),
+    ]
+    unambiguous: Annotated[
+        bool, Field(description="True if there is exactly one right answer in the document.")
+    ]
+    relevant: Annotated[
+        bool,
+        Field(
+            description="True if the question serves the described corpus and scenario; false for page furniture, stamps, boilerplate."
+        ),
+    ]
+    explanation: Annotated[
+        str, Field(min_length=1, description="One or two sentences with the reason for the verdict.")
+    ]
+
+
+class DuplicateVerdict(Record):
+    """Say whether the new question asks the same as one of the numbered ones."""
+
+    verdict: Literal["unique", "duplicate"]
+    duplicate_of: Annotated[
+        int | None, Field(ge=1, description="Number of the question it repeats; null if unique.")
+    ] = None
+    explanation: Annotated[str, Field(description="One short sentence.")] = ""

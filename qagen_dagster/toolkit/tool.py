@@ -1,0 +1,94 @@
+"""What a tool is: a typed function whose signature and docstring are its schema.
+
+Descriptions live in docstrings because models read them; they are written for that reader.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
+
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.messages import Content, Text, ToolSpec
+
+ToolReturn = str | tuple[Content, ...]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool bound to its document: what the model sees and what is run.
+
+    `run` takes already validated keyword arguments and returns text, or text and pictures. It raises
+    ToolError with text the model can act on; anything else is a programming error and propagates.
+    """
+
+    spec: ToolSpec
+    arguments: type[BaseModel]
+    run: Callable[..., ToolReturn]
+
+    def call(self, arguments: dict[str, Any]) -> tuple[Content, ...]:
+        """Validate and run. Raises ToolError, also for arguments that do not fit."""
+        try:
+            valid = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise ToolError(explain(error, self.spec.name)) from None
+        result = self.run(**{name: getattr(valid, name) for name in type(valid).model_fields})
+        return (Text(text=result),) if isinstance(result, str) else result
+
+
+def tool(function: Callable[..., ToolReturn]) -> Tool:
+    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[name] = (hints[name], default)
+    arguments = create_model(
+        f"{function.__name__}_arguments", __config__=ConfigDict(extra="forbid"), **fields
+    )
+    description = inspect.cleandoc(function.__doc__ or "")
+    return Tool(
+        ToolSpec(name=function.__name__, description=description, parameters=schema_of(arguments)),
+        arguments,
+        function,
+    )
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """JSON schema without titles or references: smaller, and every wire accepts it."""
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    return cast("dict[str, Any]", _inline(schema, definitions, is_schema=True))
+
+
+def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bool) -> JsonValue:
+    """Resolve `$ref`s and drop `title`s; a property that is itself called "title" stays."""
+    if isinstance(node, list):
+        return [_inline(item, definitions, is_schema=is_schema) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = cast("dict[str, JsonValue]", definitions[str(node["$ref"]).rsplit("/", 1)[1]])
+        return _inline(
+            {**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, is_schema=True
+        )
+    kept = {
+        key: value
+        for key, value in node.items()
+        if not (is_schema and key == "title" and isinstance(value, str))
+    }
+    return {key: _inline(value, definitions, is_schema=key != "properties") for key, value in kept.items()}
+
+
+def explain(error: ValidationError, name: str) -> str:
+    """Say in one line what does not fit and how to call the tool."""
+    faults = "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
+        for fault in error.errors()[:5]
+    )
+    return f"{name} was not run: {faults}. Correct the arguments and call it again."
