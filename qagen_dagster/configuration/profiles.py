@@ -1,0 +1,76 @@
+"""Profiles: named bindings of roles to models, read from `profiles/*.yaml`.
+
+A generator may not judge itself: a profile whose validator is its generator is refused on reading.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from qagen_dagster.configuration.yaml_file import read_yaml
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode, check_name
+
+SHIPPED = Path(__file__).resolve().parent.parent / "profiles"
+
+
+class Role(StrEnum):
+    """A part that a model plays."""
+
+    GENERATOR = "generator"
+    VALIDATOR = "validator"
+    DEDUPLICATOR = "deduplicator"
+
+
+class Profile(Record):
+    """Roles bound to models; `visual` overrides roles in visual mode."""
+
+    description: str = ""
+    roles: dict[Role, ModelSpec]
+    visual: dict[Role, ModelSpec] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Profile:
+        missing = [role.value for role in Role if role not in self.roles]
+        if missing:
+            raise ValueError(f"no model is bound to {', '.join(missing)}")
+        for mode in Mode:
+            check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
+        return self
+
+    def spec(self, role: Role, mode: Mode) -> ModelSpec:
+        """The model that plays `role` in `mode`."""
+        override = self.visual.get(role) if mode is Mode.VISUAL else None
+        return override or self.roles[role]
+
+
+def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> None:
+    """Raise ValueError when both are one model, whatever the address or the settings."""
+    if generator.model.casefold() == validator.model.casefold():
+        raise ValueError(
+            f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
+            "a model may not validate its own questions"
+        )
+
+
+def load_profile(name: str, folder: Path | None) -> Profile:
+    """Read the profile `name`, from `folder` if it has one, else from the shipped ones.
+
+    Raises ConfigError for an unknown name or a faulty file.
+    """
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise ConfigError(f"profile {error}") from None
+    for place in (folder, SHIPPED):
+        if place is not None and (place / f"{name}.yaml").is_file():
+            return read_yaml(place / f"{name}.yaml", Profile)
+    known = sorted(
+        {path.stem for place in (folder, SHIPPED) if place is not None for path in place.glob("*.yaml")}
+    )
+    raise ConfigError(f"there is no profile {name!r} (there are: {', '.join(known)})")

@@ -1,0 +1,99 @@
+"""One YAML file into one record, with file, line and key in every complaint.
+
+Aliases are refused (a small file could expand without end), and so is a key that stands twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from qagen_dagster.errors import ConfigError
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+_MAX_BYTES = 1_000_000
+Positions = dict[tuple[str | int, ...], int]
+
+
+def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
+    """Read `path` as a `kind`. Raises ConfigError naming file, line and key."""
+    node = _compose(path)
+    positions: Positions = {(): 1}
+    data = _plain(node, (), positions, path)
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = tuple(part for part in fault["loc"] if part != "[key]")
+        raise ConfigError(
+            _message(fault["type"], fault["msg"]),
+            file=path,
+            line=_line(where, positions),
+            key=".".join(str(part) for part in where) or None,
+        ) from None
+
+
+def _compose(path: Path) -> yaml.Node:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise ConfigError("is larger than 1 MB", file=path)
+        text = path.read_text(encoding="utf-8-sig")
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.AliasToken):
+                raise ConfigError("YAML aliases are not supported", file=path, line=token.start_mark.line + 1)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
+    except UnicodeDecodeError:
+        raise ConfigError("is not UTF-8 text", file=path) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise ConfigError(
+            f"is not YAML: {error.problem}", file=path, line=mark.line + 1 if mark else None
+        ) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {str(error).splitlines()[0]}", file=path) from None
+    if node is None:
+        raise ConfigError("is empty", file=path, line=1)
+    return node
+
+
+def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, path: Path) -> JsonValue:
+    positions.setdefault(where, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, where, positions, path)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*where, index), positions, path) for index, item in enumerate(node.value)]
+    value = yaml.SafeLoader("").construct_object(node)  # pyright: ignore[reportUnknownMemberType]
+    return value if isinstance(value, (bool, int, float, str)) or value is None else str(node.value)
+
+
+def _mapping(
+    node: yaml.MappingNode, where: tuple[str | int, ...], positions: Positions, path: Path
+) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise ConfigError("a key must be plain text", file=path, line=line)
+        key = str(key_node.value)
+        if key in found:
+            raise ConfigError("stands twice", file=path, line=line, key=".".join(map(str, (*where, key))))
+        positions[(*where, key)] = line
+        found[key] = _plain(value_node, (*where, key), positions, path)
+    return found
+
+
+def _line(where: tuple[str | int, ...], positions: Positions) -> int:
+    """The line of the nearest known ancestor: a missing key is reported where its mapping stands."""
+    while where not in positions:
+        where = where[:-1]
+    return positions[where]
+
+
+def _message(kind: str, text: str) -> str:
+    known = {"extra_forbidden": "unknown key", "missing": "required key is missing"}
+    return known.get(kind) or text.removeprefix("Value error, ")

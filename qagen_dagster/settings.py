@@ -1,0 +1,104 @@
+"""The only reader of the environment: where things are, which profile is meant, how wide to run.
+
+Nothing is read at import. Secrets are handed out one at a time and never stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from qagen_dagster.errors import ConfigError
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a run takes from outside its corpora and profiles.
+
+    Attributes:
+        corpora: folder of corpora, read-only.
+        assets: root of the store, a path or an fsspec URL.
+        profile: name of the default profile.
+        profiles: folder searched for profiles before the shipped ones; None: only the shipped ones.
+        document_workers: documents worked on at once inside one op.
+        parser_workers: parser processes.
+        parser_seconds: time limit of one document's parse.
+        parser_memory_mb: address space of one parser process.
+        shard_size: documents per op; None: `max(1, ceil(N / 32))`.
+    """
+
+    corpora: Path
+    assets: str
+    profile: str = "embedded"
+    profiles: Path | None = None
+    document_workers: int = 8
+    parser_workers: int = 2
+    parser_seconds: float = 300.0
+    parser_memory_mb: int = 4096
+    shard_size: int | None = None
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the `QAGEN_*` variables. Raises ConfigError for a value that is not of its kind."""
+    env = os.environ if environ is None else environ
+    profiles = env.get("QAGEN_PROFILES")
+    shard_size = _whole_number(env, "QAGEN_SHARD_SIZE", 0)
+    return Settings(
+        corpora=Path(env.get("QAGEN_CORPORA") or PROJECT_ROOT / "corpora").expanduser().resolve(),
+        assets=env.get("QAGEN_ASSETS") or str(PROJECT_ROOT / "assets"),
+        profile=env.get("QAGEN_PROFILE") or "embedded",
+        profiles=Path(profiles).expanduser().resolve() if profiles else None,
+        document_workers=_whole_number(env, "QAGEN_DOCUMENT_WORKERS", 8),
+        parser_workers=_whole_number(env, "QAGEN_PARSER_WORKERS", min(4, os.cpu_count() or 1)),
+        parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", 300)),
+        parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", 4096),
+        shard_size=shard_size or None,
+    )
+
+
+def secret(name: str) -> str | None:
+    """The value of a secret's variable, for the moment it is needed."""
+    return os.environ.get(name) or None
+
+
+def document_password(variable: str) -> str:
+    """The password a corpus names by its variable. Raises ConfigError when it is not set."""
+    value = secret(variable)
+    if value is None:
+        raise ConfigError(f"the environment variable {variable} (a document password) is not set")
+    return value
+
+
+def export(settings: Settings) -> dict[str, str]:
+    """The variables that make another process read the same settings."""
+    values = {
+        "QAGEN_CORPORA": str(settings.corpora),
+        "QAGEN_ASSETS": settings.assets,
+        "QAGEN_PROFILE": settings.profile,
+    }
+    if settings.profiles is not None:
+        values["QAGEN_PROFILES"] = str(settings.profiles)
+    return values
+
+
+def apply(values: Mapping[str, str]) -> None:
+    """Put variables into this process' environment, for libraries and definitions that load later."""
+    os.environ.update(values)
+
+
+def dagster_home() -> Path:
+    """The instance folder: `DAGSTER_HOME`, else the project's own `.dagster_home`."""
+    return Path(os.environ.get("DAGSTER_HOME") or PROJECT_ROOT / ".dagster_home").expanduser().resolve()
+
+
+def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:
+    raw = env.get(name)
+    if raw is None or not raw.strip():
+        return default
+    if not raw.strip().isdecimal() or (int(raw) == 0 and default != 0):
+        raise ConfigError(f"{name}={raw!r} is not a positive whole number")
+    return int(raw)

@@ -1,0 +1,230 @@
+"""The store: the only maker of paths, and the only code that writes them.
+
+Values are written whole or not at all (temporary file, fsync, rename; one put on object stores), read
+typed, and named when missing. The root is a folder or any fsspec URL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import fsspec  # pyright: ignore[reportMissingTypeStubs]
+from pydantic import BaseModel, ValidationError
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.records.ids import Combination, check_name
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+
+
+class Keys:
+    """Where each value lies, relative to the root. Every variable segment is a checked name."""
+
+    CATALOG = "catalog.duckdb"
+
+    @staticmethod
+    def document(corpus: str, document_id: str, file: str) -> str:
+        return f"documents/{check_name(corpus)}/{check_name(document_id)}/{check_name(file)}"
+
+    @staticmethod
+    def text(corpus: str, document_id: str) -> str:
+        return Keys.document(corpus, document_id, "text.txt")
+
+    @staticmethod
+    def record(corpus: str, document_id: str) -> str:
+        return Keys.document(corpus, document_id, "document.json")
+
+    @staticmethod
+    def visuals(corpus: str, document_id: str) -> str:
+        return Keys.document(corpus, document_id, "visuals.json")
+
+    @staticmethod
+    def corpus_index(corpus: str) -> str:
+        return f"documents/{check_name(corpus)}/index.json"
+
+    @staticmethod
+    def result(combination: Combination, document_id: str, fingerprint: str) -> str:
+        return f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def journal(combination: Combination, document_id: str, fingerprint: str) -> str:
+        return f"journals/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def candidate_set(combination: Combination) -> str:
+        return f"candidates/{combination.key}/set.json"
+
+    @staticmethod
+    def validated_set(combination: Combination) -> str:
+        return f"validated/{combination.key}/set.json"
+
+    @staticmethod
+    def published(combination: Combination, path: str) -> str:
+        return f"published/{combination.key}/" + "/".join(check_name(part) for part in path.split("/"))
+
+    @staticmethod
+    def history(combination: Combination, run_id: str, path: str) -> str:
+        return f"history/{combination.key}/{check_name(run_id)}/" + "/".join(
+            check_name(part) for part in path.split("/")
+        )
+
+    @staticmethod
+    def run(run_id: str, combination: Combination) -> str:
+        return f"runs/{check_name(run_id)}/{combination.key.replace('/', '--')}.json"
+
+
+class Store:
+    """Typed, atomic reads and writes under one root. Safe for many threads and processes."""
+
+    def __init__(self, root: str | Path) -> None:
+        fs, path = cast("tuple[Any, str]", fsspec.core.url_to_fs(str(root)))  # pyright: ignore[reportUnknownMemberType]
+        self.root = str(root)
+        self._fs = fs
+        self._base = path.rstrip("/")
+        self._local = Path(path) if "file" in _protocols(fs) else None
+
+    def path(self, key: str) -> str:
+        """The full path or URL of a key, for people and metadata."""
+        return f"{self._base}/{key}" if self._local is not None else f"{self.root.rstrip('/')}/{key}"
+
+    def local_path(self, key: str) -> Path | None:
+        """The file of a key on this machine; None when the store is elsewhere."""
+        return None if self._local is None else self._local / key
+
+    def exists(self, key: str) -> bool:
+        return bool(self._fs.exists(f"{self._base}/{key}"))
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes of a key; None when there is none."""
+        try:
+            return cast("bytes", self._fs.cat_file(f"{self._base}/{key}"))
+        except FileNotFoundError:
+            return None
+
+    def read_bytes(self, key: str) -> bytes:
+        """The bytes of a key. Raises StoreError that names it when missing."""
+        data = self.get(key)
+        if data is None:
+            raise StoreError(f"{self.path(key)} is missing")
+        return data
+
+    def read(self, key: str, kind: type[RecordT]) -> RecordT:
+        """A record. Raises StoreError when missing or not of its kind."""
+        found = self.find(key, kind)
+        if found is None:
+            raise StoreError(f"{self.path(key)} is missing")
+        return found
+
+    def find(self, key: str, kind: type[RecordT]) -> RecordT | None:
+        """A record, or None when there is none. Raises StoreError when it is not of its kind."""
+        data = self.get(key)
+        if data is None:
+            return None
+        try:
+            return kind.model_validate_json(data)
+        except ValidationError as error:
+            raise StoreError(
+                f"{self.path(key)} is not a {kind.__name__}: {error.error_count()} faults"
+            ) from error
+
+    def write(self, key: str, record: BaseModel) -> None:
+        """Write a record atomically, as indented JSON."""
+        self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
+
+    def write_bytes(self, key: str, data: bytes) -> None:
+        """Write bytes atomically; when it returns they survive a crash."""
+        if self._local is None:
+            self._fs.pipe_file(f"{self._base}/{key}", data)
+        else:
+            _write_durably(self._local / key, data)
+
+    def write_if_changed(self, key: str, data: bytes) -> bool:
+        """Write only when the content differs, so that unchanged files keep their times."""
+        if self.get(key) == data:
+            return False
+        self.write_bytes(key, data)
+        return True
+
+    def publish_file(self, key: str, file: Path) -> None:
+        """Move a finished local file to a key."""
+        if self._local is None:
+            self._fs.put_file(str(file), f"{self._base}/{key}")
+            file.unlink()
+            return
+        target = self._local / key
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(file, target)
+
+    def list(self, prefix: str) -> list[str]:
+        """All keys under a prefix, sorted."""
+        root = f"{self._base}/{prefix}".rstrip("/")
+        if not self._fs.exists(root):
+            return []
+        found = cast("list[str]", self._fs.find(root))
+        start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
+        return sorted(path[start:] for path in found if not path.endswith(".tmp"))
+
+    def blobs(self, prefix: str) -> Blobs:
+        """A flat content-addressed corner of the store, spread over 256 folders."""
+        return Blobs(self, prefix)
+
+
+class Blobs:
+    """`get` and `put` by hexadecimal key: what the ledger writes to."""
+
+    def __init__(self, store: Store, prefix: str) -> None:
+        self._store, self._prefix = store, prefix
+
+    def get(self, key: str) -> bytes | None:
+        return self._store.get(self._key(key))
+
+    def put(self, key: str, data: bytes) -> None:
+        self._store.write_bytes(self._key(key), data)
+
+    def keys(self) -> Iterator[str]:
+        for path in self._store.list(self._prefix):
+            yield path.rsplit("/", 1)[1]
+
+    def _key(self, key: str) -> str:
+        return f"{self._prefix}/{key[:2]}/{check_name(key)}"
+
+
+def _write_durably(target: Path, data: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = (
+        target.parent
+        / f".{target.name[:80]}.{os.getpid()}.{threading.get_ident()}.{uuid.uuid4().hex[:8]}.tmp"
+    )
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable; folders cannot be opened on every platform."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    protocol = fs.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
