@@ -1,0 +1,126 @@
+"""The script "cloze": plays every role at once, instantly, by the terminal tool that it is offered.
+
+The generator blanks the longest word of a line it has read; the validator finds the line again. The
+questions are poor on purpose of nothing but exercising the engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from typing import Any
+
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    Content,
+    Message,
+    Request,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+
+_GAP = "____"
+_LEAD = "Which word fills the gap in this line of the document: "
+_MIN_WORDS = 8
+_FAR = 1_000_000  # an end line beyond any document, for tools that require one
+_NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def cloze(request: Request) -> AssistantMessage:
+    """Take the next step of whichever role the offered tools belong to."""
+    offered = {spec.name: spec for spec in request.tools}
+    if "submit_qa" in offered:
+        return _generate(request, offered)
+    if "submit_answer" in offered:
+        return _answer(request, offered)
+    if "submit_comparison" in offered:
+        checks = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+        return _call(request, "submit_comparison", {**checks, "explanation": "Both name the same word."})
+    if "submit_duplicate_verdict" in offered:
+        return _call(request, "submit_duplicate_verdict", {"verdict": "unique"})
+    return AssistantMessage(content=(Text(text="The script has no part in this conversation."),))
+
+
+def _generate(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
+    lines, more = _lines_read(request)
+    said = "\n".join(_said(request.messages))
+    for number, line in sorted(lines.items()):
+        word = _blank(line)
+        if word is None:
+            continue
+        question = f'{_LEAD}"{line.replace(word, _GAP)}"?'
+        if question not in said:
+            evidence = [{"quote": line, "start_line": number}]
+            return _call(
+                request,
+                "submit_qa",
+                {"question": question, "answer": word, "evidence": evidence, "question_type": "cloze"},
+            )
+    if more and "read_lines" in offered:
+        return _read_on(request, offered, lines)
+    if "report_exhausted" in offered:
+        return _call(request, "report_exhausted", {"reason": "Every line with enough words has been asked."})
+    return AssistantMessage(content=(Text(text="No line is left."),))
+
+
+def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
+    lines, more = _lines_read(request)
+    said = "\n".join(_said(request.messages))
+    for number, line in sorted(lines.items()):
+        word = _blank(line)
+        if word is not None and f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
+            evidence = [{"quote": line, "start_line": number}]
+            return _call(request, "submit_answer", {"answerable": True, "answer": word, "evidence": evidence})
+    if more and "read_lines" in offered:
+        return _read_on(request, offered, lines)
+    return _call(request, "submit_answer", {"answerable": False, "answer": "", "note": "No such line."})
+
+
+def _blank(line: str) -> str | None:
+    """The longest word that stands in the line once, or None if the line is too short to ask about."""
+    words = _WORD.findall(line)
+    alone = [word for word in words if len(word) > 3 and line.count(word) == 1]
+    return max(alone, key=len) if len(words) >= _MIN_WORDS and alone else None
+
+
+def _lines_read(request: Request) -> tuple[dict[int, str], bool]:
+    """What read_lines has shown so far, and whether reading on may show more."""
+    lines: dict[int, str] = {}
+    more = True
+    for message in request.messages:
+        for result in message.results if isinstance(message, ToolMessage) else ():
+            if result.name == "read_lines":
+                shown = {int(n): text.strip() for n, text in _NUMBERED.findall(_text(result.content))}
+                more = bool(shown.keys() - lines.keys()) and not result.is_error
+                lines.update(shown)
+    return lines, more
+
+
+def _read_on(request: Request, offered: dict[str, ToolSpec], lines: dict[int, str]) -> AssistantMessage:
+    schema = offered["read_lines"].parameters
+    required: list[str] = schema.get("required", [])
+    arguments: dict[str, Any] = {name: _FAR for name in required if "end" in name}
+    arguments |= {name: max(lines, default=0) + 1 for name in schema.get("properties", {}) if "start" in name}
+    return _call(request, "read_lines", arguments)
+
+
+def _said(messages: tuple[Message, ...]) -> Generator[str]:
+    """Everything but the document: what users wrote and what was submitted."""
+    for message in messages:
+        if isinstance(message, UserMessage):
+            yield _text(message.content)
+        elif isinstance(message, AssistantMessage):
+            yield from (str(call.arguments.get("question", "")) for call in message.tool_calls)
+
+
+def _text(content: tuple[Content, ...]) -> str:
+    return "\n".join(part.text for part in content if isinstance(part, Text))
+
+
+def _call(request: Request, name: str, arguments: dict[str, Any]) -> AssistantMessage:
+    number = 1 + sum(len(m.tool_calls) for m in request.messages if isinstance(m, AssistantMessage))
+    return AssistantMessage(content=(ToolCall(id=f"call_{number}", name=name, arguments=arguments),))

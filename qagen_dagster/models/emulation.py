@@ -1,0 +1,193 @@
+"""Tool calls for models that have none: one JSON action asked for in words, results told as text.
+
+A provider around a provider. What belongs here: how tools, calls and results are put into words and
+read back. What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, cast
+
+from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.models import json_reply
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Content,
+    Image,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolChoice,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from qagen_dagster.records.ids import digest
+
+_RULES = (
+    "Act with exactly one tool per reply. Reply with one JSON object and nothing else:\n"
+    '{"tool": "<name>", "arguments": {...}}\n'
+    "Its result comes in the next message. `?` marks arguments that may be left out. Tools:"
+)
+_NAME_KEYS = ("tool", "name", "function", "action")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
+_NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
+_KEPT_OF_FAULT = 2000  # characters of an unreadable reply that are shown back to the model
+
+
+class EmulatedTools:
+    """Speaks native tool calls above and plain text below."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._provider.spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        """As `Provider.send`; the body is the wire's own beside the names of the tools offered."""
+        offered = bool(request.tools) and request.tool_choice is not ToolChoice.NONE
+        plain = in_words(request, self.spec.structured_output)
+        names = [tool.name for tool in request.tools] if offered else []
+        return {"tools": names, "body": self._provider.send(plain)}
+
+    def read(self, body: dict[str, Any]) -> Response:
+        inner, names = body.get("body"), body.get("tools")
+        if not isinstance(inner, dict) or not isinstance(names, list):
+            raise MalformedResponseError("the stored body is not one of emulated tools")
+        response = self._provider.read(cast("dict[str, Any]", inner))
+        done = response.stop in (Stop.REFUSAL, Stop.FILTER) or response.message.tool_calls
+        text = response.message.text
+        if done or not names or "{" not in text:
+            return response
+        thinking = tuple(part for part in response.message.content if isinstance(part, Thinking))
+        call_id = "call_" + digest(json.dumps(inner, sort_keys=True))[:16]
+        action = _action(text, call_id, cast("list[str]", names))
+        message = AssistantMessage(content=(*thinking, *action))
+        return response.model_copy(update={"message": message, "stop": Stop.TOOLS})
+
+
+def in_words(request: Request, structured_output: str) -> Request:
+    """The same conversation without tools: calls as JSON text, results as user messages."""
+    messages: list[Message] = []
+    for message in request.messages:
+        told = _told(message)
+        last = messages[-1] if messages else None
+        if isinstance(told, UserMessage) and isinstance(last, UserMessage):
+            messages[-1] = UserMessage(content=last.content + told.content)
+        else:
+            messages.append(told)
+    plain = {"messages": tuple(messages), "tools": (), "tool_choice": ToolChoice.AUTO}
+    if not request.tools or request.tool_choice is ToolChoice.NONE:
+        return request.model_copy(update=plain)
+    tools = "\n".join(_described(tool) for tool in request.tools)
+    schema = {"json_schema": _union(request.tools), "json_object": {"type": "object"}}.get(structured_output)
+    system = f"{request.system}\n\n{_RULES}\n{tools}"
+    return request.model_copy(update={**plain, "system": system, "output_schema": schema})
+
+
+def _told(message: Message) -> Message:
+    if isinstance(message, ToolMessage):
+        content: list[Content] = []
+        for result in message.results:
+            words = "\n".join(part.text for part in result.content if isinstance(part, Text))
+            head = "Error from" if result.is_error else "Result of"
+            content.append(Text(text=f"{head} {result.name}:\n{words}"))
+            content += [part for part in result.content if isinstance(part, Image)]
+        return UserMessage(content=tuple(content))
+    if isinstance(message, AssistantMessage):
+        parts: list[AssistantPart] = [part for part in message.content if not isinstance(part, ToolCall)]
+        for call in message.tool_calls:
+            if call.fault is None:  # the words of an unreadable one stand in the message already
+                action = {"tool": call.name, "arguments": call.arguments}
+                parts.append(Text(text=json.dumps(action, ensure_ascii=False)))
+        return AssistantMessage(content=tuple(parts))
+    return message
+
+
+def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
+    """The one action of a reply; an unreadable one keeps its words beside the fault."""
+    try:
+        name, arguments = _name_and_arguments(json_reply.read_object(text), names)
+    except ValueError as error:
+        named = _NAMED.search(text)
+        fault = f'{error}. Reply with one JSON object: {{"tool": "<name>", "arguments": {{...}}}}'
+        call = ToolCall(id=call_id, name=named[1] if named else "unreadable", fault=fault)
+        return Text(text=text[:_KEPT_OF_FAULT]), call
+    return (ToolCall(id=call_id, name=name, arguments=arguments),)
+
+
+def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
+    """Read also what small models make of the form: other keys, flat arguments, {"search": {...}}."""
+    for key in _NAME_KEYS:
+        name = action.get(key)
+        if isinstance(name, str):
+            rest = {other: value for other, value in action.items() if other != key}
+            return name, _arguments(rest)
+    for name in names:
+        value = action.get(name)
+        if isinstance(value, dict) and len(action) == 1:
+            return name, cast("dict[str, Any]", value)
+    raise ValueError(f'the JSON object names no tool; "tool" must be one of {", ".join(names)}')
+
+
+def _arguments(rest: dict[str, Any]) -> dict[str, Any]:
+    for key in _ARGUMENT_KEYS:
+        value = rest.get(key)
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            return json_reply.read_object(value)
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+        if value is None and key in rest:
+            return {}
+    return rest
+
+
+def _union(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
+    return {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
+                "required": ["tool", "arguments"],
+                "additionalProperties": False,
+            }
+            for tool in tools
+        ]
+    }
+
+
+def _described(tool: ToolSpec) -> str:
+    """A signature and what it is for, in a fraction of the tokens of its JSON schema."""
+    return f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
+
+
+def _shape(schema: dict[str, Any]) -> str:
+    """A schema as a type in words: `{quote: string, start_line?: integer|null}`."""
+    if "enum" in schema or "const" in schema:
+        values: list[Any] = schema.get("enum", [schema.get("const")])
+        return "|".join(json.dumps(value) for value in values)
+    choices: list[dict[str, Any]] = schema.get("anyOf") or schema.get("oneOf") or []
+    if choices:
+        return "|".join(_shape(choice) for choice in choices)
+    if schema.get("type") == "array":
+        return f"[{_shape(schema.get('items', {}))}, ...]"
+    if schema.get("type") != "object":
+        return str(schema.get("type", "any"))
+    required: list[str] = schema.get("required", [])
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    return "{" + ", ".join(_field(name, p, name in required) for name, p in properties.items()) + "}"
+
+
+def _field(name: str, schema: dict[str, Any], required: bool) -> str:
+    note = f" ({schema['description']})" if schema.get("description") else ""
+    return f"{name}{'' if required else '?'}: {_shape(schema)}{note}"

@@ -1,0 +1,98 @@
+"""Reading JSON that a model wrote: fences, prose around it, trailing commas, stray surrogates.
+
+Everything runs in one pass over the text. What does not belong here: what the object means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any, NoReturn, cast
+
+
+def loads(text: str) -> Any:
+    """`json.loads` for text from elsewhere.
+
+    Control characters inside strings are taken; NaN and infinities are refused; half a surrogate
+    pair, which no UTF-8 file can hold, becomes U+FFFD. Raises ValueError, also for nesting that is
+    deeper than the parser can go.
+    """
+    try:
+        value = json.loads(text, strict=False, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return _whole(value) if "\\u" in text else value
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The first JSON object in a reply, whatever stands around it.
+
+    Raises ValueError with a text for the model: that there is none, that it is cut off, or where its
+    syntax breaks.
+    """
+    fault = "there is no JSON object in the reply"
+    for piece, closed in _objects(text):
+        if not closed:
+            fault = "the JSON object is cut off before its last }"
+            break
+        try:
+            value = loads(_without_trailing_commas(piece))
+        except ValueError as error:
+            fault = f"the JSON object cannot be read: {error}"
+            continue
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+    raise ValueError(fault)
+
+
+def _objects(text: str) -> Generator[tuple[str, bool]]:
+    """Each outermost `{...}` of the text and whether it is closed; braces in strings do not count."""
+    depth, start, in_string, escaped = 0, 0, False, False
+    for position, character in enumerate(text):
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"' and depth:
+            in_string = True
+        elif character == "{":
+            start = start if depth else position
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield text[start : position + 1], True
+    if depth:
+        yield text[start:], False
+
+
+def _without_trailing_commas(text: str) -> str:
+    kept: list[str] = []
+    comma = -1  # index in `kept` of a comma with only white space after it
+    in_string, escaped = False, False
+    for character in text:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character in "}]" and comma >= 0:
+            kept[comma] = ""
+            comma = -1
+        elif not character.isspace():
+            in_string = character == '"'
+            comma = len(kept) if character == "," else -1
+        kept.append(character)
+    return "".join(kept)
+
+
+def _whole(value: Any) -> Any:
+    """Replace lone surrogates everywhere. Depth is bounded by what the parser accepted."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,31 @@
+"""What a call costs. Prices come from the profile; an unknown price is None, never 0."""
+
+from __future__ import annotations
+
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import Usage
+
+FREE_PROVIDERS = frozenset({"embedded", "scripted"})
+
+
+def usd(spec: ModelSpec, usage: Usage) -> float | None:
+    """US dollars for `usage`, or None where a price that is needed is unknown.
+
+    Cached input without a price of its own costs as much as input. Embedded and scripted models run
+    in this process and cost nothing.
+    """
+    if spec.provider in FREE_PROVIDERS:
+        return 0.0
+    price_in, price_out = spec.usd_per_million_input, spec.usd_per_million_output
+    price_cached = price_in if spec.usd_per_million_cached is None else spec.usd_per_million_cached
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    total = 0.0
+    for tokens, price in (
+        (usage.input_tokens - cached, price_in),
+        (cached, price_cached),
+        (usage.output_tokens, price_out),
+    ):
+        if tokens and price is None:
+            return None
+        total += tokens * (price or 0.0)
+    return None if price_in is None and price_out is None else total / 1_000_000

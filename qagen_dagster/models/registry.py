@@ -1,0 +1,67 @@
+"""Which class speaks for which provider name, and how a spec becomes a model.
+
+The one place that knows all providers. Modules are imported when a profile first names them, so a
+run with the embedded models loads no SDK.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.base import Model, ModelSpec, Provider
+from qagen_dagster.models.emulation import EmulatedTools
+from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
+
+
+class _Entry(NamedTuple):
+    constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
+    key_env: str | None = None  # where the key is unless the spec says otherwise; None: none is needed
+    local: bool = False  # runs in this process, free and deterministic
+
+
+_PACKAGE = "qagen_dagster.models"
+PROVIDERS: dict[str, _Entry] = {
+    "openai": _Entry(f"{_PACKAGE}.openai:OpenAIProvider", "OPENAI_API_KEY"),
+    "openai_compatible": _Entry(f"{_PACKAGE}.openai_compatible:OpenAICompatibleProvider"),
+    "anthropic": _Entry(f"{_PACKAGE}.anthropic:AnthropicProvider", "ANTHROPIC_API_KEY"),
+    "embedded": _Entry(f"{_PACKAGE}.embedded:EmbeddedProvider", local=True),
+    "scripted": _Entry(f"{_PACKAGE}.scripted:ScriptedProvider", local=True),
+}
+
+
+def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | None]) -> Model:
+    """Build the model of `spec`; `secret` looks up the value of an environment variable.
+
+    Raises ConfigError for an unknown provider, and for a missing key, naming its variable.
+    """
+    entry = PROVIDERS.get(spec.provider)
+    if entry is None:
+        raise ConfigError(
+            f"unknown provider {spec.provider!r}; choose one of {', '.join(PROVIDERS)}", key="provider"
+        )
+    constructor = _load(entry.constructor)
+    if entry.local:
+        return LocalModel(constructor(spec))
+    provider = constructor(spec, _key(spec, entry, secret))
+    if spec.tool_calling == "emulated":
+        provider = EmulatedTools(provider)
+    return LedgeredModel(provider, ledger)
+
+
+def _key(spec: ModelSpec, entry: _Entry, secret: Callable[[str], str | None]) -> str | None:
+    variable = spec.api_key_env or entry.key_env
+    if variable is None:
+        return None
+    value = (secret(variable) or "").strip()
+    if not value:
+        raise ConfigError(f"{spec.name} needs a key: set {variable} in the environment", key="api_key_env")
+    return value
+
+
+def _load(path: str) -> Callable[..., Provider]:
+    module, _, name = path.partition(":")
+    found: Any = getattr(importlib.import_module(module), name)
+    return found

@@ -1,0 +1,68 @@
+"""The transport retry plane: one model call, tried again while its failure is transient.
+
+What belongs here: when to try again, how long to wait, when to give up. What does not: reading
+errors (`faults.py`), storing (`ledger.py`), and anything that a model could correct.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_random_exponential,
+)
+
+from qagen_dagster.errors import TransientModelError
+
+T = TypeVar("T")
+
+# "Full jitter" (Brooker, Exponential Backoff And Jitter, 2015): many callers refused at once do not return at once.
+_BACKOFF = wait_random_exponential(multiplier=1.0, min=0.2, max=60.0)
+_JITTER = random.SystemRandom()
+
+
+def call_with_retry(
+    function: Callable[[], T],
+    *,
+    max_attempts: int,
+    deadline_seconds: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[T, int]:
+    """Call until it succeeds; return the value and the number of retries it took.
+
+    Only TransientModelError is retried, at most `max_attempts` times in all, and no attempt begins
+    after `deadline_seconds`. The server's Retry-After is waited out in full, or not at all when it
+    lies beyond the deadline. Raises the last TransientModelError, or any other error at once.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception_type(TransientModelError),
+        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds),
+        wait=_wait,
+        sleep=sleep,
+        retry_error_callback=_give_up,
+    )
+    value = retrying(function)
+    return value, int(retrying.statistics["attempt_number"]) - 1
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, TransientModelError) and error.retry_after is not None:
+        return error.retry_after + _JITTER.uniform(0.0, 0.5)
+    return _BACKOFF(state)
+
+
+def _give_up(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    if not isinstance(error, TransientModelError):
+        raise TypeError("the retry plane gave up without a transient error")
+    tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
+    raise TransientModelError(f"{error} (gave up after {tried})", retry_after=error.retry_after)
