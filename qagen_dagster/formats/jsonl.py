@@ -1,0 +1,171 @@
+"""JSON lines: one row, one document. A broken row is counted and the others go on.
+
+A row is an object with `id`, `title` and the text in `content`, `text` or `abstract` (the first that says
+something). `authors`, `date` (or `year`), `doi`, `abstract` and `language` become metadata; all other
+fields are left alone and never reach the text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import cast
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import (
+    PageImage,
+    ParsedText,
+    ParseOptions,
+    RenderOptions,
+    RowFailure,
+    Source,
+)
+from qagen_dagster.formats.content import looks_binary
+from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.lines import collapse, join_notes, split_lines
+from qagen_dagster.formats.text import looks_like_text
+from qagen_dagster.records.document import Metadata, Outcome, Visual
+
+_TEXT_FIELDS = ("content", "text", "abstract")
+
+
+@dataclass(frozen=True)
+class _Row:
+    number: int  # 1-based line in the file
+    fields: dict[str, object]
+    id: str | None
+
+
+class JsonlFormat:
+    """`.jsonl`: rows as documents."""
+
+    name = "jsonl"
+    version = "1"
+    suffixes: tuple[str, ...] = (".jsonl", ".ndjson")
+
+    def sniff(self, head: bytes) -> bool:
+        """Text that does not begin as markup; whether rows are sound is decided row by row."""
+        return looks_like_text(head) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<"
+
+    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+        """Documents and failures in the order of rows.
+
+        A row without id is named by its line number. Raises DocumentError: `empty`, `binary`, or
+        `not_what_it_says` when no line at all is a JSON object.
+        """
+        if looks_binary(source.data):
+            raise DocumentError("binary", "too many control characters for a text")
+        decoded = decode(source.data)
+        rows = _rows(decoded.text)
+        if not rows:
+            raise DocumentError("empty", "the file has no rows")
+        if not any(isinstance(row, _Row) for row in rows):
+            raise DocumentError("not_what_it_says", "no line is a JSON object")
+        given = {row.id for row in rows if isinstance(row, _Row) and row.id}
+        seen: set[str] = set()
+        return [
+            row if isinstance(row, RowFailure) else _document(row, given, seen, decoded.note) for row in rows
+        ]
+
+    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+        """Nothing: rows hold text."""
+        return ()
+
+    def render(
+        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
+    ) -> PageImage | None:
+        """None: rows have no look."""
+        return None
+
+
+def _rows(text: str) -> list[_Row | RowFailure]:
+    # Only real line ends separate rows: JSON strings may hold other separators such as U+2028.
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [_row(number, line) for number, line in enumerate(lines, start=1) if line.strip(" \t\r\ufeff\0")]
+
+
+def _row(number: int, line: str) -> _Row | RowFailure:
+    try:
+        value: object = json.loads(line.strip("\ufeff\0"))
+    except json.JSONDecodeError as error:
+        return _failure(number, f"invalid JSON: {error.msg} at column {error.colno}")
+    except (ValueError, RecursionError) as error:
+        return _failure(number, f"invalid JSON: {error}")
+    if not isinstance(value, dict):
+        return _failure(number, "not an object")
+    fields = cast("dict[str, object]", value)
+    given = fields.get("id")
+    if given is None or given == "":
+        return _Row(number, fields, None)
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return _failure(number, "id is neither text nor a whole number")
+    return _Row(number, fields, collapse(split_lines(str(given)).text) or None)
+
+
+def _failure(number: int, detail: str, outcome: Outcome = Outcome.CORRUPT) -> RowFailure:
+    return RowFailure(f"line-{number}", outcome, f"line {number}: {detail}")
+
+
+def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedText | RowFailure:
+    name = row.id
+    if name is None:
+        name = str(row.number) if str(row.number) not in given else f"row-{row.number}"
+    if name in seen:
+        return _failure(row.number, f"id {name!r} was given to an earlier row")
+    seen.add(name)
+    text = next((said for field in _TEXT_FIELDS if (said := _said(row.fields, field))), None)
+    if text is None:
+        return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
+    found = split_lines(text)
+    if not found.lines:
+        return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
+    return ParsedText(
+        text=found.text,
+        row=name,
+        detail=join_notes(note, found.note),
+        page_count=found.page_count,
+        pages=found.pages,
+        metadata=_metadata(row.fields),
+    )
+
+
+def _metadata(fields: dict[str, object]) -> Metadata:
+    return Metadata(
+        title=_line(fields, "title"),
+        authors=_authors(fields.get("authors", fields.get("author"))),
+        date=_line(fields, "date") or _line(fields, "year"),
+        doi=_line(fields, "doi"),
+        abstract=_line(fields, "abstract"),
+        language=_line(fields, "language"),
+    )
+
+
+def _authors(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split(";")
+    if not isinstance(value, list):
+        return ()
+    names = [_author(one) for one in cast("list[object]", value)]
+    return tuple(name for name in names if name)
+
+
+def _author(value: object) -> str:
+    if isinstance(value, dict):
+        value = cast("dict[str, object]", value).get("name")
+    return _flat(value) if isinstance(value, str) else ""
+
+
+def _said(fields: dict[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _line(fields: dict[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return _flat(str(value)) or None
+
+
+def _flat(text: str) -> str:
+    return collapse(split_lines(text).text)

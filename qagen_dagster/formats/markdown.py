@@ -1,0 +1,230 @@
+"""Markdown: the file's own lines as they are, with what its structure says about them.
+
+The text is not rendered, so that a quote is what the author wrote. Headings give sections, front matter
+gives metadata (and stays in the text), tables, images and diagram fences give visuals. There are no pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from qagen_dagster.formats.base import (
+    PageImage,
+    ParsedText,
+    ParseOptions,
+    RenderOptions,
+    RowFailure,
+    Source,
+)
+from qagen_dagster.formats.front_matter import FrontMatter, read_front_matter
+from qagen_dagster.formats.labels import Labels, caption_label
+from qagen_dagster.formats.lines import Lines, collapse, split_lines
+from qagen_dagster.formats.text import looks_like_text, read_text
+from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
+
+_DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
+_BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
+_HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
+_HTML_IMAGE = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
+_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
+_KINDS = {
+    VisualType.TABLE: ("Table",),
+    VisualType.IMAGE: ("Figure", "Chart", "Plate", "Scheme", "Diagram", "Exhibit"),
+    VisualType.DIAGRAM: ("Figure", "Chart", "Scheme", "Diagram"),
+}
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A visual before it has its label: 1-based lines, and what the markup says of it."""
+
+    type: VisualType
+    start: int
+    end: int
+    alt: str = ""
+    reference: str | None = None
+
+
+@dataclass
+class _Parsed:
+    lines: Lines
+    front: FrontMatter
+    sections: list[Section] = field(default_factory=list[Section])
+    found: list[_Found] = field(default_factory=list[_Found])
+
+
+class MarkdownFormat:
+    """CommonMark with tables."""
+
+    name = "markdown"
+    version = "1"
+    suffixes: tuple[str, ...] = (".md", ".markdown", ".mdown")
+
+    def sniff(self, head: bytes) -> bool:
+        """Text in any encoding; Markdown may begin with HTML."""
+        return looks_like_text(head)
+
+    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+        """One document. Raises DocumentError `empty` or `binary`."""
+        parsed = _parse(source)
+        return [
+            ParsedText(
+                text=parsed.lines.text,
+                detail=parsed.lines.note,
+                sections=tuple(parsed.sections),
+                metadata=_metadata(parsed),
+            )
+        ]
+
+    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+        """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
+        parsed = _parse(source)
+        labels = Labels()
+        return tuple(_visual(one, parsed.lines.lines, labels) for one in parsed.found)
+
+    def render(
+        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
+    ) -> PageImage | None:
+        """None: the text itself is all there is to look at."""
+        return None
+
+
+def _parse(source: Source) -> _Parsed:
+    lines = read_text(source)
+    if lines.pages:
+        # A form feed means nothing in Markdown; to the line it is white space.
+        lines = Lines(split_lines(lines.text).lines, (), lines.note)
+    front = read_front_matter(lines.lines)
+    parsed = _Parsed(lines, front)
+    body = [""] * front.line_count + list(lines.lines[front.line_count :])
+    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(body))
+    for at, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        start, end = token.map[0] + 1, min(token.map[1], len(body))
+        if token.type == "heading_open":
+            title = _plain(tokens[at + 1])
+            if title:
+                parsed.sections.append(Section(title=title, level=int(token.tag[1:]), start_line=start))
+        elif token.type == "table_open":
+            parsed.found.append(_Found(VisualType.TABLE, start, _last_row(body, start, end)))
+        else:
+            parsed.found.extend(_others(token, body, start, end))
+    return parsed
+
+
+def _others(token: Token, body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
+    if token.type == "fence" and token.info.strip().split(" ")[0].strip("{}.").lower() in _DIAGRAMS:
+        yield _Found(VisualType.DIAGRAM, start, end)
+    elif token.type == "inline":
+        yield from _images(token, start, end)
+    elif token.type == "html_block":
+        yield from _html(body, start, end)
+
+
+def _images(token: Token, start: int, end: int) -> Iterator[_Found]:
+    line = start
+    for child in token.children or ():
+        if child.type in ("softbreak", "hardbreak"):
+            line = min(line + 1, end)
+        elif child.type == "image":
+            reference = str(child.attrGet("src") or "")
+            if not _BADGE.search(reference):
+                yield _Found(VisualType.IMAGE, line, line, child.content, reference or None)
+        elif child.type == "html_inline":
+            for image in _html_images(child.content):
+                yield _Found(VisualType.IMAGE, line, line, *image)
+
+
+def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
+    opened: int | None = None
+    for number in range(start, end + 1):
+        line = body[number - 1]
+        for image in _html_images(line):
+            yield _Found(VisualType.IMAGE, number, number, *image)
+        for tag in _HTML_TABLE.finditer(line):
+            if not tag[1]:
+                opened = opened or number
+            elif opened:
+                yield _Found(VisualType.TABLE, opened, number)
+                opened = None
+    if opened:
+        # A blank line ends an HTML block before the table does: the table goes on to its end tag.
+        rest = range(end + 1, len(body) + 1)
+        close = next((number for number in rest if "</table" in body[number - 1].lower()), end)
+        yield _Found(VisualType.TABLE, opened, close)
+
+
+def _html_images(markup: str) -> Iterator[tuple[str, str | None]]:
+    for image in _HTML_IMAGE.findall(markup):
+        said = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(image)}
+        if not _BADGE.search(said.get("src", "")):
+            yield said.get("alt", ""), said.get("src") or None
+
+
+def _last_row(body: Sequence[str], start: int, end: int) -> int:
+    while end > start and not body[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _visual(found: _Found, lines: Sequence[str], labels: Labels) -> Visual:
+    caption, line = _caption(found, lines)
+    label = caption_label(caption)
+    if label.split(" ")[0] not in _KINDS[found.type]:
+        label = f"{found.type.value} at line {found.start}"
+    return Visual(
+        label=labels.unique(label),
+        type=found.type,
+        caption=caption or collapse(found.alt),
+        reference=found.reference,
+        start_line=min(found.start, line or found.start),
+        end_line=max(found.end, line or found.end),
+    )
+
+
+def _caption(found: _Found, lines: Sequence[str]) -> tuple[str, int | None]:
+    """A caption line right before or after (at most one blank line between), else what alt says."""
+    before = _next_text(lines, range(found.start - 1, max(0, found.start - 3), -1))
+    after = _next_text(lines, range(found.end + 1, min(len(lines), found.end + 2) + 1))
+    # Captions stand above tables and below pictures; where both neighbours are captions, that decides.
+    order = (before, after) if found.type is VisualType.TABLE else (after, before)
+    for number in order:
+        if number is not None:
+            text = plain_line(lines[number - 1])
+            if caption_label(text).split(" ")[0] in _KINDS[found.type]:
+                return text, number
+    return collapse(found.alt), None
+
+
+def _next_text(lines: Sequence[str], numbers: Iterable[int]) -> int | None:
+    return next((number for number in numbers if lines[number - 1].strip()), None)
+
+
+def plain_line(line: str) -> str:
+    """A Markdown line without its emphasis, links and heading or quote marks, for captions."""
+    text = _LINK.sub(r"\1", line.strip().lstrip("#>").strip())
+    for _ in range(2):
+        text = _EMPHASIS.sub(r"\2", text)
+    return collapse(text)
+
+
+def _plain(token: Token) -> str:
+    children = token.children or ()
+    shown = (" " if child.type == "softbreak" else child.content for child in children)
+    return collapse("".join(shown if children else (token.content,)))
+
+
+def _metadata(parsed: _Parsed) -> Metadata:
+    stated = parsed.front.metadata
+    if stated.title:
+        return stated
+    title = next((section.title for section in parsed.sections if section.level == 1), None)
+    return stated.model_copy(update={"title": title})
