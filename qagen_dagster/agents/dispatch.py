@@ -1,0 +1,96 @@
+"""Run the tool calls of one turn: every call is answered exactly once, in call order.
+
+The one pool of this package. A ToolError is content for the model; anything else propagates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from qagen_dagster.agents.spec import Terminal
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.messages import Text, ToolCall, ToolResult
+from qagen_dagster.records.base import Record
+from qagen_dagster.toolkit.tool import Tool
+
+MAX_PARALLEL = 8
+_TWICE = "Not run: {name} already ended this task in the same turn."
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """All answers of a turn, and the result if a terminal tool took one."""
+
+    results: tuple[ToolResult, ...]
+    finished: tuple[str, Record] | None
+
+
+def dispatch(
+    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+) -> TurnOutcome:
+    """Run ordinary tools side by side, then terminal ones in order; the first success ends the run."""
+    ordinary = [call for call in calls if call.name not in terminals]
+    answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))
+    finished: tuple[str, Record] | None = None
+    for call in calls:
+        if call.name not in terminals:
+            continue
+        if finished is not None:
+            answers[id(call)] = _error(call, _TWICE.format(name=finished[0]))
+            continue
+        answers[id(call)], result = _submit(call, terminals[call.name])
+        if result is not None:
+            finished = (call.name, result)
+    return TurnOutcome(tuple(answers[id(call)] for call in calls), finished)
+
+
+def _run_all(
+    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+) -> list[ToolResult]:
+    run = partial(_run, tools, ", ".join((*tools, *terminals)))
+    if len(calls) < 2:
+        return [run(call) for call in calls]
+    with ThreadPoolExecutor(min(MAX_PARALLEL, len(calls)), thread_name_prefix="tool") as pool:
+        return list(pool.map(run, calls))
+
+
+def _run(tools: dict[str, Tool], names: str, call: ToolCall) -> ToolResult:
+    if call.name not in tools:
+        return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
+    if call.fault is not None:
+        return _error(call, _fault(call))
+    try:
+        return ToolResult(call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments))
+    except ToolError as error:
+        return _error(call, str(error))
+
+
+def _submit(call: ToolCall, terminal: Terminal) -> tuple[ToolResult, Record | None]:
+    if call.fault is not None:
+        return _error(call, _fault(call)), None
+    try:
+        result = terminal.submit(dict(call.arguments))
+    except ToolError as error:
+        return _error(call, str(error)), None
+    return ToolResult(call_id=call.id, name=call.name, content=(Text(text="Received."),)), result
+
+
+def _fault(call: ToolCall) -> str:
+    return (
+        f"The arguments of {call.name} could not be read ({call.fault}). Send them again as one JSON object."
+    )
+
+
+def _error(call: ToolCall, text: str) -> ToolResult:
+    return ToolResult(call_id=call.id, name=call.name, content=(Text(text=text),), is_error=True)
+
+
+def same_call(a: ToolCall, b: ToolCall) -> bool:
+    """Whether two calls ask for the same thing."""
+    return a.name == b.name and json.dumps(a.arguments, sort_keys=True) == json.dumps(
+        b.arguments, sort_keys=True
+    )

@@ -1,0 +1,1 @@
+"""The agents of document questions: generator, validator (blind answer, then comparison), deduplicator."""

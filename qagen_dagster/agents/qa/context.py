@@ -1,0 +1,85 @@
+"""What every question agent is told about its task, and how its model calls are accounted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.qa.evidence import EvidenceIndex
+from qagen_dagster.agents.runner import AgentRun
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.pricing import usd
+from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import CallSummary
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.tool import Tool
+from qagen_dagster.toolkit.toolbox import toolbox
+
+
+@dataclass(frozen=True)
+class QAContext:
+    """One document in one scenario and mode."""
+
+    corpus: CorpusConfig
+    scenario: ScenarioConfig
+    mode: Mode
+    view: DocumentView
+
+    @cached_property
+    def tools(self) -> dict[str, Tool]:
+        return toolbox(self.view, self.mode)
+
+    @cached_property
+    def evidence(self) -> EvidenceIndex:
+        return EvidenceIndex(self.view.document, self.view.lines)
+
+    def task_values(self) -> dict[str, str]:
+        """The corpus and scenario, for every prompt that shapes or judges questions."""
+        return {
+            "corpus_name": self.corpus.name,
+            "corpus_context": self.corpus.corpus_context,
+            "scenario_name": self.scenario.name,
+            "scenario_description": self.scenario.description,
+        }
+
+    def document_card(self) -> str:
+        """A few lines that say what the document is; its own words stay inside the delimiters."""
+        document, meta = self.view.document, self.view.document.metadata
+        facts = [
+            f"title: {meta.title}" if meta.title else "",
+            f"authors: {', '.join(meta.authors[:6])}" if meta.authors else "",
+            f"date: {meta.date}" if meta.date else "",
+            f"file: {document.source}",
+            f"lines: {document.line_count}",
+            f"pages: {document.page_count}" if document.page_count else "",
+            f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
+        ]
+        sections = [f"  line {s.start_line}: {s.title}" for s in document.sections if s.level <= 2][:40]
+        if sections:
+            facts.append("sections:\n" + "\n".join(sections))
+        return "\n".join(fact.replace("</document", "< /document") for fact in facts if fact)
+
+
+def call_summaries(
+    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for every response of a run."""
+    return tuple(
+        CallSummary(
+            request_key=response.request_key,
+            role=role,
+            model=spec.name,
+            document_id=document_id,
+            attempt=attempt,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            cached_tokens=response.usage.cached_tokens,
+            reasoning_tokens=response.usage.reasoning_tokens,
+            usd=usd(spec, response.usage),
+            seconds=round(response.seconds, 4),
+            retries=response.retries,
+            replayed=response.replayed,
+        )
+        for response in run.responses
+    )

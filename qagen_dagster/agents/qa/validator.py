@@ -1,0 +1,131 @@
+"""The validator: answers blind with the document's tools, then compares and judges in a second step.
+
+The blind step never sees the proposed answer, its evidence, or who asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.qa.context import QAContext, call_summaries
+from qagen_dagster.agents.runner import run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import CallSummary, Candidate, RejectionReason, VerdictRecord
+from qagen_dagster.records.verdict import BlindAnswer, Comparison
+
+ROLE = "validator"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, or why there is none."""
+
+    verdict: VerdictRecord | None
+    failure: str | None
+    calls: tuple[CallSummary, ...]
+
+
+def blind_prompt(mode: Mode) -> Prompt:
+    return load_prompt(f"validator_{mode.value}")
+
+
+def compare_prompt() -> Prompt:
+    return load_prompt("validator_compare")
+
+
+def judge(context: QAContext, model: Model, candidate: Candidate, attempt: int) -> Judgement:
+    """Answer blind, then compare. Raises ModelError."""
+    blind_spec = AgentSpec(
+        name=f"{context.mode.value} blind answerer",
+        role=ROLE,
+        prompt=blind_prompt(context.mode),
+        tools=tuple(context.tools),
+        terminals=(Terminal("submit_answer", BlindAnswer),),
+        limits=Limits(max_turns=25, max_tool_calls=50),
+    )
+    values = {"document_card": context.document_card(), "question": candidate.question}
+    run = run_agent(blind_spec, model, context.tools, values, sample=attempt)
+    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Judgement(None, f"{run.end.reason.value}: {run.end.detail}", calls)
+    blind = BlindAnswer.model_validate(run.end.result)
+    if not blind.answerable or not blind.answer.strip():
+        return Judgement(_unanswerable(candidate, blind, attempt), None, calls)
+    return _compare(context, model, candidate, blind, attempt, calls)
+
+
+def _compare(
+    context: QAContext,
+    model: Model,
+    candidate: Candidate,
+    blind: BlindAnswer,
+    attempt: int,
+    calls: tuple[CallSummary, ...],
+) -> Judgement:
+    spec = AgentSpec(
+        name="answer comparer",
+        role=ROLE,
+        prompt=compare_prompt(),
+        tools=(),
+        terminals=(Terminal("submit_comparison", Comparison),),
+        limits=Limits(max_turns=4),
+    )
+    values = context.task_values() | {
+        "mode": context.mode.value,
+        "question": candidate.question,
+        "proposed_answer": candidate.answer,
+        "own_answer": blind.answer,
+        "own_note": blind.note or "(none)",
+        "evidence": "\n".join(place.quote for place in candidate.evidence),
+        "own_evidence": "\n".join(quote.quote for quote in blind.evidence) or "(none given)",
+    }
+    run = run_agent(spec, model, {}, values, sample=attempt)
+    calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
+    found = Comparison.model_validate(run.end.result)
+    verdict = VerdictRecord(
+        attempt=attempt,
+        question=candidate.question,
+        proposed_answer=candidate.answer,
+        blind_answer=blind.answer,
+        answerable=True,
+        matches=found.matches,
+        non_trivial=found.non_trivial,
+        unambiguous=found.unambiguous and (blind.unambiguous or found.matches),
+        relevant=found.relevant,
+        explanation=found.explanation,
+    )
+    return Judgement(verdict, None, calls)
+
+
+def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
+    return VerdictRecord(
+        attempt=attempt,
+        question=candidate.question,
+        proposed_answer=candidate.answer,
+        blind_answer=blind.answer,
+        answerable=False,
+        matches=False,
+        non_trivial=True,
+        unambiguous=blind.unambiguous,
+        relevant=True,
+        explanation=blind.note or "the validator found no answer in the document",
+    )
+
+
+def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
+    """The first check that failed, in order of how much it explains; None when all five passed."""
+    own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
+    checks = (
+        (verdict.answerable, RejectionReason.UNANSWERABLE, verdict.explanation),
+        (verdict.unambiguous, RejectionReason.AMBIGUOUS, own),
+        (verdict.matches, RejectionReason.WRONG_ANSWER, own),
+        (verdict.non_trivial, RejectionReason.TRIVIAL, verdict.explanation),
+        (verdict.relevant, RejectionReason.IRRELEVANT, verdict.explanation),
+    )
+    return next(((reason, detail) for passed, reason, detail in checks if not passed), None)

@@ -1,0 +1,62 @@
+"""What an agent is: data. A prompt, a role, tools it may use, the ways it may end, and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.messages import ToolSpec
+from qagen_dagster.records.base import Record
+from qagen_dagster.toolkit.tool import explain, schema_of
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Caps on one agent run; reaching one is a recorded result."""
+
+    max_turns: int = 30
+    max_tool_calls: int = 60
+    max_nudges: int = 3
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A tool whose successful call ends the run: its argument schema is the result record.
+
+    `check` may refuse a result with a ToolError that the model can act on.
+    """
+
+    name: str
+    result: type[Record]
+    check: Callable[[Record], None] | None = None
+
+    def spec(self) -> ToolSpec:
+        """The tool as the model sees it; the record's docstring is its description."""
+        schema = schema_of(self.result)
+        return ToolSpec(name=self.name, description=str(schema.pop("description")), parameters=schema)
+
+    def submit(self, arguments: dict[str, object]) -> Record:
+        """The result record. Raises ToolError when it does not fit or is refused."""
+        try:
+            result = self.result.model_validate(arguments)
+        except ValidationError as error:
+            raise ToolError(explain(error, self.name)) from None
+        if self.check is not None:
+            self.check(result)
+        return result
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """One agent. `tools` names what it may use of the toolbox it is run with."""
+
+    name: str
+    role: str
+    prompt: Prompt
+    tools: tuple[str, ...]
+    terminals: tuple[Terminal, ...]
+    limits: Limits = field(default_factory=Limits)

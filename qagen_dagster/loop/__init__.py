@@ -1,0 +1,1 @@
+"""State machines over agents: pure transitions, and the effects that perform their steps."""
