@@ -1,0 +1,98 @@
+"""Work one document to its end: perform each step of the state machine, and write it down first.
+
+Effects only; what happens when is decided in `loop/qa.py`.
+"""
+
+from __future__ import annotations
+
+from qagen_dagster.agents.qa import generator, validator
+from qagen_dagster.agents.qa.context import QAContext
+from qagen_dagster.loop import dedupe
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.qa import (
+    Compared,
+    Dedupe,
+    Done,
+    Event,
+    Exhausted,
+    Generate,
+    GenerationFailed,
+    Judged,
+    Proposed,
+    QAState,
+    Step,
+    Validate,
+    next_step,
+    replay,
+    transition,
+)
+from qagen_dagster.loop.qa_result import empty_result, pairs_of, rejections_of, result_of
+from qagen_dagster.loop.work import DocumentWork, QAModels
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import DocumentEnd, GenerationResult
+
+
+def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> GenerationResult:
+    """Resume or start a document and work it to its end. Raises ModelError; the journal then keeps its place."""
+    reason = unusable(work.context)
+    if reason is not None:
+        return empty_result(work, *reason)
+    state, taken = replay(journal.events, work.limits)
+    used: list[Event] = list(journal.events[:taken])
+    while not isinstance(step := next_step(state, work.limits), Done):
+        event = perform(step, state, work, models)
+        journal.append(event)
+        used.append(event)
+        state = transition(state, event)
+    return result_of(work, models, state, step, tuple(used))
+
+
+def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
+    """Why a document gives no questions in this mode, known before any model is asked."""
+    document = context.view.document
+    if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
+        return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
+    if context.mode is Mode.TEXTUAL and not context.view.has_text:
+        return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
+    if context.mode is Mode.VISUAL and not context.view.visuals:
+        return DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
+    return None
+
+
+def perform(step: Step, state: QAState, work: DocumentWork, models: QAModels) -> Event:
+    """Do one step. Raises ModelError."""
+    document_id = work.context.view.document.id
+    match step:
+        case Generate():
+            return _generate(step, state, work, models.generator)
+        case Dedupe():
+            known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
+            new = dedupe.Known(step.candidate.question, step.candidate.answer)
+            found = dedupe.compare(
+                models.deduplicator, new, known, document_id=document_id, attempt=step.attempt
+            )
+            return Compared(duplicate_of=found.index, detail=found.detail, calls=found.calls)
+        case Validate():
+            judged = validator.judge(work.context, models.validator, step.candidate, step.attempt)
+            return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)
+        case Done():
+            raise ValueError("a finished document has no step to perform")
+
+
+def _generate(step: Generate, state: QAState, work: DocumentWork, model: Model) -> Event:
+    history = generator.History(
+        accepted=pairs_of(state, work, model.spec.name, ""),
+        rejected=rejections_of(state, work),
+        rejected_evidence=tuple(one.candidate.evidence for one in state.rejected),
+        viewed_pages=state.viewed_pages,
+    )
+    found = generator.propose(work.context, model, history, step.attempt)
+    if found.candidate is not None:
+        return Proposed(candidate=found.candidate, viewed_pages=found.viewed_pages, calls=found.calls)
+    if found.exhausted is not None:
+        return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
+    return GenerationFailed(
+        reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
+    )

@@ -1,0 +1,37 @@
+"""One document's work in one combination, as a value. No effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qagen_dagster.agents.qa.context import QAContext
+from qagen_dagster.loop.qa import QALimits
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import Combination
+
+
+@dataclass(frozen=True)
+class QAModels:
+    """The models of one combination."""
+
+    generator: Model
+    validator: Model
+    deduplicator: Model
+
+
+@dataclass(frozen=True)
+class DocumentWork:
+    """One document in one combination, with everything that decides what it gives.
+
+    `fingerprint` names the configuration: models, prompts, corpus and scenario, code.
+    """
+
+    combination: Combination
+    context: QAContext
+    limits: QALimits
+    fingerprint: str
+
+    @property
+    def source_document(self) -> str:
+        """Path of the document under its corpus folder."""
+        return f"documents/{self.context.view.document.source}"
