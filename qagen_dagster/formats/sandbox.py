@@ -1,0 +1,256 @@
+"""Parsers in worker processes, so that a crash, a hang or a memory hog costs one document.
+
+What belongs here: starting workers, giving them jobs, killing and replacing them. What does not: what a
+worker does (sandbox_worker). Limits are for accidents, not against an attacker inside the worker.
+
+Workers are started with exec, never by a bare fork, because the parent (a Dagster process) has threads;
+and not by `multiprocessing`, which would import the parent's main module into each of them. They need a
+POSIX system. The time limit holds on all of them, the memory limit on Linux only (macOS ignores
+RLIMIT_AS): elsewhere a memory hog ends with the system's own means, as `crashed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Self, cast
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.registry import ParsedFile
+from qagen_dagster.formats.sandbox_worker import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.records.document import Outcome, Visual
+
+__all__ = ["FileSource", "ParserPool"]
+
+_START_SECONDS = 60.0
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
+)
+
+
+class ParserPool:
+    """Up to `workers` processes that parse; threads share it, each call takes one worker.
+
+    Args:
+        workers: how many documents are parsed at once; a process starts when it is first needed.
+        seconds: wall time of one call, after which the worker is killed (outcome `timeout`).
+        memory_bytes: address space that one call may take beyond the idle worker's (`out_of_memory`).
+        formats: a module-level function giving the formats, instead of the registry's.
+
+    Workers outlive calls and end with the pool, or with the parent however that ends.
+    """
+
+    def __init__(
+        self,
+        workers: int = 2,
+        seconds: float = 120.0,
+        memory_bytes: int = 2_000_000_000,
+        formats: FormatsFactory | None = None,
+    ) -> None:
+        if workers < 1 or seconds <= 0 or memory_bytes < 1:
+            raise ValueError("workers, seconds and memory_bytes must be positive")
+        self._limits = Limits(seconds, memory_bytes)
+        self._factory = formats
+        self._lock = threading.Lock()
+        self._closed = False
+        self._slots = [_Slot() for _ in range(workers)]
+        # Last in, first out: a quiet pool keeps using the workers it has already started.
+        self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()
+        for slot in self._slots:
+            self._free.put(slot)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers; calls that still run end as `crashed`, later ones raise RuntimeError."""
+        with self._lock:
+            self._closed = True
+            workers = [slot.worker for slot in self._slots if slot.worker]
+        for worker in workers:
+            worker.kill()  # whoever uses it notices and ends it
+        for slot in self._drained():
+            if slot.worker:
+                slot.worker.end()
+            self._free.put(slot)  # who waits for a worker is told that the pool is closed
+
+    def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
+        """Parse one file; like `registry.parse_file`, with the outcomes of a worker's end added."""
+        try:
+            return cast("ParsedFile", self._call(Job("parse", source, options)))
+        except DocumentError as error:
+            size, sha256 = _identity(source)
+            return ParsedFile(source.name, Outcome(error.outcome), error.detail, bytes=size, sha256=sha256)
+
+    def visuals(
+        self, source: Source | FileSource, row: str | None, options: ParseOptions
+    ) -> tuple[Visual, ...]:
+        """What there is to look at. Raises DocumentError, also for the end of a worker."""
+        return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
+
+    def render(
+        self, source: Source | FileSource, page: int, options: ParseOptions, how: RenderOptions
+    ) -> PageImage | None:
+        """A picture of a page. Raises DocumentError, also for the end of a worker."""
+        return cast("PageImage | None", self._call(Job("render", source, options, page=page, how=how)))
+
+    def _call(self, job: Job) -> object:
+        with self._slot() as slot:
+            worker = self._ready(slot)
+            try:
+                reply = worker.ask(job, self._limits.seconds)
+            except BaseException:
+                worker.end()
+                raise
+            if reply.tired:
+                worker.end()
+        if reply.failure:
+            outcome, detail = reply.failure
+            raise DocumentError(outcome, detail)
+        return reply.value
+
+    def _drained(self) -> list[_Slot]:
+        slots: list[_Slot] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                slots.append(self._free.get_nowait())
+        return slots
+
+    @contextlib.contextmanager
+    def _slot(self) -> Generator[_Slot]:
+        slot = self._free.get()
+        try:
+            yield slot
+        finally:
+            self._free.put(slot)
+
+    def _ready(self, slot: _Slot) -> _Worker:
+        if slot.worker is None or not slot.worker.alive():
+            if slot.worker:
+                slot.worker.end()
+            worker = _start()
+            with self._lock:
+                slot.worker = worker
+        with self._lock:
+            closed = self._closed
+        if closed:
+            slot.worker.end()
+            raise RuntimeError("the parser pool is closed")
+        slot.worker.greet(self._limits, self._factory)
+        return slot.worker
+
+
+@dataclass
+class _Slot:
+    worker: _Worker | None = None
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[bytes]
+    pipe: Connection
+    greeted: bool = False
+
+    def alive(self) -> bool:
+        return not self.pipe.closed and self.process.poll() is None
+
+    def greet(self, limits: Limits, factory: FormatsFactory | None) -> None:
+        """Tell a new worker its limits and formats. Raises RuntimeError when it does not come up."""
+        if self.greeted:
+            return
+        place = (factory.__module__, factory.__name__) if factory else ("", "")
+        try:
+            self.pipe.send((limits, *place))
+            trouble = self.pipe.recv() if self.pipe.poll(_START_SECONDS) else "it did not answer"
+        except (EOFError, OSError):
+            trouble = f"it ended with {_exit_words(self._exit_code())}"
+        if trouble is not None:
+            self.end()
+            raise RuntimeError(f"a parser process did not start: {trouble}")
+        self.greeted = True
+
+    def ask(self, job: Job, seconds: float) -> Reply:
+        """The worker's reply. Raises DocumentError `timeout` or `crashed`; then the worker is of no use."""
+        try:
+            self.pipe.send(job)
+            if not self.pipe.poll(seconds):
+                raise DocumentError("timeout", f"not done within {seconds:g} seconds")
+            return cast("Reply", self.pipe.recv())
+        except (EOFError, OSError):
+            words = _exit_words(self._exit_code())
+            raise DocumentError("crashed", f"the parser process ended with {words}") from None
+
+    def kill(self) -> None:
+        """Kill the worker and what it started, and wait for it; any thread may do so."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> None:
+        """Kill the worker and close its connection; only the thread that uses the worker may do so."""
+        self.kill()
+        self.pipe.close()
+
+    def _exit_code(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(5)
+        return None
+
+
+def _start() -> _Worker:
+    ours, theirs = Pipe()
+    number = theirs.fileno()
+    process = subprocess.Popen(  # noqa: S603 (our own interpreter and code, no shell)
+        [sys.executable, "-c", _BOOT, str(number), json.dumps(sys.path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(number,),
+        process_group=0,  # killed together with what it starts
+    )
+    theirs.close()
+    return _Worker(process, cast("Connection", ours))
+
+
+def _exit_words(code: int | None) -> str:
+    if code is None:
+        return "a closed connection"
+    if code >= 0:
+        return f"exit code {code}"
+    with contextlib.suppress(ValueError):
+        return f"signal {signal.Signals(-code).name}"
+    return f"signal {-code}"
+
+
+def _identity(source: Source | FileSource) -> tuple[int, str]:
+    """Size and SHA-256 of a document whose worker could not tell them."""
+    if isinstance(source, Source):
+        return len(source.data), hashlib.sha256(source.data).hexdigest()
+    try:
+        with source.path.open("rb") as file:
+            return source.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return 0, ""

@@ -1,0 +1,169 @@
+"""The child's side of the parser pool: take a job, parse within limits, reply; end when the parent ends.
+
+What does not belong here: starting, killing and replacing workers (sandbox).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import resource
+import signal
+import sys
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Literal
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
+from qagen_dagster.records.document import Outcome
+
+FormatsFactory = Callable[[], Sequence[Format]]
+
+_MAX_JOBS = 1_000  # then the worker is replaced: native libraries leak and fragment
+_GRACE = 10.0  # seconds after the limit at which a worker that nobody kills ends itself
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A document on the local disk: the worker reads it, so that no bytes go through the pipe."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call for a worker."""
+
+    kind: Literal["parse", "visuals", "render"]
+    source: Source | FileSource
+    options: ParseOptions
+    row: str | None = None
+    page: int = 1
+    how: RenderOptions | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one job: seconds of wall time, and bytes of address space above what the idle worker has."""
+
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a job gave, or its failure. `tired` asks the parent to replace this worker."""
+
+    value: object = None
+    failure: tuple[Outcome, str] | None = None
+    tired: bool = False
+
+
+def main(descriptor: int) -> None:
+    """Serve jobs from the connection `descriptor` until the parent closes it or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with Connection(descriptor) as parent, contextlib.suppress(EOFError, BrokenPipeError):
+        try:
+            limits, factory = _greeting(parent)
+            formats = _formats(factory)
+        except Exception as error:  # the parent tells: a worker has no one to tell
+            parent.send(f"{type(error).__name__}: {error}")
+            return
+        parent.send(None)
+        _serve(parent, limits, formats)
+
+
+def _greeting(parent: Connection) -> tuple[Limits, FormatsFactory | None]:
+    limits, module, name = parent.recv()
+    return limits, getattr(importlib.import_module(module), name) if module else None
+
+
+def _formats(factory: FormatsFactory | None) -> Sequence[Format]:
+    if factory is not None:
+        return factory()
+    from qagen_dagster.formats.registry import FORMATS
+
+    return FORMATS
+
+
+def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> None:
+    start = _address_space()
+    for count in range(1, _MAX_JOBS + 1):
+        job: Job = parent.recv()
+        reply = _run(job, limits, formats)
+        grown = _address_space() - start > limits.memory_bytes // 2
+        tired = reply.tired or grown or count == _MAX_JOBS
+        parent.send(replace(reply, tired=tired))
+        if tired:
+            return
+
+
+def _run(job: Job, limits: Limits, formats: Sequence[Format]) -> Reply:
+    from qagen_dagster.formats.registry import failure_of
+
+    try:
+        with _limited(limits):
+            return Reply(_call(job, formats))
+    except Exception as error:  # the stage boundary: whatever a parser raises is this document's outcome
+        failure = failure_of(error)
+        return Reply(failure=failure, tired=failure[0] is Outcome.OUT_OF_MEMORY)
+
+
+def _call(job: Job, formats: Sequence[Format]) -> object:
+    from qagen_dagster.formats.registry import choose, parse_file
+
+    source = _read(job.source, job.options)
+    if job.kind == "parse":
+        parsed = parse_file(source, job.options, formats)
+        if parsed.outcome is Outcome.OUT_OF_MEMORY:
+            raise MemoryError(parsed.detail)
+        return parsed
+    chosen = choose(source, formats)
+    if job.kind == "visuals":
+        return chosen.visuals(source, job.row, job.options)
+    return chosen.render(source, job.page, job.options, job.how or RenderOptions())
+
+
+def _read(source: Source | FileSource, options: ParseOptions) -> Source:
+    if isinstance(source, Source):
+        return source
+    try:
+        size = source.path.stat().st_size
+        if size > options.max_bytes:
+            raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
+        return Source(source.name, source.path.read_bytes())
+    except OSError as error:
+        raise DocumentError("corrupt", f"the file cannot be read: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _limited(limits: Limits) -> Generator[None]:
+    # The timer ends a worker whose parent died during the job, even inside native code.
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = _address_space()
+    if used:
+        resource.setrlimit(resource.RLIMIT_AS, (_capped(used + limits.memory_bytes, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _capped(wanted: int, hard: int) -> int:
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+
+
+def _address_space() -> int:
+    """Bytes of virtual memory in use; 0 where the system does not enforce a limit on it (not Linux)."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
