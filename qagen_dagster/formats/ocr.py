@@ -1,0 +1,123 @@
+"""Text recognition of one picture by the `tesseract` program, if this machine has it.
+
+What belongs here: finding the program and its languages, turning a picture upright, one bounded run. What does not:
+deciding which pages need it (the formats do).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import time
+import warnings
+from functools import cache
+
+from PIL import Image
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.records.document import Outcome
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9_/]{2,40}")
+_ROTATE = re.compile(r"Rotate: (\d+)")
+_CONFIDENCE = re.compile(r"Orientation confidence: ([0-9.]+)")
+_SURE = 1.0  # tesseract's own measure; a page of ordinary text reaches 3 to 25
+_MAX_PIXELS = 120_000_000  # of a picture that must be turned
+_UNREADABLE = DocumentError(Outcome.CORRUPT, "text recognition could not read the picture")
+_CONTROL = {code: None for code in (*range(0x20), 0x7F, 0xAD) if code != 0x0A}
+_TURN = {
+    90: Image.Transpose.ROTATE_270,  # tesseract counts clockwise, Pillow counter-clockwise
+    180: Image.Transpose.ROTATE_180,
+    270: Image.Transpose.ROTATE_90,
+}
+
+
+def tesseract_available() -> bool:
+    """Whether the `tesseract` program is on the search path."""
+    return shutil.which("tesseract") is not None
+
+
+def ocr_image(data: bytes, languages: str, *, seconds: float = 60) -> str | None:
+    """The text of a picture, upright whichever way it was scanned.
+
+    Args:
+        data: an encoded picture (PNG, JPEG, TIFF, ...).
+        languages: tesseract's language codes joined by `+`; those not installed are left out.
+        seconds: for the whole call; orientation and text share it.
+
+    Returns:
+        Lines as laid out, "" if the picture shows no text, None where tesseract (or every one of the
+        languages asked for) is not installed.
+
+    Raises:
+        DocumentError: `timeout`, or `corrupt` if the picture cannot be read.
+    """
+    program = shutil.which("tesseract")
+    wanted = _usable(program, languages) if program else ""
+    if not program or not wanted:
+        return None
+    ends = time.monotonic() + seconds
+    upright = _upright(program, data, ends)
+    done = _run([program, "stdin", "stdout", "-l", wanted, "--psm", "3"], upright, ends)
+    if done.returncode != 0:
+        raise _UNREADABLE
+    return _tidy(done.stdout.decode("utf-8", "replace"))
+
+
+def _usable(program: str, languages: str) -> str:
+    asked = [code for code in languages.split("+") if _LANGUAGE.fullmatch(code)]
+    have = _installed(program)
+    return "+".join(code for code in asked if code in have)
+
+
+@cache
+def _installed(program: str) -> frozenset[str]:
+    done = _run([program, "--list-langs"], b"", time.monotonic() + 20)
+    listing = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+    return frozenset(line.strip() for line in listing if _LANGUAGE.fullmatch(line.strip()))
+
+
+def _upright(program: str, data: bytes, ends: float) -> bytes:
+    """The picture turned by what tesseract says of its orientation, or as it is when it cannot say."""
+    if "osd" not in _installed(program):
+        return data
+    done = _run([program, "stdin", "stdout", "--psm", "0"], data, ends)
+    said = (done.stdout + done.stderr).decode("utf-8", "replace")
+    angle, sure = _ROTATE.search(said), _CONFIDENCE.search(said)
+    if done.returncode != 0 or not angle or not sure or float(sure[1]) < _SURE:
+        return data
+    turn = _TURN.get(int(angle[1]))
+    return data if turn is None else _turned(data, turn)
+
+
+def _turned(data: bytes, turn: Image.Transpose) -> bytes:
+    out = io.BytesIO()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data)) as picture:
+                if picture.width * picture.height > _MAX_PIXELS:
+                    return data
+                picture.transpose(turn).save(out, "PNG", compress_level=1)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise _UNREADABLE from error
+    return out.getvalue()
+
+
+def _run(command: list[str], data: bytes, ends: float) -> subprocess.CompletedProcess[bytes]:
+    """One run of the program; a fixed argument list, no shell, the picture through standard input."""
+    try:
+        return subprocess.run(  # noqa: S603
+            command, input=data, capture_output=True, timeout=max(ends - time.monotonic(), 0.01), check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DocumentError(Outcome.TIMEOUT, "text recognition took too long") from error
+    except OSError as error:
+        raise DocumentError(Outcome.CRASHED, "text recognition could not be started") from error
+
+
+def _tidy(text: str) -> str:
+    """Lines without control characters, without runs of empty lines, without blank ends."""
+    lines = (line.translate(_CONTROL).rstrip() for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
