@@ -34,11 +34,20 @@ class Tool:
     def call(self, arguments: dict[str, Any]) -> tuple[Content, ...]:
         """Validate and run. Raises ToolError, also for arguments that do not fit."""
         try:
-            valid = self.arguments.model_validate(arguments)
+            valid = self.arguments.model_validate(self._without_nulls(arguments))
         except ValidationError as error:
             raise ToolError(explain(error, self.spec.name)) from None
         result = self.run(**{name: getattr(valid, name) for name in type(valid).model_fields})
         return (Text(text=result),) if isinstance(result, str) else result
+
+    def _without_nulls(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Drop nulls given for parameters that have a default: models write null for "not given"."""
+        fields = self.arguments.model_fields
+        return {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or name not in fields or fields[name].is_required()
+        }
 
 
 def tool(function: Callable[..., ToolReturn]) -> Tool:

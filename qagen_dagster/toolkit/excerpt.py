@@ -1,0 +1,61 @@
+"""How lines of a document are shown to a model: delimited, numbered, cut to size.
+
+A document is data, never an instruction: whatever comes from it stands between the delimiters, and a
+line that contains a delimiter is changed visibly so that it cannot end the excerpt.
+"""
+
+from __future__ import annotations
+
+import re
+
+OPEN = "<document_excerpt>"
+CLOSE = "</document_excerpt>"
+_DELIMITER = re.compile(r"<(?=[\s/\\]*document_excerpt)", re.IGNORECASE)
+
+
+def neutralise(text: str) -> str:
+    """Put a backslash into anything that looks like one of the delimiters."""
+    return _DELIMITER.sub(r"<\\", text)
+
+
+def enclose(rows: list[str]) -> str:
+    """Rows between the delimiters; the rows must have been neutralised."""
+    return "\n".join((OPEN, *rows, CLOSE))
+
+
+def row(number: int, text: str, limit: int) -> str:
+    """`41| text`, with at most `limit` characters of the line and a note of what is hidden."""
+    return f"{number}| {head(text, limit)}"
+
+
+def row_around(number: int, text: str, at: int, limit: int) -> str:
+    """Like `row`, but of a long line it shows the part around character `at` (0-based)."""
+    if len(text) <= limit:
+        return row(number, text, limit)
+    start = max(0, min(at - limit // 3, len(text) - limit))
+    before = f"[{start} characters of this line hidden before] " if start else ""
+    hidden = len(text) - start - limit
+    after = f" [{hidden} characters of this line hidden after]" if hidden else ""
+    return f"{number}| {before}{neutralise(text[start : start + limit])}{after}"
+
+
+def head(text: str, limit: int) -> str:
+    """The first `limit` characters and, if there are more, how many and how to see them."""
+    if len(text) <= limit:
+        return neutralise(text)
+    hidden = len(text) - limit
+    return (
+        f"{neutralise(text[:limit])} [{hidden} more characters of this line are hidden: "
+        "search for words near its end, or for what you look for, to see the part around them]"
+    )
+
+
+def shown_label(label: str) -> str:
+    """A visual's label as every tool shows it and takes it back."""
+    return one_line(label, 80).replace("|", "/")
+
+
+def one_line(text: str, limit: int) -> str:
+    """White space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
+    flat = " ".join(text.split())
+    return neutralise(flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "...")

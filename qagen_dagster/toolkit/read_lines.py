@@ -1,0 +1,75 @@
+"""The tool that reads a range of lines, like a file in an editor. Nothing about finding them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.errors import ToolError
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import enclose, row
+from qagen_dagster.toolkit.tool import Tool, tool
+
+MAX_LINES = 400
+MAX_CHARACTERS = 24_000
+MAX_LINE_CHARACTERS = 2_000
+
+
+def make(view: DocumentView) -> Tool:
+    """Bind `read_lines` to a document."""
+
+    def read_lines(
+        start_line: Annotated[int, Field(description="First line to read; lines are counted from 1.")] = 1,
+        end_line: Annotated[
+            int | None,
+            Field(description="Last line to read, inclusive. Leave out to read on until the output is full."),
+        ] = None,
+    ) -> str:
+        """Read lines of the document in order. Use it to begin a document, or to read on around a line that search found.
+
+        Comes back: a header with the range, the total number of lines and the pages; then one row per
+        line, `41| text`. What follows `41| ` is the line itself; the number is not part of it. A row
+        `--- page 4 ---` marks where a page starts. At most 400 lines or 24,000 characters are returned;
+        when there is more, the last line says with which start_line to go on.
+        """
+        if not view.has_text:
+            return "This document has no text to read. If view_page is among your tools, look at its pages."
+        return _read(view, start_line, _last_line(view, start_line, end_line))
+
+    return tool(read_lines)
+
+
+def _last_line(view: DocumentView, start: int, end: int | None) -> int:
+    """Check the range; an end beyond the document means its last line."""
+    total = len(view.lines)
+    if not 1 <= start <= total:
+        raise ToolError(
+            f"There is no line {start}: the document has lines 1-{total}. Call read_lines with a start_line in 1-{total}."
+        )
+    if end is not None and end < start:
+        raise ToolError(
+            f"end_line {end} is before start_line {start}. Give end_line in {start}-{total}, or leave it out."
+        )
+    return total if end is None else min(end, total)
+
+
+def _read(view: DocumentView, start: int, wanted: int) -> str:
+    markers = view.pages_starting(start, wanted)
+    rows: list[str] = []
+    size, number = 0, start
+    while number <= wanted and number - start < MAX_LINES:
+        fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
+        fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
+        size += sum(len(text) + 1 for text in fresh)
+        if rows and size > MAX_CHARACTERS:
+            break
+        rows += fresh
+        number += 1
+    last, total = number - 1, len(view.lines)
+    pages = view.page_range(start, last)
+    header = f"lines {start}-{last} of {total}{f' ({pages})' if pages else ''}"
+    body = f"{header}\n{enclose(rows)}"
+    if last == wanted:
+        return body
+    return f"{body}\n[cut at line {last} of {total:,}: call read_lines(start_line={last + 1}) to go on]"

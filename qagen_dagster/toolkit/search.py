@@ -1,0 +1,189 @@
+"""The tool that finds words, phrases and regular expressions. Matching itself lives in `matching`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.errors import ToolError
+from qagen_dagster.toolkit import patterns
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around
+from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
+from qagen_dagster.toolkit.suggestions import near_words
+from qagen_dagster.toolkit.tool import Tool, tool
+
+MAX_GROUPS = 30
+MAX_CHARACTERS = 16_000
+MAX_MATCH_ROW = 2_000
+MAX_CONTEXT_ROW = 500
+_MAX_GROUP_LINES = 60
+_REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
+
+
+def make(view: DocumentView) -> Tool:
+    """Bind `search` to a document."""
+
+    def search(
+        pattern: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=patterns.MAX_PATTERN,
+                description="The word or phrase to find, or a regular expression (RE2 syntax) if regex is true.",
+            ),
+        ],
+        regex: Annotated[bool, Field(description="True to read pattern as a regular expression.")] = False,
+        context_lines: Annotated[
+            int, Field(ge=0, le=20, description="How many lines to show before and after each match.")
+        ] = 2,
+        ignore_case: Annotated[bool, Field(description="False to tell upper case from lower case.")] = True,
+        start_line: Annotated[
+            int, Field(ge=1, description="Line to search from; use it to see matches that were cut.")
+        ] = 1,
+    ) -> str:
+        """Find where a word, phrase or regular expression stands in the document. Use it to locate a topic, name or number without reading everything, and to check whether a fact is stated more than once.
+
+        A phrase is found also where a line break or a hyphen at a line's end divides it. A regular
+        expression sees one line and the next; look-around and back-references do not exist.
+        Comes back: the number of matching lines, then groups of rows `41| text` (the match and its context),
+        each under `-- match on line 41 (page 3)`. What follows `41| ` is the line itself. Output is
+        capped; then the last line says with which start_line to go on. Read more with read_lines.
+        """
+        if not view.has_text:
+            return "This document has no text to search. If view_page is among your tools, look at its pages."
+        if start_line > len(view.lines):
+            raise ToolError(f"There is no line {start_line}: the document has lines 1-{len(view.lines)}.")
+        if regex:
+            found = find_regex(view, patterns.regex(pattern, ignore_case=ignore_case), start_line)
+        else:
+            found = find_literal(view, patterns.literal(pattern, ignore_case=ignore_case), start_line)
+        if not found.hits:
+            return _nothing(view, pattern, regex, start_line, found)
+        return _show(view, _quoted(pattern), found, start_line, context_lines)
+
+    return tool(search)
+
+
+@dataclass
+class _Output:
+    """Rows shown so far. `next_match` is the first match that did not fit, None while all did."""
+
+    rows: list[str] = field(default_factory=list)
+    size: int = 0
+    next_match: Hit | None = None
+
+    def add(self, text: str) -> bool:
+        """Append if it fits; the caller stops otherwise. The first few rows always fit."""
+        if self.size + len(text) + 1 > MAX_CHARACTERS:
+            return False
+        self.rows.append(text)
+        self.size += len(text) + 1
+        return True
+
+
+def _show(view: DocumentView, quoted: str, found: Hits, start_line: int, context: int) -> str:
+    groups = _groups(found.hits, context)
+    output = _Output()
+    for group in groups[:MAX_GROUPS]:
+        if not _show_group(view, output, group, context):
+            break
+    else:
+        if len(groups) > MAX_GROUPS:
+            output.next_match = groups[MAX_GROUPS][0]
+    at_least = "more than " if found.stopped_at is not None else ""
+    count = len(found.hits)
+    noun = "matching line" if count == 1 else "matching lines"
+    where = f"lines {start_line}-{len(view.lines)}"
+    header = f"{at_least}{count} {noun} for {quoted} in {where}"
+    return "\n".join((header, enclose(output.rows), *_notes(found, output.next_match)))
+
+
+def _notes(found: Hits, next_match: Hit | None) -> list[str]:
+    if next_match is not None:
+        left = sum(1 for hit in found.hits if hit.first >= next_match.first)
+        return [
+            f"[{left} more matching {'line' if left == 1 else 'lines'} not shown: call search with "
+            f"start_line={next_match.first} to go on, or search for something more specific]"
+        ]
+    if found.stopped_at is not None:
+        return [
+            f"[the search stopped before line {found.stopped_at}: call it with "
+            f"start_line={found.stopped_at} to go on, or use a simpler pattern]"
+        ]
+    return []
+
+
+def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
+    """Matches whose context touches stand together, up to a length."""
+    groups: list[list[Hit]] = []
+    for hit in hits:
+        near = bool(groups) and hit.first - context <= groups[-1][-1].last + context + 1
+        if near and hit.last - groups[-1][0].first < _MAX_GROUP_LINES:
+            groups[-1].append(hit)
+        else:
+            groups.append([hit])
+    return groups
+
+
+def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: int) -> bool:
+    """Append a group's rows; False, with `next_match` set, when something did not fit."""
+    first = max(1, group[0].first - context)
+    last = min(len(view.lines), group[-1].last + context)
+    matched = {hit.first: hit for hit in reversed(group)}
+    spans = {number for hit in group for number in range(hit.first, hit.last + 1)}
+    if not output.add(_group_header(view, group)):
+        output.next_match = group[0]
+        return False
+    for number in range(first, last + 1):
+        if not output.add(_row(view, number, matched.get(number), number in spans)):
+            output.next_match = next((hit for hit in group if hit.first >= number), None)
+            if output.next_match is group[0]:
+                _drop_group(output)
+            return output.next_match is None
+    return True
+
+
+def _drop_group(output: _Output) -> None:
+    """Remove the header and context of a group whose match did not fit."""
+    while output.rows and not output.rows[-1].startswith("-- "):
+        output.rows.pop()
+    output.rows.pop()
+
+
+def _row(view: DocumentView, number: int, hit: Hit | None, in_match: bool) -> str:
+    text = view.lines[number - 1]
+    if hit is None:
+        return row(number, text, MAX_MATCH_ROW if in_match else MAX_CONTEXT_ROW)
+    start = view.offsets[number - 1]
+    at = len(view.data[start : hit.offset].decode("utf-8", "ignore"))
+    return row_around(number, text, at, MAX_MATCH_ROW)
+
+
+def _group_header(view: DocumentView, group: list[Hit]) -> str:
+    lines = ", ".join(str(hit.first) if hit.first == hit.last else f"{hit.first}-{hit.last}" for hit in group)
+    pages = view.page_range(group[0].first, group[-1].last)
+    one = len(group) == 1 and group[0].first == group[0].last
+    noun = "match on line" if one else "match on lines" if len(group) == 1 else "matches on lines"
+    return f"-- {noun} {lines}{f' ({pages})' if pages else ''}"
+
+
+def _nothing(view: DocumentView, pattern: str, regex: bool, start_line: int, found: Hits) -> str:
+    """What to try next; not an error."""
+    if found.stopped_at is not None:
+        return f"No match for {_quoted(pattern)} so far. {_notes(found, None)[0]}"
+    parts = [f"No match for {_quoted(pattern)} in lines {start_line}-{len(view.lines)}."]
+    if start_line > 1:
+        parts.append("Lines before that were not searched: leave out start_line to search them too.")
+    if words := near_words(view, pattern):
+        parts.append(f"In the document: {neutralise(words)}.")
+    if not regex and any(sign in pattern for sign in _REGEX_SIGNS):
+        parts.append("The pattern was taken as it stands; set regex=true to use it as a regular expression.")
+    parts.append("Try a shorter phrase or a single word, or read the document with read_lines.")
+    return " ".join(parts)
+
+
+def _quoted(pattern: str) -> str:
+    return f'"{one_line(pattern, 80)}"'

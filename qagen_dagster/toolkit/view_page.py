@@ -1,0 +1,170 @@
+"""The tool that shows a page, a visual or a part of a page as a picture. Rendering is the format's."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+
+from qagen_dagster.errors import DocumentError, ToolError
+from qagen_dagster.formats.base import PageImage, RenderOptions
+from qagen_dagster.models.messages import Image, Text
+from qagen_dagster.records.document import Box, Visual
+from qagen_dagster.toolkit.crop import Fractions, cut, enlarge
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import one_line, shown_label
+from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
+
+MARGIN_POINTS = 18.0  # around a visual: about one line of text, so that axis labels and notes are in
+MIN_FRACTION = 0.02  # a box thinner than this shows nothing
+_MAX_NAMED = 20
+NOT_APPLICABLE = (
+    "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."
+)
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+def make(view: DocumentView) -> Tool:
+    """Bind `view_page` to a document."""
+
+    def view_page(
+        page_number: Annotated[
+            int, Field(description="Page of the document, counted from 1 (not the number printed on it).")
+        ],
+        visual: Annotated[
+            str | None,
+            Field(
+                description="Label of a table or figure on that page, as list_visual_content shows it, to see it enlarged."
+            ),
+        ] = None,
+        box: Annotated[
+            list[Fraction] | None,
+            Field(
+                min_length=4,
+                max_length=4,
+                description="Part of the page to see enlarged: [left, top, right, bottom] as fractions of the page's width and height from its top left corner. [0, 0.5, 1, 1] is the lower half.",
+            ),
+        ] = None,
+    ) -> ToolReturn:
+        """Look at a page as a picture. Use it to see tables, figures, diagrams and layout that the text alone does not tell.
+
+        Leave out visual and box to see the whole page; give one of them when the print is too small to
+        read. Comes back: a line that says what is shown and which visuals are on the page, and the
+        picture. If a page cannot be shown, do not ask for it again: try another page.
+        """
+        if not view.document.page_count:
+            return NOT_APPLICABLE
+        _check_page(view, page_number)
+        if visual is not None and box is not None:
+            raise ToolError("Give either visual or box, not both.")
+        if visual is not None:
+            return _show_visual(view, page_number, visual)
+        if box is not None:
+            return _show_part(view, page_number, _fractions(box))
+        return _picture(view, page_number, "whole page", _render(view, page_number, _options(view)))
+
+    return tool(view_page)
+
+
+def _check_page(view: DocumentView, page: int) -> None:
+    count = view.document.page_count or 0
+    if not 1 <= page <= count:
+        raise ToolError(
+            f"There is no page {page}: the document has pages 1-{count}. Try a page in that range."
+        )
+
+
+def _options(view: DocumentView, crop: Box | None = None) -> RenderOptions:
+    return RenderOptions(max_pixels=view.max_image_pixels, max_side=view.max_image_side, crop=crop)
+
+
+def _render(view: DocumentView, page: int, how: RenderOptions) -> PageImage | None:
+    try:
+        return view.render(page, how)
+    except DocumentError as error:
+        raise ToolError(
+            f"Page {page} cannot be shown ({one_line(str(error), 200)}). "
+            "It will fail again: do not ask for it again, try a different page."
+        ) from None
+
+
+def _show_visual(view: DocumentView, page: int, label: str) -> ToolReturn:
+    visual = _find(view, label)
+    name = shown_label(visual.label)
+    if visual.page is None:
+        return f'"{name}" has no page to look at. Read its text with read_lines.'
+    if visual.page != page:
+        raise ToolError(
+            f'"{name}" is on page {visual.page}, not on page {page}: '
+            f'call view_page(page_number={visual.page}, visual="{name}").'
+        )
+    if visual.box is None:
+        whole = _render(view, page, _options(view))
+        return _picture(view, page, f'whole page (the place of "{name}" on it is not known)', whole)
+    crop = _with_margin(visual.box)
+    return _picture(view, page, f'cut out: "{name}"', _render(view, page, _options(view, crop)))
+
+
+def _with_margin(box: Box) -> Box:
+    return Box(
+        x0=max(0.0, box.x0 - MARGIN_POINTS),
+        y0=max(0.0, box.y0 - MARGIN_POINTS),
+        x1=box.x1 + MARGIN_POINTS,
+        y1=box.y1 + MARGIN_POINTS,
+    )
+
+
+def _find(view: DocumentView, label: str) -> Visual:
+    """The visual of that label, in full or as shown; case and white space do not matter."""
+    by_label = {_key(shown_label(visual.label)): visual for visual in reversed(view.visuals)}
+    for visual in view.visuals:
+        if _key(label) in (_key(visual.label), _key(shown_label(visual.label))):
+            return visual
+    if not by_label:
+        raise ToolError("No visuals are known in this document. Call view_page with page_number alone.")
+    close = difflib.get_close_matches(_key(label), list(by_label), n=3, cutoff=0.5)
+    named = [by_label[key] for key in close] or list(view.visuals[:_MAX_NAMED])
+    labels = ", ".join(f'"{shown_label(visual.label)}" (page {visual.page})' for visual in named)
+    raise ToolError(
+        f'There is no visual "{one_line(label, 80)}". {"Did you mean" if close else "There are"}: {labels}? '
+        "list_visual_content shows all."
+    )
+
+
+def _key(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+def _fractions(box: list[float]) -> Fractions:
+    left, top, right, bottom = box
+    if right - left < MIN_FRACTION or bottom - top < MIN_FRACTION:
+        raise ToolError(
+            f"box {box} is too thin or reversed: left must be less than right and top less than bottom, "
+            f"by {MIN_FRACTION} at least."
+        )
+    return (left, top, right, bottom)
+
+
+def _show_part(view: DocumentView, page: int, part: Fractions) -> ToolReturn:
+    how = _options(view)
+    whole = _render(view, page, enlarge(how, part))
+    shown = ", ".join(f"{value:g}" for value in part)
+    return _picture(view, page, f"part [{shown}]", None if whole is None else cut(whole, part, how))
+
+
+def _picture(view: DocumentView, page: int, what: str, image: PageImage | None) -> ToolReturn:
+    if image is None:
+        return NOT_APPLICABLE
+    labels = [shown_label(visual.label) for visual in view.visuals if visual.page == page]
+    known = f" Visuals on this page: {', '.join(labels[:_MAX_NAMED])}." if labels else ""
+    title = f"page {page} of {view.document.page_count}, {what}, {image.width}x{image.height} pixels"
+    return (
+        Text(text=f"{title}.{known}"),
+        Image(
+            media_type=cast("Literal['image/png', 'image/jpeg']", image.media_type),
+            data=image.data,
+            title=f"page {page}, {what}",
+        ),
+    )

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image as Pillow
+
+from qagen_dagster.errors import DocumentError, ToolError
+from qagen_dagster.formats.base import PageImage, RenderOptions
+from qagen_dagster.models.messages import Image, Text
+from qagen_dagster.records.document import Box, Visual, VisualType
+from qagen_dagster.toolkit import view_page
+
+TABLE = Visual(
+    label="Table 2", type=VisualType.TABLE, page=2, box=Box(x0=10, y0=100, x1=200, y1=300), caption="Yields"
+)
+NO_BOX = Visual(label="Figure 1", type=VisualType.FIGURE, page=1)
+
+
+class Painter:
+    """Renders a page whose left half is black and right half white; remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, RenderOptions]] = []
+
+    def __call__(self, page: int, how: RenderOptions) -> PageImage:
+        self.asked.append((page, how))
+        height = min(how.max_side, int((how.max_pixels / 0.7) ** 0.5))
+        picture = Pillow.new("RGB", (int(height * 0.7), height), "white")
+        picture.paste("black", (0, 0, picture.width // 2, height))
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        return PageImage("image/png", buffer.getvalue(), picture.width, picture.height)
+
+
+def view_of(make_view, render, **more):
+    return make_view("a\nb", pages=((1, 1), (2, 2)), visuals=(TABLE, NO_BOX), render=render, **more)
+
+
+def pixels(image: Image) -> Pillow.Image:
+    return Pillow.open(io.BytesIO(image.data)).convert("RGB")
+
+
+def test_whole_page_within_the_models_limits(make_view) -> None:
+    painter = Painter()
+    text, image = view_page.make(view_of(make_view, painter, max_image_pixels=200_000)).call(
+        {"page_number": 2}
+    )
+    assert isinstance(text, Text)
+    assert isinstance(image, Image)
+    assert text.text.startswith("page 2 of 2, whole page, ")
+    assert text.text.endswith("Visuals on this page: Table 2.")
+    assert painter.asked[0][1].max_pixels == 200_000
+    assert pixels(image).width * pixels(image).height <= 200_000
+
+
+def test_visual_is_cropped_with_a_margin(make_view) -> None:
+    painter = Painter()
+    text, image = view_page.make(view_of(make_view, painter)).call({"page_number": 2, "visual": " table  2"})
+    assert isinstance(text, Text)
+    assert 'cut out: "Table 2"' in text.text
+    assert isinstance(image, Image)
+    assert painter.asked[0][1].crop == Box(x0=0, y0=82, x1=218, y1=318)
+
+
+def test_visual_without_a_place_shows_the_page(make_view) -> None:
+    text, _image = view_page.make(view_of(make_view, Painter())).call(
+        {"page_number": 1, "visual": "Figure 1"}
+    )
+    assert isinstance(text, Text)
+    assert "not known" in text.text
+
+
+def test_box_is_cut_out_finer_than_the_page(make_view) -> None:
+    painter = Painter()
+    tool = view_page.make(view_of(make_view, painter, max_image_pixels=100_000))
+    _text, image = tool.call({"page_number": 1, "box": [0, 0, 0.4, 0.4]})
+    assert isinstance(image, Image)
+    cut = pixels(image)
+    assert painter.asked[0][1].max_pixels > 400_000
+    assert 80_000 < cut.width * cut.height <= 100_000
+    assert cut.getpixel((cut.width - 1, cut.height - 1)) == (0, 0, 0)
+    _text, right = tool.call({"page_number": 1, "box": [0.6, 0.5, 1, 1]})
+    assert isinstance(right, Image)
+    assert pixels(right).getpixel((0, 0)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"page_number": 0}, "pages 1-2"),
+        ({"page_number": 3}, "pages 1-2"),
+        ({"page_number": 1, "visual": "Table 2"}, r"page_number=2, visual=\"Table 2\""),
+        ({"page_number": 1, "visual": "Table 9"}, "Did you mean.*Table 2"),
+        ({"page_number": 1, "visual": "zzz"}, "There are.*Table 2.*Figure 1"),
+        ({"page_number": 1, "box": [0.5, 0, 0.4, 1]}, "reversed"),
+        ({"page_number": 1, "box": [0, 0, 2, 1]}, "less than or equal to 1"),
+        ({"page_number": 1, "box": [0, 0, float("nan"), 1]}, "box"),
+        ({"page_number": 1, "box": [0, 0]}, "box"),
+        ({"page_number": 1, "box": [0, 0, 1, 1], "visual": "Table 2"}, "not both"),
+        ({}, "page_number"),
+    ],
+)
+def test_errors_say_what_to_do(make_view, arguments: dict[str, object], says: str) -> None:
+    with pytest.raises(ToolError, match=says):
+        view_page.make(view_of(make_view, Painter())).call(arguments)
+
+
+def test_page_that_cannot_be_rendered_sends_the_model_elsewhere(make_view) -> None:
+    def fail(_page: int, _how: RenderOptions) -> PageImage:
+        raise DocumentError("too_large", "20000 x 20000 points")
+
+    with pytest.raises(ToolError, match=r"too_large.*try a different page"):
+        view_page.make(view_of(make_view, fail)).call({"page_number": 1})
+
+
+def test_text_only_formats_are_not_applicable(make_view) -> None:
+    assert view_page.make(make_view("a")).call({"page_number": 1}) == (Text(text=view_page.NOT_APPLICABLE),)
+    pages_but_no_pictures = make_view("a", pages=((1, 1),))
+    answer = view_page.make(pages_but_no_pictures).call({"page_number": 1})
+    assert answer == (Text(text=view_page.NOT_APPLICABLE),)
