@@ -157,7 +157,7 @@ def _union(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
         "anyOf": [
             {
                 "type": "object",
-                "properties": {"tool": {"const": tool.name}, "arguments": tool.parameters},
+                "properties": {"tool": {"type": "string", "enum": [tool.name]}, "arguments": tool.parameters},
                 "required": ["tool", "arguments"],
                 "additionalProperties": False,
             }

@@ -45,6 +45,21 @@ def read_object(text: str) -> dict[str, Any]:
     raise ValueError(fault)
 
 
+def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
+    """The arguments of a native tool call and, if they cannot be read, why: a text for the model.
+
+    Wires give a JSON string, some servers an object, some nothing for a tool without arguments.
+    """
+    if raw is None or raw == "":
+        return {}, None
+    if isinstance(raw, dict):
+        return cast("dict[str, Any]", raw), None
+    try:
+        return read_object(str(raw)), None
+    except ValueError as error:
+        return {}, f"the arguments could not be read: {error}"
+
+
 def _objects(text: str) -> Generator[tuple[str, bool]]:
     """Each outermost `{...}` of the text and whether it is closed; braces in strings do not count."""
     depth, start, in_string, escaped = 0, 0, False, False

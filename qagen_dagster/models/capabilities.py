@@ -1,0 +1,127 @@
+"""What wires cannot do, made up for once: pictures in tool results, names, errors, schemas.
+
+Works on neutral messages and gives neutral messages back, so a wire only translates.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    Content,
+    Image,
+    Message,
+    Request,
+    Text,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+
+
+class ResultImages(StrEnum):
+    """Where a wire takes the pictures of tool results."""
+
+    INLINE = "inline"  # inside the result
+    DEFERRED = "deferred"  # in one user message after the last result of the turn
+
+
+_UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool) -> tuple[Message, ...]:
+    """The conversation as the wire can carry it.
+
+    Pictures stay in their result, or move to ONE user message after all results of the turn, or, for
+    a model without eyes, become a note. Each is preceded by its title. Results are never empty; where
+    the wire has no error flag, an error says so in words. Empty assistant messages are dropped, and
+    a user message that follows pictures joins theirs.
+    """
+    fitted: list[Message] = []
+    for message in request.messages:
+        if isinstance(message, ToolMessage):
+            fitted += _tool_turn(message, spec, images, error_flag=error_flag)
+        elif isinstance(message, UserMessage):
+            content = _nonempty(_shown(message.content, spec))
+            last = fitted[-1] if fitted else None
+            if isinstance(last, UserMessage):
+                fitted[-1] = UserMessage(content=last.content + content)
+            else:
+                fitted.append(UserMessage(content=content))
+        elif _says_something(message):
+            fitted.append(message)
+    return tuple(fitted)
+
+
+def system_text(request: Request, spec: ModelSpec) -> str:
+    """The system prompt; with the output schema in words where the server does not enforce one."""
+    if request.output_schema is None or spec.structured_output == "json_schema":
+        return request.system
+    asked = "Reply with one JSON object and nothing else."
+    if request.output_schema.keys() != {"type"}:
+        schema = json.dumps(request.output_schema, ensure_ascii=False, separators=(",", ":"))
+        asked = f"{asked[:-1]}, following this JSON schema:\n{schema}"
+    return f"{request.system}\n\n{asked}".strip()
+
+
+def joined(content: Iterable[Content]) -> str:
+    """The text of `content`, parts apart by an empty line."""
+    return "\n\n".join(part.text for part in content if isinstance(part, Text))
+
+
+def wire_name(name: str) -> str:
+    """A tool name that a server accepts, also when the model made it up."""
+    return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"
+
+
+def _tool_turn(
+    message: ToolMessage, spec: ModelSpec, images: ResultImages, *, error_flag: bool
+) -> list[Message]:
+    results: list[ToolResult] = []
+    later: list[Content] = []
+    for result in message.results:
+        content = result.content
+        if images is ResultImages.DEFERRED and spec.images:
+            content = tuple(_stub(part, later) for part in content)
+        content = _nonempty(_shown(content, spec))
+        if result.is_error and not error_flag:
+            content = (Text(text="The tool call failed."), *content)
+        results.append(result.model_copy(update={"content": content}))
+    turn: list[Message] = [ToolMessage(results=tuple(results))]
+    return [*turn, UserMessage(content=tuple(later))] if later else turn
+
+
+def _stub(part: Content, later: list[Content]) -> Content:
+    if isinstance(part, Text):
+        return part
+    label = f"picture {1 + sum(isinstance(other, Image) for other in later)}"
+    label += f" ({part.title})" if part.title else ""
+    later += [Text(text=f"{label}:"), part.model_copy(update={"title": ""})]
+    return Text(text=f"[{label} is in the message after the tool results]")
+
+
+def _shown(content: tuple[Content, ...], spec: ModelSpec) -> tuple[Content, ...]:
+    shown: list[Content] = []
+    for part in content:
+        if isinstance(part, Text):
+            shown.append(part)
+        elif not spec.images:
+            shown.append(Text(text=f"[{part.title or 'picture'}: not shown, this model takes no pictures]"))
+        else:
+            shown += [Text(text=part.title)] if part.title else []
+            shown.append(part.model_copy(update={"title": ""}))
+    return tuple(shown)
+
+
+def _nonempty(content: tuple[Content, ...]) -> tuple[Content, ...]:
+    kept = tuple(part for part in content if isinstance(part, Image) or part.text.strip())
+    return kept or (Text(text="(empty)"),)
+
+
+def _says_something(message: AssistantMessage) -> bool:
+    return bool(message.tool_calls or message.text.strip())

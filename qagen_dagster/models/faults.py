@@ -1,0 +1,172 @@
+"""What a failed call means: from HTTP status and body to one of our errors.
+
+No SDK's type appears here, so every wire judges alike. Texts carry no header, no key and at most
+`MAX_TEXT` characters.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from qagen_dagster.errors import (
+    ConfigError,
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+    TransientModelError,
+)
+from qagen_dagster.models import json_reply
+
+MAX_TEXT = 300
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
+    r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
+    r"|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+_KEY_LIKE = re.compile(
+    r"(?:\b(?:sk|pk|rk|gsk|xai|key|hf|nvapi)[-_]|\bAIza)[A-Za-z0-9_*.-]{6,}"
+    r"|(?<=bearer )[^\s\"',]{6,}|(?<=api[_-]key[=:] )[^\s\"',]{6,}|(?<=key=)[^\s\"',&]{6,}",
+    re.IGNORECASE,
+)
+
+
+def scrub(text: str, secret: str | None = None) -> str:
+    """`text` on one line, shortened, without `secret` and without anything that looks like a key."""
+    if secret:
+        text = text.replace(secret, "[key]")
+    text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def from_status(
+    name: str, status: int, body: object, headers: Mapping[str, str], secret: str | None = None
+) -> ModelError:
+    """The error for an HTTP answer with an error status; `body` is parsed JSON or text."""
+    said = _message(body)
+    text = scrub(f"{name}: HTTP {status}: {said}" if said else f"{name}: HTTP {status}", secret)
+    if status == 413 or (status != 429 and _OVERFLOW.search(f"{_codes(body)} {said[:2000]}")):
+        return ContextOverflowError(text)
+    out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
+    if (status in _TRANSIENT or status >= 500) and not out_of_money:
+        return TransientModelError(text, retry_after=retry_after(headers))
+    return PermanentModelError(text)
+
+
+def from_error_body(name: str, error: object, secret: str | None = None) -> ModelError:
+    """The error for a body that reports a failure under status 200."""
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
+    code = fields.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return from_status(name, code, fields, {}, secret)
+    said, words = _message(fields), _codes(fields)
+    text = scrub(f"{name}: the server reports a failure: {said}", secret)
+    if _OVERFLOW.search(f"{words} {said[:2000]}"):
+        return ContextOverflowError(text)
+    if any(word in words for word in ("server_error", "overloaded", "rate_limit", "timeout", "api_error")):
+        return TransientModelError(text)
+    return PermanentModelError(text)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Seconds the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
+    """The body of a successful answer, never holding `secret`.
+
+    Raises TransientModelError when it is not a JSON object: a proxy's page or a cut connection, not
+    the model's reply.
+    """
+    try:
+        body = json_reply.loads(text.replace(secret, "[key]") if secret else text)
+    except ValueError:
+        raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
+    if not isinstance(body, dict):
+        raise TransientModelError(scrub(f"{name}: not a JSON object: {text[:120]!r}", secret))
+    return cast("dict[str, Any]", body)
+
+
+class Shape(BaseModel):
+    """The part of a wire's body that we read; whatever else the server sends is passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+S = TypeVar("S", bound=Shape)
+
+
+def shaped(shape: type[S], body: object) -> S:
+    """`body` as `shape`. Raises MalformedResponseError naming the first part that does not fit."""
+    try:
+        return shape.model_validate(body)
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(step) for step in fault["loc"]) or "body"
+        raise MalformedResponseError(scrub(f"the response is malformed at {place}: {fault['msg']}")) from None
+
+
+def count(body: object, *path: str) -> int:
+    """A token count, 0 where the server does not say."""
+    value: object = body
+    for step in path:
+        value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) and value > 0 else 0
+
+
+def check_url(url: str) -> str:
+    """`url` if a client can be built on it, else ConfigError."""
+    if not re.match(r"https?://[^\s/]", url):
+        raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
+    return url
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _message(body: object) -> str:
+    """What the server says went wrong, in whichever place servers say it."""
+    if not isinstance(body, dict):
+        return str(body or "")
+    fields = cast("dict[str, Any]", body)
+    for key in ("error", "message", "detail"):
+        if fields.get(key):
+            return _message(fields[key])
+    return ""
+
+
+def _codes(body: object) -> str:
+    """Machine-readable codes and types anywhere near the top of an error body."""
+    if not isinstance(body, dict):
+        return ""
+    fields = cast("dict[str, Any]", body)
+    inner = _codes(fields.get("error"))
+    return " ".join(str(fields[key]) for key in ("code", "type", "status") if fields.get(key)) + " " + inner
