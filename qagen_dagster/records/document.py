@@ -119,3 +119,44 @@ class Document(Record):
             if span.start_line <= line <= span.end_line:
                 return span.page
         return None
+
+
+class IndexEntry(Record):
+    """One document of a corpus as its index lists it."""
+
+    id: str
+    source: str
+    row: str | None = None
+    format: str
+    outcome: Outcome
+    detail: str = ""
+    source_sha256: str  # of the whole file
+    text_sha256: str = ""
+    parser: str = ""
+    options: str = ""  # fingerprint of the reading options and limits it was parsed under
+    bytes: int = 0  # of the whole file
+    line_count: int = 0
+    char_count: int = 0
+    page_count: int | None = None
+    seconds: float = 0.0  # parsing the whole file
+
+    @property
+    def version(self) -> str:
+        """As `Document.version`."""
+        return f"{self.source_sha256[:16]}+{self.parser}"
+
+
+class CorpusIndex(Record):
+    """Every document of a corpus, usable or not, in order of source and row."""
+
+    corpus: str
+    documents: tuple[IndexEntry, ...] = ()
+
+
+class VisualManifest(Record):
+    """What there is to look at in one version of a document, or why that could not be found out."""
+
+    document_id: str
+    document_version: str
+    visuals: tuple[Visual, ...] = ()
+    failure: str | None = None

@@ -185,3 +185,18 @@ class CorpusGenerationResult(Record):
     mode: Mode
     questions: tuple[PublishedQuestion, ...] = Field(default=())
     timestamp: str
+
+
+class Candidate(Record):
+    """A proposed question after its evidence was looked up in the document by code.
+
+    `gate` is None when every quote was found and carries the answer; else it says why not.
+    """
+
+    question: str
+    answer: str
+    evidence: tuple[Evidence, ...]
+    question_type: str
+    visuals: tuple[str, ...] = ()
+    gate: RejectionReason | None = None
+    gate_detail: str = ""

@@ -1,0 +1,58 @@
+"""Which files a corpus has. Nothing is read but names; nothing outside the corpus is ever followed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.records.corpus import DocumentOptions
+from qagen_dagster.settings import Settings, document_password
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file under documents/: its name there, its place, and why it must not be read, if so."""
+
+    name: str
+    path: Path
+    refused: str | None = None
+
+
+def discover(corpus: Corpus) -> list[CorpusFile]:
+    """All files under documents/, by name. Hidden files and folders are left out."""
+    root = corpus.documents_folder.resolve()
+    found: list[CorpusFile] = []
+    for path in corpus.documents_folder.rglob("*"):
+        name = path.relative_to(corpus.documents_folder)
+        if any(part.startswith(".") for part in name.parts) or path.is_dir():
+            continue
+        inside = path.resolve().is_relative_to(root)
+        refused = None if inside and path.is_file() else "is a link out of documents/ or not a file"
+        found.append(CorpusFile(name.as_posix(), path, refused))
+    return sorted(found, key=lambda file: file.name)
+
+
+def parse_options(options: DocumentOptions) -> ParseOptions:
+    """The corpus' reading options with their passwords. Raises ConfigError for an unset password variable."""
+    return ParseOptions(
+        passwords={name: document_password(variable) for name, variable in options.passwords.items()},
+        max_bytes=int(options.max_megabytes * 1_000_000),
+        max_pages=options.max_pages,
+        ocr=options.ocr,
+        ocr_languages=options.ocr_languages,
+    )
+
+
+def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
+    """Changes when files must be read again: reading options and limits, never the passwords themselves."""
+    limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
+    return hashlib.sha256(f"{options.model_dump_json()}{limits}".encode()).hexdigest()[:12]
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,194 @@
+"""Parse a corpus into the store: every file ends as documents or as a named outcome, unchanged ones are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
+from qagen_dagster.formats.registry import FORMATS, ParsedFile
+from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
+from qagen_dagster.records.ids import content_hash, document_id
+from qagen_dagster.settings import Settings
+from qagen_dagster.store import Keys, Store
+
+Progress = Callable[[int, int, str], None]  # done, all, name
+_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
+
+
+@dataclass(frozen=True)
+class ParsingResult:
+    """The new index, and how many files were parsed rather than kept."""
+
+    index: CorpusIndex
+    parsed_files: int
+
+
+@dataclass(frozen=True)
+class _Job:
+    corpus: str
+    store: Store
+    pool: ParserPool
+    options: ParseOptions
+    options_tag: str
+    previous: dict[str, tuple[IndexEntry, ...]]
+
+
+def parse_corpus(
+    corpus: Corpus, store: Store, pool: ParserPool, settings: Settings, progress: Progress | None = None
+) -> ParsingResult:
+    """Bring the store up to date with the corpus' files and return its index.
+
+    Raises ConfigError when a configured password variable is not set.
+    """
+    known = store.find(Keys.corpus_index(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
+    job = _Job(
+        corpus=corpus.key,
+        store=store,
+        pool=pool,
+        options=parse_options(corpus.config.documents),
+        options_tag=options_fingerprint(corpus.config.documents, settings),
+        previous=_by_source(known.documents),
+    )
+    files = discover(corpus)
+    entries: list[IndexEntry] = []
+    parsed = 0
+    with ThreadPoolExecutor(max(1, settings.parser_workers), thread_name_prefix="parse") as threads:
+        for done, (file, (found, is_new)) in enumerate(
+            zip(files, threads.map(partial(_one_file, job), files), strict=True), 1
+        ):
+            entries.extend(found)
+            parsed += is_new
+            if progress is not None:
+                progress(done, len(files), file.name)
+    index = CorpusIndex(corpus=corpus.key, documents=tuple(entries))
+    store.write(Keys.corpus_index(corpus.key), index)
+    return ParsingResult(index, parsed)
+
+
+def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
+    found: dict[str, tuple[IndexEntry, ...]] = {}
+    for entry in entries:
+        found[entry.source] = (*found.get(entry.source, ()), entry)
+    return found
+
+
+def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
+    if file.refused is not None:
+        return [_failure(file, Outcome.UNSUPPORTED, file.refused)], False
+    sha256 = file_hash(file.path)
+    kept = job.previous.get(file.name, ())
+    if kept and all(_still_good(entry, sha256, job) for entry in kept):
+        return list(kept), False
+    started = time.monotonic()
+    found = job.pool.parse(FileSource(file.name, file.path), job.options)
+    seconds = round(time.monotonic() - started, 4)
+    if not found.entries:
+        return [_failed_file(file, found, sha256, job, seconds)], True
+    return [_store(file, found, entry, sha256, job, seconds) for entry in found.entries], True
+
+
+def _still_good(entry: IndexEntry, sha256: str, job: _Job) -> bool:
+    if entry.source_sha256 != sha256 or entry.options != job.options_tag or entry.outcome in _RETRIED:
+        return False
+    current = {f"{one.name}-{one.version}" for one in FORMATS}
+    if entry.parser not in current:
+        return False
+    return not entry.text_sha256 or job.store.exists(Keys.record(job.corpus, entry.id))
+
+
+def _store(
+    file: CorpusFile,
+    found: ParsedFile,
+    entry: ParsedText | RowFailure,
+    sha256: str,
+    job: _Job,
+    seconds: float,
+) -> IndexEntry:
+    document = _document(file, found, entry, sha256)
+    if isinstance(entry, ParsedText):
+        text = entry.text.encode("utf-8", "replace")
+        document = document.model_copy(update={"text_sha256": content_hash(text)})
+        job.store.write_bytes(Keys.text(job.corpus, document.id), text)
+    job.store.write(Keys.record(job.corpus, document.id), document)
+    return _entry(document, sha256, job.options_tag, seconds, found.bytes)
+
+
+def _document(file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str) -> Document:
+    common = {
+        "id": document_id(file.name, entry.row),
+        "source": file.name,
+        "row": entry.row,
+        "format": found.format,
+        "outcome": entry.outcome,
+        "detail": entry.detail,
+        "source_sha256": sha256,
+        "parser": found.parser,
+        "bytes": found.bytes,
+    }
+    if isinstance(entry, RowFailure):
+        return Document.model_validate(common)
+    return Document.model_validate(
+        common
+        | {
+            "line_count": entry.text.count("\n") + 1 if entry.text else 0,
+            "char_count": len(entry.text),
+            "page_count": entry.page_count,
+            "ocr": entry.ocr,
+            "pages": entry.pages,
+            "sections": entry.sections,
+            "metadata": entry.metadata,
+        }
+    )
+
+
+def _entry(document: Document, sha256: str, options: str, seconds: float, size: int) -> IndexEntry:
+    return IndexEntry(
+        id=document.id,
+        source=document.source,
+        row=document.row,
+        format=document.format,
+        outcome=document.outcome,
+        detail=document.detail,
+        source_sha256=sha256,
+        text_sha256=document.text_sha256,
+        parser=document.parser,
+        options=options,
+        bytes=size,
+        line_count=document.line_count,
+        char_count=document.char_count,
+        page_count=document.page_count,
+        seconds=seconds,
+    )
+
+
+def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, seconds: float) -> IndexEntry:
+    document = Document(
+        id=document_id(file.name),
+        source=file.name,
+        format=found.format,
+        outcome=found.outcome,
+        detail=found.detail,
+        source_sha256=sha256,
+        parser=found.parser,
+        bytes=found.bytes,
+    )
+    job.store.write(Keys.record(job.corpus, document.id), document)
+    return _entry(document, sha256, job.options_tag, seconds, found.bytes)
+
+
+def _failure(file: CorpusFile, outcome: Outcome, detail: str) -> IndexEntry:
+    return IndexEntry(
+        id=document_id(file.name),
+        source=file.name,
+        format="",
+        outcome=outcome,
+        detail=detail,
+        source_sha256="",
+    )

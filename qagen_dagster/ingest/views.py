@@ -1,0 +1,41 @@
+"""Open a stored document for agents: its lines, its visuals, and pictures of its pages on demand."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
+from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
+from qagen_dagster.store import Keys, Store
+from qagen_dagster.toolkit.document_view import DocumentView
+
+
+def open_view(
+    corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
+) -> DocumentView:
+    """The document as tools see it. Raises StoreError when its files are missing."""
+    document = store.read(Keys.record(corpus.key, entry.id), Document)
+    text = store.get(Keys.text(corpus.key, entry.id)) or b""
+    manifest = store.find(Keys.visuals(corpus.key, entry.id), VisualManifest)
+    current = manifest is not None and manifest.document_version == entry.version
+    source = FileSource(entry.source, corpus.documents_folder / entry.source)
+    return DocumentView(
+        document=document,
+        lines=tuple(text.decode("utf-8").split("\n")) if text else (),
+        visuals=manifest.visuals if manifest is not None and current else (),
+        render=partial(_render, pool, source, parse_options(corpus.config.documents)),
+        max_image_pixels=max_image_pixels,
+    )
+
+
+def _render(
+    pool: ParserPool, source: FileSource, options: ParseOptions, page: int, how: RenderOptions
+) -> PageImage | None:
+    if not Path(source.path).is_file():
+        raise DocumentError("corrupt", f"{source.name} is no longer there")
+    return pool.render(source, page, options, how)
