@@ -200,3 +200,32 @@ class Candidate(Record):
     visuals: tuple[str, ...] = ()
     gate: RejectionReason | None = None
     gate_detail: str = ""
+
+
+class CandidateDocument(Record):
+    """One document's line in a candidate set."""
+
+    document_id: str
+    document_version: str
+    result_key: str | None  # store key of its GenerationResult; None when it failed
+    end: DocumentEnd
+    end_detail: str = ""
+    accepted: int = 0
+    rejected: int = 0
+
+
+class CandidateSet(Record):
+    """What one run made of a combination, before corpus-wide deduplication."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str
+    profile: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    fingerprint: str
+    target_count: int
+    started: str  # ISO 8601, UTC
+    ended: str
+    documents: tuple[CandidateDocument, ...] = ()

@@ -1,0 +1,114 @@
+"""From a combination's candidates to its validated set: duplicates across documents go, proof is checked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qagen_dagster.loop import dedupe
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import Combination, normalise
+from qagen_dagster.records.question import (
+    CallSummary,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from qagen_dagster.store import Keys
+
+
+def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
+    """The results a candidate set points to, in document order."""
+    return [
+        workspace.store.read(document.result_key, GenerationResult)
+        for document in candidates.documents
+        if document.result_key is not None
+    ]
+
+
+def validate_set(workspace: Workspace, combination: Combination, encode: dedupe.Encode) -> ValidatedSet:
+    """Remove repeats across documents and store the validated set. Raises StoreError or ModelError."""
+    candidates = workspace.store.read(Keys.candidate_set(combination), CandidateSet)
+    pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
+    profile = workspace.profile(candidates.profile)
+    deduplicator = workspace.models(profile, combination.mode).deduplicator
+    kept, removed, calls = deduplicate(pairs, deduplicator, encode)
+    validated = ValidatedSet(
+        corpus=combination.corpus,
+        scenario=combination.scenario,
+        mode=combination.mode,
+        fingerprint=candidates.fingerprint,
+        run_id=candidates.run_id,
+        questions=tuple(kept),
+        removed=tuple(removed),
+        calls=tuple(calls),
+    )
+    workspace.store.write(Keys.validated_set(combination), validated)
+    return validated
+
+
+def deduplicate(
+    pairs: Sequence[QAPair], model: Model, encode: dedupe.Encode
+) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
+    """Keep the first of each group of questions that ask the same; order decides, so it is stable."""
+    grey = dedupe.grey_pairs([pair.question for pair in pairs], encode)
+    removed: dict[int, RejectedQA] = {}
+    calls: list[CallSummary] = []
+    for index, near in enumerate(grey):
+        others = [i for i in near if i not in removed and _may_repeat(pairs[index], pairs[i])]
+        if not others:
+            continue
+        finding = dedupe.compare(
+            model,
+            dedupe.Known(pairs[index].question, pairs[index].answer),
+            [dedupe.Known(pairs[i].question, pairs[i].answer) for i in others],
+            document_id=pairs[index].document_id,
+            attempt=pairs[index].generation_metadata.attempt_number,
+        )
+        calls.extend(finding.calls)
+        if finding.index is not None:
+            removed[index] = _removed(pairs[index], pairs[others[finding.index]], finding.detail)
+    kept = [pair for index, pair in enumerate(pairs) if index not in removed]
+    return kept, list(removed.values()), calls
+
+
+def _may_repeat(new: QAPair, old: QAPair) -> bool:
+    """Inside one document the loop has compared them already; only equal words are compared again."""
+    return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
+
+
+def _removed(pair: QAPair, of: QAPair, detail: str) -> RejectedQA:
+    return RejectedQA(
+        question=pair.question,
+        answer=pair.answer,
+        rejection_reason=RejectionReason.DUPLICATE,
+        rejection_detail=f"repeats a question on {of.document_id}: {detail}",
+        duplicate_of=of.question,
+        document_id=pair.document_id,
+        attempt_number=pair.generation_metadata.attempt_number,
+    )
+
+
+def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
+    """Ids of questions whose quotes do not stand in the stored text on the lines they claim."""
+    texts: dict[str, list[str]] = {}
+    broken: list[str] = []
+    for pair in questions:
+        if pair.document_id not in texts:
+            data = workspace.store.get(Keys.text(corpus, pair.document_id)) or b""
+            texts[pair.document_id] = data.decode("utf-8").split("\n") if data else []
+        if not all(
+            _stands(place.quote, place.start_line, place.end_line, texts[pair.document_id])
+            for place in pair.evidence
+        ):
+            broken.append(pair.id)
+    return broken
+
+
+def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
+    if start is None or end is None:
+        return not lines  # a page picture without text: there is nothing to match against
+    return quote in "\n".join(lines[start - 1 : end])

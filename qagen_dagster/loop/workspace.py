@@ -1,0 +1,69 @@
+"""What a combination's work needs at hand: settings, store, corpora, profiles, parsers. Built once per op.
+
+It finds things; it decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.configuration.corpora import Corpora, Corpus, load_corpora
+from qagen_dagster.configuration.profiles import Profile, Role, load_profile
+from qagen_dagster.errors import StoreError
+from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.loop.work import QAModels
+from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.registry import build_model
+from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.settings import Settings, secret
+from qagen_dagster.store import Keys, Store
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The project as one run sees it."""
+
+    settings: Settings
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(self.settings.assets)
+
+    @cached_property
+    def corpora(self) -> Corpora:
+        return load_corpora(self.settings.corpora)
+
+    def corpus(self, key: str) -> Corpus:
+        """Raises ConfigError for an unknown or broken corpus."""
+        return self.corpora.get(key)
+
+    def index(self, corpus: str) -> CorpusIndex:
+        """The parsed documents of a corpus. Raises StoreError when it was never parsed."""
+        found = self.store.find(Keys.corpus_index(corpus), CorpusIndex)
+        if found is None:
+            raise StoreError(f"corpus {corpus} has not been parsed: materialize parsed_documents first")
+        return found
+
+    def profile_name(self, combination: Combination, wanted: str | None) -> str:
+        """The run's wish, else the scenario's profile, else the default."""
+        scenario = self.corpus(combination.corpus).config.scenarios[combination.scenario]
+        return wanted or scenario.profile or self.settings.profile
+
+    def profile(self, name: str) -> Profile:
+        return load_profile(name, self.settings.profiles)
+
+    def models(self, profile: Profile, mode: Mode) -> QAModels:
+        """Raises ConfigError for an unknown provider or a missing key."""
+        ledger = Ledger(self.store.blobs("ledger"))
+        build = {role: build_model(profile.spec(role, mode), ledger, secret) for role in Role}
+        return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
+
+    def parsers(self) -> ParserPool:
+        """A pool of parser processes; they start when first used and end with the context."""
+        return ParserPool(
+            workers=self.settings.parser_workers,
+            seconds=self.settings.parser_seconds,
+            memory_bytes=self.settings.parser_memory_mb * 1_000_000,
+        )
