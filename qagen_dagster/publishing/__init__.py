@@ -1,0 +1,1 @@
+"""Evaluation sets in the forms that other programs read."""
