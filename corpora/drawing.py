@@ -1,4 +1,4 @@
-"""Draws charts and block diagrams with vector lines on a page.
+"""Draws charts and block diagrams with vector lines on a sheet.
 
 Shared by the `make_documents.py` scripts of the sample corpora. Knows nothing of text flow (`typeset.py`) or of any
 corpus's data.
@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import pymupdf
+from corpora.sheet import BLACK, Area, Color, Point, Sheet, text_width
 
-Color = tuple[float, float, float]
 BLUE: Color = (0.12, 0.33, 0.58)
 RUST: Color = (0.72, 0.30, 0.12)
 GREEN: Color = (0.20, 0.48, 0.28)
 GREY: Color = (0.82, 0.82, 0.82)
-BLACK: Color = (0.1, 0.1, 0.1)
+PALE: Color = (0.94, 0.96, 0.99)
 PALETTE = (BLUE, RUST, GREEN)
-SANS = pymupdf.Font("helv")
+Draw = Callable[[Sheet, Area], None]
 
 
 @dataclass(frozen=True)
@@ -27,90 +26,80 @@ class Axis:
 
     label: str
     ticks: Sequence[float]
+    grouped: bool = True
 
     def share(self, value: float) -> float:
         """Where `value` lies between the ends, 0 to 1."""
         low, high = self.ticks[0], self.ticks[-1]
         return (value - low) / (high - low)
 
-
-def write(page: pymupdf.Page, x: float, y: float, text: str, size: float = 7.5, anchor: float = 0.0, turn: int = 0) -> None:
-    """Puts `text` with its baseline at y; `anchor` 0 starts it at x, 0.5 centres it, 1 ends it there."""
-    shift = SANS.text_length(text, size) * anchor
-    point = (x, y + shift) if turn == 90 else (x - shift, y)
-    writer = pymupdf.TextWriter(page.rect)
-    writer.append(point, text, font=SANS, fontsize=size)
-    morph = (pymupdf.Point(point), pymupdf.Matrix(turn)) if turn else None
-    writer.write_text(page, color=BLACK, morph=morph)
+    def name(self, tick: float) -> str:
+        """The tick as written: with a true minus, thousands grouped unless they are years."""
+        return (f"{tick:,}" if self.grouped else f"{tick}").replace("-", "\N{MINUS SIGN}")
 
 
-def plot_area(rect: pymupdf.Rect) -> pymupdf.Rect:
+def _plot_area(area: Area) -> Area:
     """The part of a figure's box that the axes enclose."""
-    return pymupdf.Rect(rect.x0 + 40, rect.y0 + 18, rect.x1 - 10, rect.y1 - 30)
+    return Area(area.x0 + 40, area.y0 + 18, area.x1 - 10, area.y1 - 30)
 
 
-def _value_axis(page: pymupdf.Page, area: pymupdf.Rect, axis: Axis) -> None:
+def _value_axis(sheet: Sheet, plot: Area, axis: Axis) -> None:
     for tick in axis.ticks:
-        y = area.y1 - axis.share(tick) * area.height
-        page.draw_line((area.x0, y), (area.x1, y), color=GREY, width=0.5)
-        write(page, area.x0 - 4, y + 2.5, f"{tick:,}", anchor=1)
-    page.draw_line((area.x0, area.y0), (area.x0, area.y1), color=BLACK, width=0.8)
-    page.draw_line((area.x0, area.y1), (area.x1, area.y1), color=BLACK, width=0.8)
-    write(page, area.x0 - 27, (area.y0 + area.y1) / 2, axis.label, anchor=0.5, turn=90)
+        y = plot.y1 - axis.share(tick) * plot.height
+        sheet.line((plot.x0, y), (plot.x1, y), GREY, 0.5)
+        sheet.text((plot.x0 - 4, y + 2.5), axis.name(tick), anchor=1)
+    sheet.line((plot.x0, plot.y0), (plot.x0, plot.y1))
+    sheet.line((plot.x0, plot.y1), (plot.x1, plot.y1))
+    sheet.upright((plot.x0 - 27, plot.middle[1]), axis.label)
 
 
-def _legend(page: pymupdf.Page, area: pymupdf.Rect, names: Sequence[str]) -> None:
-    x = area.x0 + 6
+def _legend(sheet: Sheet, plot: Area, names: Sequence[str]) -> None:
+    x = plot.x0 + 6
     for name, color in zip(names, PALETTE, strict=False):
-        page.draw_rect(pymupdf.Rect(x, area.y0 - 13, x + 8, area.y0 - 6), color=color, fill=color)
-        write(page, x + 11, area.y0 - 7, name)
-        x += 24 + SANS.text_length(name, 7.5)
+        sheet.box(Area(x, plot.y0 - 14, x + 8, plot.y0 - 7), color, color)
+        sheet.text((x + 11, plot.y0 - 8), name)
+        x += 24 + text_width(name, "sans", 7.5)
 
 
-def line_chart(
-    across: Axis, up: Axis, series: Mapping[str, Sequence[tuple[float, float]]]
-) -> Callable[[pymupdf.Page, pymupdf.Rect], None]:
+def line_chart(across: Axis, up: Axis, series: Mapping[str, Sequence[Point]]) -> Draw:
     """A drawer of lines with point markers, one colour a series, and a legend above."""
 
-    def draw(page: pymupdf.Page, rect: pymupdf.Rect) -> None:
-        area = plot_area(rect)
-        _value_axis(page, area, up)
+    def draw(sheet: Sheet, area: Area) -> None:
+        plot = _plot_area(area)
+        _value_axis(sheet, plot, up)
         for tick in across.ticks:
-            x = area.x0 + across.share(tick) * area.width
-            page.draw_line((x, area.y1), (x, area.y1 + 3), color=BLACK, width=0.8)
-            write(page, x, area.y1 + 11, f"{tick:g}", anchor=0.5)
-        write(page, (area.x0 + area.x1) / 2, area.y1 + 23, across.label, anchor=0.5)
+            x = plot.x0 + across.share(tick) * plot.width
+            sheet.line((x, plot.y1), (x, plot.y1 + 3))
+            sheet.text((x, plot.y1 + 11), across.name(tick), anchor=0.5)
+        sheet.text((plot.middle[0], plot.y1 + 23), across.label, anchor=0.5)
         for points, color in zip(series.values(), PALETTE, strict=False):
-            places = [(area.x0 + across.share(x) * area.width, area.y1 - up.share(y) * area.height) for x, y in points]
-            page.draw_polyline(places, color=color, width=1.4)
+            places = [
+                (plot.x0 + across.share(x) * plot.width, plot.y1 - up.share(y) * plot.height)
+                for x, y in points
+            ]
+            sheet.path(places, color)
             for place in places:
-                page.draw_circle(place, 2.2, color=color, fill=color)
-        _legend(page, area, list(series))
+                sheet.dot(place, color=color)
+        if len(series) > 1:
+            _legend(sheet, plot, list(series))
 
     return draw
 
 
-def bar_chart(
-    label: str, groups: Sequence[str], up: Axis, series: Mapping[str, Sequence[float]]
-) -> Callable[[pymupdf.Page, pymupdf.Rect], None]:
-    """A drawer of grouped bars with the value written above each."""
+def bar_chart(label: str, groups: Sequence[str], up: Axis, values: Sequence[float]) -> Draw:
+    """A drawer of one bar a group with the value written above it."""
 
-    def draw(page: pymupdf.Page, rect: pymupdf.Rect) -> None:
-        area = plot_area(rect)
-        _value_axis(page, area, up)
-        slot = area.width / len(groups)
-        wide = slot * 0.7 / len(series)
-        for index, group in enumerate(groups):
-            left = area.x0 + slot * (index + 0.15)
-            write(page, left + slot * 0.35, area.y1 + 11, group, anchor=0.5)
-            for number, values in enumerate(series.values()):
-                x, top = left + number * wide, area.y1 - up.share(values[index]) * area.height
-                color = PALETTE[number]
-                page.draw_rect(pymupdf.Rect(x, top, x + wide - 1, area.y1), color=color, fill=color, width=0.4)
-                write(page, x + wide / 2, top - 3, f"{values[index]:,}", size=7, anchor=0.5)
-        write(page, (area.x0 + area.x1) / 2, area.y1 + 23, label, anchor=0.5)
-        if len(series) > 1:
-            _legend(page, area, list(series))
+    def draw(sheet: Sheet, area: Area) -> None:
+        plot = _plot_area(area)
+        _value_axis(sheet, plot, up)
+        slot = plot.width / len(groups)
+        for index, (group, value) in enumerate(zip(groups, values, strict=True)):
+            x = plot.x0 + slot * (index + 0.5)
+            top = plot.y1 - up.share(value) * plot.height
+            sheet.box(Area(x - slot * 0.34, top, x + slot * 0.34, plot.y1), BLUE, BLUE)
+            sheet.text((x, top - 3), f"{value:,}", size=7, anchor=0.5)
+            sheet.text((x, plot.y1 + 11), group, anchor=0.5)
+        sheet.text((plot.middle[0], plot.y1 + 23), label, anchor=0.5)
 
     return draw
 
@@ -125,42 +114,32 @@ class Box:
     width: float
     height: float
 
+    def place(self, area: Area) -> Area:
+        """Where the box stands in a figure."""
+        x, y = area.x0 + self.x * area.width, area.y0 + self.y * area.height
+        return Area(x, y, x + self.width * area.width, y + self.height * area.height)
 
-def diagram(
-    boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str, str]]
-) -> Callable[[pymupdf.Page, pymupdf.Rect], None]:
-    """A drawer of boxes joined by arrows (from, to, label): left to right where they stand side by side, else down."""
 
-    def draw(page: pymupdf.Page, rect: pymupdf.Rect) -> None:
-        places = {name: _place(rect, box) for name, box in boxes.items()}
+def diagram(boxes: Mapping[str, Box], arrows: Sequence[tuple[str, str, str]]) -> Draw:
+    """A drawer of boxes joined by arrows (from, to, label) that point right."""
+
+    def draw(sheet: Sheet, area: Area) -> None:
+        places = {name: box.place(area) for name, box in boxes.items()}
         for name, box in boxes.items():
             place = places[name]
-            page.draw_rect(place, color=BLUE, fill=(0.94, 0.96, 0.99), width=1)
-            middle = (place.y0 + place.y1) / 2 - (len(box.text) - 1) * 5 + 3
+            sheet.box(place, BLUE, PALE, 1)
+            x, y = place.middle
             for number, line in enumerate(box.text):
-                write(page, (place.x0 + place.x1) / 2, middle + number * 10, line, size=8, anchor=0.5)
+                sheet.text((x, y + 3 + (number - (len(box.text) - 1) / 2) * 10), line, size=8, anchor=0.5)
         for start, end, label in arrows:
-            _arrow(page, places[start], places[end], label)
+            _arrow(sheet, places[start], places[end], label)
 
     return draw
 
 
-def _place(rect: pymupdf.Rect, box: Box) -> pymupdf.Rect:
-    x, y = rect.x0 + box.x * rect.width, rect.y0 + box.y * rect.height
-    return pymupdf.Rect(x, y, x + box.width * rect.width, y + box.height * rect.height)
-
-
-def _arrow(page: pymupdf.Page, start: pymupdf.Rect, end: pymupdf.Rect, label: str) -> None:
-    level = max(start.y0, end.y0) < min(start.y1, end.y1)
-    if level:
-        y = (max(start.y0, end.y0) + min(start.y1, end.y1)) / 2
-        tail, tip = (start.x1, y), (end.x0, y)
-        head = [(tip[0] - 6, y - 3), tip, (tip[0] - 6, y + 3)]
-        write(page, (tail[0] + tip[0]) / 2, y - 4, label, size=7, anchor=0.5)
-    else:
-        x = (max(start.x0, end.x0) + min(start.x1, end.x1)) / 2
-        tail, tip = (x, start.y1), (x, end.y0)
-        head = [(x - 3, tip[1] - 6), tip, (x + 3, tip[1] - 6)]
-        write(page, x + 5, (tail[1] + tip[1]) / 2 + 2, label, size=7)
-    page.draw_line(tail, tip, color=BLACK, width=1)
-    page.draw_polyline(head, color=BLACK, fill=BLACK, closePath=True, width=0.5)
+def _arrow(sheet: Sheet, start: Area, end: Area, label: str) -> None:
+    y = (max(start.y0, end.y0) + min(start.y1, end.y1)) / 2
+    if label:
+        sheet.text(((start.x1 + end.x0) / 2, y - 4), label, size=7, anchor=0.5)
+    sheet.line((start.x1, y), (end.x0, y), width=1)
+    sheet.polygon([(end.x0 - 6, y - 3), (end.x0, y), (end.x0 - 6, y + 3)], fill=BLACK)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pymupdf
 from PIL import Image, ImageChops
 
 from corpora.drawing import Axis, Box, bar_chart, diagram, line_chart
-from corpora.typeset import Figure, Typesetter, manual_layout, parse
+from corpora.markup import parse
+from corpora.sheet import render
+from corpora.typeset import A4, Figure, Typesetter, manual_layout
 
 HERE = Path(__file__).parent
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -36,7 +37,7 @@ NETWORK = diagram(
     ],
 )
 LEAKAGE = line_chart(
-    Axis("Year", (2017, 2018, 2019, 2020, 2021, 2022)),
+    Axis("Year", (2017, 2018, 2019, 2020, 2021, 2022), grouped=False),
     Axis("Leakage (%)", (0, 5, 10, 15, 20, 25, 30)),
     {"leakage": [(2017, 29.5), (2018, 27.0), (2019, 24.0), (2020, 21.5), (2021, 18.0), (2022, 16.2)]},
 )
@@ -44,19 +45,19 @@ MONTHLY = bar_chart(
     "Month of 2022",
     MONTHS,
     Axis("Thousand cubic metres", (0, 10, 20, 30, 40, 50, 60)),
-    {"supply": (43, 40, 44, 42, 44, 44, 52, 48, 43, 42, 40, 41)},
+    (43, 40, 44, 42, 44, 44, 52, 48, 43, 42, 40, 41),
 )
 VISITORS = bar_chart(
     "Month of 2022",
     MONTHS[4:9],
     Axis("Visitors", (0, 2000, 4000, 6000, 8000)),
-    {"visitors": (1450, 3800, 7200, 7900, 2100)},
+    (1450, 3800, 7200, 7900, 2100),
 )
 HEIGHTS = bar_chart(
     "Year of the flood",
     ("1764", "1852", "1881", "1947", "1968", "2023"),
     Axis("Height (cm)", (0, 40, 80, 120, 160)),
-    {"height": (121, 96, 62, 148, 83, 74)},
+    (121, 96, 62, 148, 83, 74),
 )
 FIGURES = {
     "network": Figure(110, NETWORK),
@@ -67,30 +68,32 @@ FIGURES = {
 }
 
 
-def typeset(name: str, title: str, date: str, header: str, footer: str) -> bytes:
-    """One source as a PDF."""
-    setter = Typesetter(manual_layout(header, footer), FIGURES)
+def typeset(name: str, title: str, date: str, header: str = "", footer: str = "") -> bytes:
+    """One source as a PDF; without a header it is a single short page."""
+    layout = manual_layout(header, footer, A4 if header else (A4[0], 620.0))
+    setter = Typesetter(layout, FIGURES)
     setter.flow(parse((HERE / "sources" / f"{name}.txt").read_text(encoding="utf-8")))
     return setter.finish(title, "Kestwick Town Council", date)
 
 
-def photograph(document: bytes, paper: tuple[int, int, int], dots_per_inch: int = 120) -> Image.Image:
+def picture_of(document: bytes, paper: tuple[int, int, int]) -> Image.Image:
     """The first page as a picture on tinted paper."""
-    pixmap = pymupdf.open(stream=document, filetype="pdf")[0].get_pixmap(dpi=dots_per_inch)
-    page = Image.frombytes("RGB", (pixmap.width, pixmap.height), pixmap.samples)
+    page = Image.open(io.BytesIO(render(document, dots_per_inch=120))).convert("RGB")
     return ImageChops.multiply(page, Image.new("RGB", page.size, paper))
 
 
 def main() -> None:
-    """Writes the report, the notice (PNG) and the board (JPEG)."""
+    """Writes the report (PDF), the notice (PNG) and the board (JPEG)."""
     documents = HERE / "documents"
-    report = typeset("water_report_2022", "Kestwick Waterworks: Annual Report for 2022", "20230221", "Kestwick Waterworks    Annual Report 2022", "page {page}")
+    title = "Kestwick Waterworks: Annual Report for 2022"
+    report = typeset(
+        "water_report_2022", title, "20230221", "Kestwick Waterworks    Annual Report 2022", "page {page}"
+    )
     (documents / "water_report_2022.pdf").write_bytes(report)
-    notice = photograph(typeset("bath_notice", "Swimming bath", "20230424", "", "Kestwick Town Council"), (255, 255, 255))
+    notice = picture_of(typeset("bath_notice", "Swimming bath", "20230424"), (255, 255, 255))
     notice.quantize(48).save(documents / "bath_notice.png", optimize=True)
-    target = io.BytesIO()
-    photograph(typeset("flood_board", "Flood marks", "20230601", "", "Kestwick Town Walk"), (250, 244, 230)).save(target, "JPEG", quality=82)
-    (documents / "flood_board.jpg").write_bytes(target.getvalue())
+    board = picture_of(typeset("flood_board", "Flood marks", "20230601"), (250, 244, 230))
+    board.save(documents / "flood_board.jpg", quality=82)
 
 
 if __name__ == "__main__":
