@@ -1,0 +1,105 @@
+"""The page an article is written on: lines, and exactly where headings and visuals stand among them.
+
+What does not belong here: XML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qagen_dagster.formats.labels import Labels, caption_label
+from qagen_dagster.formats.wrap import wrap
+from qagen_dagster.records.document import Section, Visual, VisualType
+
+_MAX_CAPTION = 2_000
+_MAX_LABEL = 80
+_MAX_LEVEL = 6
+
+
+class Writer:
+    """Collects lines; a block of lines is set apart from the one before by an empty line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.sections: list[Section] = []
+        self.visuals: list[Visual] = []
+        self.blocks = 0  # of running text, headings not counted
+        self._labels = Labels()
+        self._item_end = -1
+
+    def heading(self, title: str, level: int) -> None:
+        """A heading on a line of its own."""
+        if title:
+            start = self._block([title])
+            self.sections.append(Section(title=title, level=min(level, _MAX_LEVEL), start_line=start))
+
+    def paragraph(self, text: str) -> int | None:
+        """A paragraph broken at sentence ends; the line it starts on, None when there is no text."""
+        return self.block(wrap(text))
+
+    def item(self, text: str, *, first: str, rest: str) -> None:
+        """A paragraph of a list; it follows the item before it without an empty line."""
+        lines = wrap(text)
+        if not lines:
+            return
+        marked = [first + lines[0], *(rest + line for line in lines[1:])]
+        self.blocks += 1
+        if self._item_end == self.count:
+            self.more(marked)
+        else:
+            self._block(marked)
+        self._item_end = self.count
+
+    def block(self, lines: Sequence[str]) -> int | None:
+        """Lines as they are, as one block."""
+        if not lines:
+            return None
+        self.blocks += 1
+        return self._block(lines)
+
+    def more(self, lines: Sequence[str]) -> None:
+        """Lines that go on with the block before."""
+        self.lines.extend(lines)
+
+    @property
+    def count(self) -> int:
+        """Number of lines so far."""
+        return len(self.lines)
+
+    def visual(
+        self,
+        kind: VisualType,
+        label: str,
+        caption: str,
+        start: int,
+        *,
+        reference: str | None = None,
+    ) -> None:
+        """Note a visual that stands from line `start` to the last line written."""
+        name = _name(label) or f"{kind.value} at line {start}"
+        if len(caption) > _MAX_CAPTION:
+            caption = caption[: _MAX_CAPTION - 1].rsplit(" ", 1)[0] + "…"
+        self.visuals.append(
+            Visual(
+                label=self._labels.unique(name),
+                type=kind,
+                caption=caption,
+                reference=reference,
+                start_line=start,
+                end_line=self.count,
+            )
+        )
+
+    def _block(self, lines: Sequence[str]) -> int:
+        if self.lines:
+            self.lines.append("")
+        self.lines.extend(lines)
+        return self.count - len(lines) + 1
+
+
+def _name(label: str) -> str:
+    """The label as a name: "Fig 1" as "Figure 1", "Figure 1-figure supplement 2" as it is."""
+    short = caption_label(label)
+    if len(label.split()) == 2 and short:
+        return short
+    return label if len(label) <= _MAX_LABEL else short
