@@ -35,7 +35,7 @@ _FLOATS = frozenset(
 _BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
 _SKIPPED_NAMES = (
     "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
-    "related-object related-article counts funding-group"
+    "corresp related-object related-article counts funding-group"
 )
 _SKIPPED = frozenset(_SKIPPED_NAMES.split())
 
@@ -99,10 +99,10 @@ class BodyWriter:
         return write
 
     def _under(self, title: str, element: Element, level: int) -> None:
-        if not any(True for _ in element.itertext()):
-            return
+        before = self._out.mark()
         self._out.heading(title, level)
         self._each(element, level + 1 if title else level)
+        self._out.back_unless_text(before)
 
     def _each(self, element: Element, level: int) -> None:
         for child in children(element):
@@ -184,8 +184,7 @@ class BodyWriter:
                 start = self._out.block(rows)
             else:
                 self._out.more(rows)
-        notes = [one for part in named(element, "table-wrap-foot") for one in below(part, "p")]
-        texts = [text for one in notes if (text := inline(one)) and not _OWN_DOI.fullmatch(text)]
+        texts = [text for part in named(element, "table-wrap-foot") for text in _notes(part)]
         lines = [line for text in texts for line in wrap(text)]
         if start is not None:
             self._out.more(lines)
@@ -227,6 +226,22 @@ class BodyWriter:
         self._out.block(lines)
         for one in named(element, "ref-list", "p"):
             self.write(one, level + 1)
+
+
+def _notes(foot: Element) -> list[str]:
+    """Footnotes of a table, each with its mark as cells show it ("^a Text")."""
+    texts: list[str] = []
+    for one in below(foot, "p"):
+        parent = one.getparent()
+        label = line_of(first(parent, "label")) if parent is not None and local(parent) == "fn" else ""
+        mark = next((child for child in one if local(child) == "sup"), None)
+        text = inline(one)
+        if mark is not None and not (one.text or "").strip() and one[0] is mark:
+            sign = inline(mark)
+            text = f"^{sign} {text.removeprefix(sign).lstrip()}"
+        if text and not _OWN_DOI.fullmatch(text):
+            texts.append(f"{label} {text}" if label and not text.startswith(label) else text)
+    return texts
 
 
 def piece_after(buffer: list[str], element: Element) -> str:

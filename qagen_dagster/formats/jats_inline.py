@@ -108,6 +108,12 @@ def _math(element: Element, parts: list[str]) -> None:
     parts.append(math_text(element))
 
 
+def _identifier(element: Element, parts: list[str]) -> None:
+    # The numbers of literature databases say nothing to a reader; publishers set no mark before them.
+    if element.get("pub-id-type") not in ("pmid", "pmcid"):
+        _walk(element, parts)
+
+
 def _name(element: Element, parts: list[str]) -> None:
     parts.append(person(element))
 
@@ -128,6 +134,7 @@ _SPECIAL = {
     "alternatives": _alternatives,
     "tex-math": _tex,
     "math": _math,
+    "pub-id": _identifier,
     "name": _name,
     "string-name": _name,
 }

@@ -21,7 +21,7 @@ _ENVIRONMENT = re.compile(
 )
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
 # Signs with a space on both sides; escaped where a sign looks like another character.
-_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∪∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228")
+_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
 _ACCENTS = {
     "\u00af": "\u0304",  # macron
     "\u203e": "\u0304",
@@ -35,6 +35,7 @@ _ACCENTS = {
 }
 _TIGHT_OPEN = frozenset("([{|")
 _ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
+_DEGREES = ("\u2218", "\u00b0", "o")
 _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
 
 
@@ -118,6 +119,8 @@ def _parts(elements: list[Element], count: int) -> list[str]:
 def _script(mark: str) -> Callable[[list[Element]], str]:
     def write(elements: list[Element]) -> str:
         base, script = _parts(elements, 2)
+        if mark == "^" and script in _DEGREES:
+            return f"{base}°"
         return f"{base}{mark}{_grouped(script)}" if script else base
 
     return write

@@ -37,6 +37,16 @@ class Writer:
         """A paragraph broken at sentence ends; the line it starts on, None when there is no text."""
         return self.block(wrap(text))
 
+    def mark(self) -> tuple[int, int, int]:
+        """The present place, for `back_unless_text`."""
+        return self.count, len(self.sections), self.blocks
+
+    def back_unless_text(self, mark: tuple[int, int, int]) -> None:
+        """Take back headings written since `mark` when no text followed them."""
+        lines, sections, blocks = mark
+        if self.blocks == blocks:
+            del self.lines[lines:], self.sections[sections:]
+
     def item(self, text: str, *, first: str, rest: str) -> None:
         """A paragraph of a list; it follows the item before it without an empty line."""
         lines = wrap(text)

@@ -12,6 +12,7 @@ import re
 
 TARGET = 200
 LIMIT = 300
+_LABEL = 40  # a line as short as that ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # a broken sentence's first part is at least this long, if it can be
 
 _END = re.compile(r"[.!?][\"'\u201d\u2019)\]]{0,3} (?=[\"'\u201c\u2018(\[]{0,3}[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$])")
@@ -30,7 +31,8 @@ def wrap(paragraph: str) -> list[str]:
     text = " ".join(paragraph.split())
     lines: list[str] = []
     for sentence in sentences(text):
-        if lines and len(lines[-1]) + 1 + len(sentence) <= TARGET:
+        room = LIMIT if lines and len(lines[-1]) < _LABEL else TARGET
+        if lines and len(lines[-1]) + 1 + len(sentence) <= room:
             lines[-1] = f"{lines[-1]} {sentence}"
         else:
             lines.extend(_broken(sentence))
