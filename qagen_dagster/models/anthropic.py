@@ -68,7 +68,7 @@ class AnthropicProvider:
         self._spec, self._key = spec, api_key
         self._client = anthropic.Anthropic(
             api_key=api_key or "none",
-            base_url=faults.check_url(spec.base_url or _URL),
+            base_url=faults.check_url(_URL if spec.base_url is None else spec.base_url),
             timeout=spec.timeout_seconds,
             max_retries=0,
         )

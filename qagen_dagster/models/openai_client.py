@@ -32,7 +32,7 @@ def make_client(spec: ModelSpec, api_key: str | None) -> openai.OpenAI:
     """
     client = openai.OpenAI(
         api_key=api_key or _NO_KEY,
-        base_url=faults.check_url(spec.base_url or OPENAI_URL),
+        base_url=faults.check_url(OPENAI_URL if spec.base_url is None else spec.base_url),
         timeout=spec.timeout_seconds,
         max_retries=0,
     )

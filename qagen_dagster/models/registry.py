@@ -37,6 +37,12 @@ def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | N
 
     Raises ConfigError for an unknown provider, and for a missing key, naming its variable.
     """
+    provider = build_provider(spec, secret)
+    return LocalModel(provider) if PROVIDERS[spec.provider].local else LedgeredModel(provider, ledger)
+
+
+def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:
+    """The wire of `spec` alone, with emulated tools where it asks for them. Raises ConfigError."""
     entry = PROVIDERS.get(spec.provider)
     if entry is None:
         raise ConfigError(
@@ -44,11 +50,9 @@ def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | N
         )
     constructor = _load(entry.constructor)
     if entry.local:
-        return LocalModel(constructor(spec))
+        return constructor(spec)
     provider = constructor(spec, _key(spec, entry, secret))
-    if spec.tool_calling == "emulated":
-        provider = EmulatedTools(provider)
-    return LedgeredModel(provider, ledger)
+    return EmulatedTools(provider) if spec.tool_calling == "emulated" else provider
 
 
 def _key(spec: ModelSpec, entry: _Entry, secret: Callable[[str], str | None]) -> str | None:

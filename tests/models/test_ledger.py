@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from qagen_dagster.errors import MalformedResponseError, PermanentModelError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel, request_key
+from qagen_dagster.models.messages import AssistantMessage, Image, Request, Response, Text, UserMessage
+from qagen_dagster.models.scripted import ScriptedProvider
+from tests.models.conftest import ModelMaker, ask
+from tests.support.blobs import MemoryBlobs
+from tests.support.wire_server import Reply, WireServer
+
+SPEC = ModelSpec(provider="scripted", model="test")
+
+
+class Counting:
+    """A script that counts what is paid."""
+
+    def __init__(self, gate: threading.Event | None = None) -> None:
+        self.paid = 0
+        self._gate = gate
+        self._lock = threading.Lock()
+
+    def __call__(self, request: Request) -> AssistantMessage:
+        with self._lock:
+            self.paid += 1
+        if self._gate is not None:
+            self._gate.wait(5)
+        return AssistantMessage(content=(Text(text=f"answer {self.paid}"),))
+
+
+def make(script: Counting, blobs: MemoryBlobs, **spec: Any) -> LedgeredModel:
+    return LedgeredModel(ScriptedProvider(SPEC.model_copy(update=spec), script), Ledger(blobs))
+
+
+def test_a_rerun_pays_nothing_and_reads_the_same(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="first"), Reply(text="second")]) as server:
+        paid = make_model(server).respond(ask())
+        again = make_model(server).respond(ask())
+    assert len(server.requests) == 1
+    assert (paid.replayed, again.replayed) == (False, True)
+    assert again.model_copy(update={"replayed": False}) == paid
+    assert paid.seconds > 0
+
+
+def test_the_body_is_stored_as_the_server_sent_it_before_it_is_read(blobs: MemoryBlobs) -> None:
+    class Unreadable(ScriptedProvider):
+        def read(self, body: dict[str, Any]) -> Response:
+            stored = [json.loads(json.loads(data)["entry"]) for data in blobs.data.values()]
+            assert [entry["body"] for entry in stored] == [body]
+            raise MalformedResponseError("no")
+
+    model = LedgeredModel(Unreadable(SPEC, Counting()), Ledger(blobs))
+    with pytest.raises(MalformedResponseError):
+        model.respond(ask())
+    (data,) = blobs.data.values()
+    assert json.loads(json.loads(data)["entry"]).keys() == {
+        "key", "model", "body", "created", "seconds", "retries",
+    }  # fmt: skip
+
+
+def test_another_sample_is_another_draw(blobs: MemoryBlobs) -> None:
+    script = Counting()
+    model = make(script, blobs)
+    texts = [model.respond(ask(sample=sample)).message.text for sample in (0, 1, 0)]
+    assert texts == ["answer 1", "answer 2", "answer 1"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: data.replace(b"answer 1", b"answer 7"),
+        lambda data: data[:-1] + b"\xff",
+        lambda data: b"null",
+        lambda data: b"[" * 100_000,
+        lambda data: b'{"sha256": "", "entry": 3}',
+    ],
+)
+def test_a_damaged_entry_is_paid_again_and_never_served(blobs: MemoryBlobs, damage: Any) -> None:
+    script = Counting()
+    model = make(script, blobs)
+    key = model.respond(ask()).request_key
+    blobs.data[key] = damage(blobs.data[key])
+    again = model.respond(ask())
+    assert (again.message.text, again.replayed, script.paid) == ("answer 2", False, 2)
+    assert model.respond(ask()).replayed
+
+
+def test_an_entry_under_another_key_is_not_served(blobs: MemoryBlobs) -> None:
+    script = Counting()
+    model = make(script, blobs)
+    first = model.respond(ask()).request_key
+    other = request_key(SPEC, ask("Other."))
+    blobs.data[other] = blobs.data[first]
+    assert model.respond(ask("Other.")).message.text == "answer 2"
+
+
+def test_threads_that_ask_the_same_pay_once(blobs: MemoryBlobs) -> None:
+    gate = threading.Event()
+    script = Counting(gate)
+    model = make(script, blobs)
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(model.respond, ask()) for _ in range(8)]
+        gate.set()
+        responses = [future.result() for future in futures]
+    assert script.paid == 1
+    assert sorted(response.replayed for response in responses) == [False] + [True] * 7
+    assert {response.message.text for response in responses} == {"answer 1"}
+
+
+def test_different_requests_do_not_wait_for_each_other(blobs: MemoryBlobs) -> None:
+    both = threading.Barrier(2)
+
+    def meet(request: Request) -> AssistantMessage:
+        both.wait(5)
+        return AssistantMessage(content=(Text(text="met"),))
+
+    model = LedgeredModel(ScriptedProvider(SPEC, meet), Ledger(blobs))
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(model.respond, ask(text)) for text in ("a", "b")]
+        assert [future.result().message.text for future in futures] == ["met", "met"]
+
+
+def test_a_failed_call_leaves_the_key_free(blobs: MemoryBlobs) -> None:
+    answers = iter([PermanentModelError("no"), None])
+
+    def script(request: Request) -> AssistantMessage:
+        error = next(answers)
+        if error:
+            raise error
+        return AssistantMessage(content=(Text(text="yes"),))
+
+    model = LedgeredModel(ScriptedProvider(SPEC, script), Ledger(blobs))
+    with pytest.raises(PermanentModelError):
+        model.respond(ask())
+    assert model.respond(ask()).message.text == "yes"
+
+
+def test_the_key_follows_what_can_change_a_response() -> None:
+    image = Image(media_type="image/png", data=b"1")
+    base = ask(messages=(UserMessage(content=(image,)),))
+    other_image = ask(messages=(UserMessage(content=(image.model_copy(update={"data": b"2"}),)),))
+    keys = {
+        request_key(spec, request)
+        for spec, request in [
+            (SPEC, base),
+            (SPEC, other_image),
+            (SPEC, base.model_copy(update={"sample": 1})),
+            (SPEC, base.model_copy(update={"system": "x"})),
+            (SPEC.model_copy(update={"temperature": 0.1}), base),
+            (SPEC.model_copy(update={"model": "n"}), base),
+        ]
+    }
+    assert len(keys) == 6
+    same = SPEC.model_copy(update={"max_attempts": 9, "usd_per_million_input": 3.0, "api_key_env": "K"})
+    assert request_key(same, base) == request_key(SPEC, base)
+
+
+def test_a_local_model_stores_nothing() -> None:
+    script = Counting()
+    model = LocalModel(ScriptedProvider(SPEC, script))
+    first, second = model.respond(ask()), model.respond(ask())
+    assert (script.paid, first.replayed, second.replayed) == (2, False, False)
+    assert first.request_key == request_key(SPEC, ask())

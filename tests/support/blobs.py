@@ -1,0 +1,14 @@
+"""An in-memory place for ledger entries."""
+
+from __future__ import annotations
+
+
+class MemoryBlobs:
+    def __init__(self) -> None:
+        self.data: dict[str, bytes] = {}
+
+    def get(self, key: str) -> bytes | None:
+        return self.data.get(key)
+
+    def put(self, key: str, data: bytes) -> None:
+        self.data[key] = data

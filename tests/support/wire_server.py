@@ -1,0 +1,292 @@
+"""A scripted model server on loopback: Responses, Chat Completions and Messages, with faults.
+
+    with WireServer([Reply(text="hello"), Fault(status=503), Hang()]) as server:
+        ... base_url=server.url("openai") ...
+        server.requests[0].body
+
+Steps are taken one per request, in order; after the last one the server repeats `then`, if it is
+given, else answers 500 "script ended". `Reply`s are put into the form of the wire that asks.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call in a reply; `raw` replaces the arguments by any text, for broken ones."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    raw: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    thinking: str = ""
+    stop: str | None = None  # neutral: "length" | "refusal" | "filter"
+    usage: tuple[int, int, int, int] = (100, 20, 40, 5)  # input with cached, output, cached, reasoning
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An HTTP answer as it is: any status, body and headers."""
+
+    status: int = 500
+    body: str | dict[str, Any] = field(default_factory=lambda: {"error": {"message": "it broke"}})
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Close the connection without an answer, or after promising more bytes than are sent."""
+
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Say nothing for `seconds` (or until the server stops), then close."""
+
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+Step = Reply | Fault | Drop | Hang
+Script = Callable[[Seen, int], Step]
+
+
+class WireServer:
+    """Serves in threads; `requests` holds what came in, in order of arrival."""
+
+    def __init__(self, steps: Iterable[Step] | Script = (), then: Step | None = None) -> None:
+        self._steps = steps if callable(steps) else list(steps)
+        self._then = then
+        self._lock = threading.Lock()
+        self.stopped = threading.Event()
+        self.requests: list[Seen] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def __enter__(self) -> WireServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopped.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def url(self, provider: str) -> str:
+        """The base_url for a provider name: the Anthropic SDK adds `/v1` itself."""
+        root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        return root if provider == "anthropic" else f"{root}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [seen.body for seen in self.requests]
+
+    def next_step(self, seen: Seen) -> tuple[Step, int]:
+        with self._lock:
+            self.requests.append(seen)
+            number = len(self.requests)
+            if callable(self._steps):
+                return self._steps(seen, number), number
+            ended = self._then or Fault(500, {"error": {"message": "script ended"}})
+            return (self._steps[number - 1] if number <= len(self._steps) else ended), number
+
+
+def _handler(server: WireServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            step, number = server.next_step(Seen(self.path.split("?")[0], headers, body))
+            if isinstance(step, Hang):
+                server.stopped.wait(step.seconds)
+                self.close_connection = True
+            elif isinstance(step, Drop):
+                self._drop(step)
+            elif isinstance(step, Fault):
+                text = step.body if isinstance(step.body, str) else json.dumps(step.body)
+                self._answer(step.status, text, step.headers)
+            else:
+                time.sleep(step.delay)
+                self._answer(200, json.dumps(wire_body(self.path, step, body, number)), {})
+
+        def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
+            data = text.encode()
+            self.send_response(status)
+            for name, value in {"content-type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def _drop(self, step: Drop) -> None:
+            if step.partial:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+                self.wfile.write(b'content-length: 1000\r\n\r\n{"choices": [')
+            else:  # a reset, not an orderly end
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+
+    return Handler
+
+
+def wire_body(path: str, reply: Reply, request: dict[str, Any], number: int) -> dict[str, Any]:
+    """`reply` in the form of the wire that `path` belongs to."""
+    form = _messages if path.endswith("/messages") else _responses if path.endswith("/responses") else _chat
+    return {"model": request.get("model"), **form(reply, number)}
+
+
+def _id(call: Call, number: int, index: int) -> str:
+    return call.id or f"call_{number}_{index}"
+
+
+def _arguments(call: Call) -> str:
+    return json.dumps(call.arguments) if call.raw is None else call.raw
+
+
+def _chat(reply: Reply, number: int) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.thinking:
+        message["reasoning_content"] = reply.thinking
+    if reply.stop == "refusal":
+        message |= {"content": None, "refusal": reply.text}
+    if reply.calls:
+        message["tool_calls"] = [
+            {
+                "id": _id(call, number, index),
+                "type": "function",
+                "function": {"name": call.name, "arguments": _arguments(call)},
+            }
+            for index, call in enumerate(reply.calls)
+        ]
+    finish = {"length": "length", "filter": "content_filter"}.get(reply.stop or "")
+    total_in, total_out, cached, reasoning = reply.usage
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 1,
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": finish or ("tool_calls" if reply.calls else "stop"),
+            }
+        ],
+        "usage": {
+            "prompt_tokens": total_in,
+            "completion_tokens": total_out,
+            "total_tokens": total_in + total_out,
+            "prompt_tokens_details": {"cached_tokens": cached},
+            "completion_tokens_details": {"reasoning_tokens": reasoning},
+        },
+    }
+
+
+def _responses(reply: Reply, number: int) -> dict[str, Any]:
+    output: list[dict[str, Any]] = []
+    if reply.thinking:
+        output.append(
+            {
+                "type": "reasoning",
+                "id": f"rs_{number}",
+                "summary": [{"type": "summary_text", "text": reply.thinking}],
+                "encrypted_content": f"sealed-{number}",
+                "status": None,
+            }
+        )
+    if reply.text:
+        kind = "refusal" if reply.stop == "refusal" else "output_text"
+        piece = {"type": kind, "refusal" if kind == "refusal" else "text": reply.text}
+        output.append({"type": "message", "id": f"m_{number}", "role": "assistant", "content": [piece]})
+    output += [
+        {
+            "type": "function_call",
+            "id": f"fc_{number}_{index}",
+            "call_id": _id(call, number, index),
+            "name": call.name,
+            "arguments": _arguments(call),
+            "status": "completed",
+        }
+        for index, call in enumerate(reply.calls)
+    ]
+    reason = {"length": "max_output_tokens", "filter": "content_filter"}.get(reply.stop or "")
+    total_in, total_out, cached, reasoning = reply.usage
+    return {
+        "id": f"resp_{number}",
+        "object": "response",
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
+        "error": None,
+        "output": output,
+        "usage": {
+            "input_tokens": total_in,
+            "output_tokens": total_out,
+            "total_tokens": total_in + total_out,
+            "input_tokens_details": {"cached_tokens": cached},
+            "output_tokens_details": {"reasoning_tokens": reasoning},
+        },
+    }
+
+
+def _messages(reply: Reply, number: int) -> dict[str, Any]:
+    content: list[dict[str, Any]] = []
+    if reply.thinking:
+        content.append({"type": "thinking", "thinking": reply.thinking, "signature": f"sig-{number}"})
+    if reply.text:
+        content.append({"type": "text", "text": reply.text})
+    content += [
+        {
+            "type": "tool_use",
+            "id": _id(call, number, index),
+            "name": call.name,
+            "input": call.arguments if call.raw is None else call.raw,
+        }
+        for index, call in enumerate(reply.calls)
+    ]
+    stop = {"length": "max_tokens", "refusal": "refusal", "filter": "refusal"}.get(reply.stop or "")
+    total_in, total_out, cached, reasoning = reply.usage
+    return {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "content": content,
+        "stop_reason": stop or ("tool_use" if reply.calls else "end_turn"),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": total_in - cached - 10,
+            "cache_read_input_tokens": cached,
+            "cache_creation_input_tokens": 10,
+            "output_tokens": total_out,
+            "output_tokens_details": {"thinking_tokens": reasoning},
+        },
+    }
