@@ -1,0 +1,121 @@
+"""Turns a clause with a gap into an English question: auxiliary inversion, do-support, order of adjuncts.
+
+What belongs here: grammar of questions. Which part becomes the gap belongs to the families.
+"""
+
+from __future__ import annotations
+
+from spacy.tokens import Token
+
+from qagen_dagster.models.embedded.clauses import Clause, words
+
+_OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
+_SINGULAR = {"are": "is", "have": "has", "do": "does", "were": "was"}
+
+
+def ask(clause: Clause, wh: str, gap: set[int]) -> str:
+    """The question for a gap outside the subject; empty if the clause cannot be inverted."""
+    verbs = _verb_group(clause)
+    if verbs is None:
+        return ""
+    operator, rest = verbs
+    subject = clause.within(clause.subject)
+    if not subject:
+        return ""
+    before, middle, after = _around(clause, subject, gap)
+    name = words(clause.doc, subject)
+    name = _lower_first(name, clause.doc[subject[0]])
+    pieces = [
+        wh,
+        operator,
+        name,
+        words(clause.doc, middle),
+        rest,
+        words(clause.doc, after),
+        _front(clause, before),
+    ]
+    return _close(pieces)
+
+
+def ask_subject(clause: Clause, wh: str) -> str:
+    """The question for the subject; empty if the verb would have to agree with a plural."""
+    verbs = [*clause.auxiliaries, clause.root]
+    first = verbs[0]
+    plural = first.tag_ == "VBP"
+    if plural and first.lower_ not in _SINGULAR:
+        return ""
+    subject = set(clause.within(clause.subject))
+    before = [index for index in clause.kept if index < min(subject)]
+    after = [index for index in clause.kept if index > max(subject)]
+    if not after or clause.doc[after[0]].is_punct:
+        return ""
+    text = words(clause.doc, after)
+    if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
+        text = text.replace(first.text, _SINGULAR[first.lower_], 1)
+    return _close([wh, text, _front(clause, before)])
+
+
+def _is_plural(token: Token) -> bool:
+    return token.tag_ in ("NNS", "NNPS") or any(child.dep_ == "conj" for child in token.children)
+
+
+def _verb_group(clause: Clause) -> tuple[str, str] | None:
+    """The fronted operator and the rest of the verb group."""
+    root, auxiliaries = clause.root, clause.auxiliaries
+    negation = clause.negation
+    if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
+        return None
+    no = "not" if negation is not None else ""
+    if auxiliaries:
+        rest = [no, *(token.text for token in auxiliaries[1:]), root.text]
+        first = auxiliaries[0].lower_
+        return _OPERATORS.get(first, first), " ".join(filter(None, rest))
+    if root.lemma_ == "be":
+        return root.lower_, no
+    do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
+    if do is None:
+        return None
+    return do, " ".join(filter(None, [no, root.lemma_.lower()]))
+
+
+def _around(clause: Clause, subject: list[int], gap: set[int]) -> tuple[list[int], list[int], list[int]]:
+    """Kept tokens before the subject, between it and the verb (adverbs), and after the verb."""
+    skipped = {token.i for token in clause.auxiliaries} | {clause.root.i} | gap
+    if clause.negation is not None:
+        skipped.add(clause.negation.i)
+    free = [index for index in clause.kept if index not in skipped]
+    before = [index for index in free if index < subject[0]]
+    middle = [index for index in free if subject[-1] < index < clause.root.i]
+    after = [index for index in free if index > clause.root.i]
+    return before, [index for index in middle if clause.doc[index].pos_ != "PUNCT"], _trim(clause, after)
+
+
+def _trim(clause: Clause, indices: list[int]) -> list[int]:
+    """Without punctuation that the gap left behind at either end."""
+    while indices and clause.doc[indices[-1]].is_punct and clause.doc[indices[-1]].text not in ')"”':
+        indices = indices[:-1]
+    while indices and clause.doc[indices[0]].text in {",", ";", ":", "—"}:
+        indices = indices[1:]
+    return indices
+
+
+def _front(clause: Clause, before: list[int]) -> str:
+    """What stood before the subject, to be put at the end."""
+    if not before:
+        return ""
+    return _lower_first(words(clause.doc, _trim(clause, before)), clause.doc[before[0]])
+
+
+def _lower_first(text: str, first: Token) -> str:
+    """A sentence's first word in lower case unless it is a name or all capitals."""
+    keep = first.pos_ == "PROPN" or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
+    if first.i > 0 or (not first.text.endswith("ing") and keep and first.lower_ not in ("the", "a", "an")):
+        return text
+    if any(char.isupper() or char.isdigit() for char in first.text[1:]) or first.text == "I":
+        return text
+    return text[:1].lower() + text[1:]
+
+
+def _close(pieces: list[str]) -> str:
+    text = " ".join(piece for piece in pieces if piece).strip(" ,;:.")
+    return f"{text[:1].upper()}{text[1:]}?" if text else ""

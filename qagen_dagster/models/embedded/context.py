@@ -1,0 +1,164 @@
+"""What a question may call the document and its parts, so that it stands on its own.
+
+A document is either about one thing ("Acid Ant") and lends its name to what is asked, or it is a work
+("DL-8 Data Logger: Command Reference") that is cited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from qagen_dagster.models.embedded.blocks import Block, Kind, segment
+from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.models.embedded.passage import plain
+from qagen_dagster.models.embedded.vocabulary import word_set
+
+_VERSUS = re.compile(r"(?:^|\s)v(?:s)?\.?(?=\s|$)")
+_WORK_WORD = re.compile(
+    r"\b(?:manual|guide|reference|report|bulletin|handbook|introduction|overview|rules?|glossary|documentation|"
+    r"tutorial|datasheet|sheet|catalogue?|journal|proceedings|minutes|notes?|letter|policy|plan|procedure|review|study|survey|"
+    r"analysis|history|how|why|what|using|index|faq|examples?|changelog|release|specification|standard|act|order|opinion)\b",
+    re.IGNORECASE,
+)
+_FURNITURE = re.compile(
+    r"^(?:\W*|abstract|contents|table of contents|research article|article|original (?:article|paper)|open access|"
+    r"case report|correspondence|editorial|.*\b(?:doi|issn|http|www\.|©|copyright|volume|vol\.|pages? \d).*)$",
+    re.IGNORECASE,
+)
+_SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
+
+
+@dataclass(frozen=True)
+class Context:
+    """The document's names. `thing` is "the Acid Ant" or empty if the document is a work."""
+
+    title: str = ""
+    thing: str = ""
+    case: bool = False  # a court case
+    words: Counter[str] = field(default_factory=Counter[str])
+
+    def inner(self, section: tuple[str, ...]) -> str:
+        """The innermost heading that is not the title itself."""
+        title = self.title.lower()
+        return next((name for name in reversed(section) if name.lower() not in title), "")
+
+    def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
+        """The phrase in front of a question that would not stand alone; empty if there is no title."""
+        if not self.title:
+            return ""
+        place = self.title if self.case else f'"{self.title}"'
+        inner = self.inner(section)
+        if table:
+            return f"According to {table} of {place}, "
+        if inner:
+            return f'According to the "{inner}" section of {place}, '
+        return f"In {place}, " if self.case else f"According to {place}, "
+
+
+def title_of(head: Sequence[Line]) -> str:
+    """The document's title from its first lines; empty if none can be told."""
+    for line in head:
+        if line.text.startswith("# "):
+            return plain(line.text[2:])[0].strip(" #*")
+    if case := _case_of(head):
+        return case
+    title: list[str] = []
+    for line in head[:30]:
+        text = plain(line.text)[0].strip()
+        if title and (not text or not _is_title_line(text) or sum(map(len, title)) > 120):
+            break
+        if text and _is_title_line(text):
+            title.append(text)
+        elif text and len(text.split()) > 14:
+            break
+    return _cased(" ".join(title))
+
+
+def _is_title_line(text: str) -> bool:
+    words = text.split()
+    if _FURNITURE.match(text) or not 1 <= len(words) <= 16 or text[-1] in ".,;" or not text[0].isalnum():
+        return False
+    letters = sum(char.isalpha() for char in text)
+    return (letters >= 0.7 * len(text.replace(" ", "")) and ": " not in text[:-1]) or (
+        ":" in text and len(words) > 4
+    )
+
+
+def _cased(title: str) -> str:
+    """Capitals only where a title has them, if it was set in capitals."""
+    if not title.isupper():
+        return title
+    words = [word if any(char.isdigit() for char in word) else word.capitalize() for word in title.split()]
+    return " ".join(
+        word.lower() if index and word.lower() in _SMALL else word for index, word in enumerate(words)
+    )
+
+
+def _case_of(head: Sequence[Line]) -> str:
+    """ "United States of America v. Pedro Infante-Ruiz" from a caption page, its parties in capitals."""
+    texts = [line.text.strip(" ,_") for line in head]
+    at = next((index for index, text in enumerate(texts) if _VERSUS.fullmatch(text)), None)
+    if at is None:
+        return ""
+    left = next((text for text in reversed(texts[:at]) if _is_party(text)), "")
+    right = next((text for text in texts[at + 1 :] if _is_party(text)), "")
+    return f"{_party(left)} v. {_party(right)}" if left and right else ""
+
+
+def _is_party(text: str) -> bool:
+    letters = [char for char in text if char.isalpha()]
+    return len(letters) >= 3 and sum(char.isupper() for char in letters) > 0.8 * len(letters)
+
+
+def _party(text: str) -> str:
+    first = re.split(r",|\bet al\b", text, flags=re.IGNORECASE)[0].strip()
+    return " ".join(
+        "-".join(part.capitalize() for part in word.split("-"))
+        if word.lower() not in _SMALL
+        else word.lower()
+        for word in first.split()
+    )
+
+
+def read_context(head: Sequence[Line], title: str = "") -> Context:
+    """Names from the document's first lines; `title` wins if the prompt gave one."""
+    title = re.sub(r"\s+", " ", title or title_of(head)).strip(" .")
+    blocks = segment(head)
+    text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
+    case = bool(_VERSUS.search(title))
+    if len(title) > 160 or (len(title.split()) < 2 and not title[:1].isupper()):
+        title = ""
+    return Context(title, "" if case else thing_of(title, text), case, word_counts(blocks))
+
+
+def thing_of(title: str, text: str) -> str:
+    """The title with its article if it names one thing that the text speaks of; else empty."""
+    words = title.split()
+    if (
+        not words
+        or len(words) > 4
+        or ":" in title
+        or _WORK_WORD.search(title)
+        or words[0].lower().endswith("ing")
+    ):
+        return ""
+    last = re.escape(words[-1])
+    if re.search(rf"\bthe (?:\w+ ){{0,2}}{last}\b", text, re.IGNORECASE):
+        return f"the {title}"
+    if re.search(rf"(?<!the )\b{last}\b", text):
+        return title
+    return ""
+
+
+def word_counts(blocks: Sequence[Block]) -> Counter[str]:
+    """How often each word occurs, headings five times over: what the text is about."""
+    counts: Counter[str] = Counter()
+    for block in blocks:
+        if block.kind is not Kind.CODE:
+            weight = 5 if block.kind is Kind.HEADING else 1
+            for word in re.findall(r"[a-z][a-z-]+", block.passage.text.lower()):
+                counts[word] += weight
+    return counts

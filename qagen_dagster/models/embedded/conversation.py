@@ -1,0 +1,128 @@
+"""What a mechanism sees of a conversation: the prompt's words and the tools' answers, as plain values.
+
+The embedded model knows nothing but the request, like any other model. This module reads requests and
+numbered document rows; deciding what to do next belongs to the mechanisms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qagen_dagster.models.messages import AssistantMessage, Content, Request, Text, UserMessage
+
+_HEADER = re.compile(r"^lines (\d+)-(\d+) of (\d+)", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*(\d+)\|[ ]?(.*)$")
+_PAGE = re.compile(r"^--- page (\d+) ---$")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the document as read_lines shows it; `page` is None where there are no pages."""
+
+    number: int
+    text: str
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """A tool call the mechanism wants made."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One tool call with its answer."""
+
+    name: str
+    arguments: dict[str, Any]
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A request, reduced to what rules can use."""
+
+    system: str
+    prompt: str  # all user messages
+    exchanges: tuple[Exchange, ...]
+    tools: frozenset[str]
+
+    def named(self, name: str) -> list[Exchange]:
+        """The exchanges of one tool, in order."""
+        return [exchange for exchange in self.exchanges if exchange.name == name]
+
+
+def read_conversation(request: Request) -> Conversation:
+    """Pair every tool call of `request` with its result."""
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    prompt: list[str] = []
+    exchanges: list[Exchange] = []
+    for message in request.messages:
+        if isinstance(message, UserMessage):
+            prompt.append(_words(message.content))
+        elif isinstance(message, AssistantMessage):
+            calls.update({call.id: (call.name, call.arguments) for call in message.tool_calls})
+        else:
+            for result in message.results:
+                name, arguments = calls.get(result.call_id, (result.name, {}))
+                exchanges.append(Exchange(name, arguments, _words(result.content), result.is_error))
+    tools = frozenset(tool.name for tool in request.tools)
+    return Conversation(request.system, "\n\n".join(prompt), tuple(exchanges), tools)
+
+
+def _words(content: Sequence[Content]) -> str:
+    return "\n".join(part.text for part in content if isinstance(part, Text))
+
+
+def line_total(exchanges: Iterable[Exchange]) -> int | None:
+    """How many lines the document has, if a header said so."""
+    for exchange in exchanges:
+        if (header := _HEADER.search(exchange.text)) and not exchange.is_error:
+            return int(header.group(3))
+    return None
+
+
+def shown_range(exchange: Exchange) -> tuple[int, int] | None:
+    """First and last line that one read_lines answer really showed."""
+    header = _HEADER.search(exchange.text)
+    return (int(header.group(1)), int(header.group(2))) if header and not exchange.is_error else None
+
+
+def rows(text: str) -> list[Line]:
+    """The numbered rows of a tool answer."""
+    found: list[Line] = []
+    page: int | None = None
+    for raw in text.split("\n"):
+        if marker := _PAGE.match(raw.strip()):
+            page = int(marker.group(1))
+        elif row := _ROW.match(raw):
+            found.append(Line(int(row.group(1)), row.group(2), page))
+    return found
+
+
+def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
+    """Every line shown by read_lines or search, by number."""
+    known: dict[int, Line] = {}
+    for exchange in exchanges:
+        if exchange.is_error or exchange.name not in {"read_lines", "search"}:
+            continue
+        for line in rows(exchange.text):
+            if line.number not in known or known[line.number].page is None:
+                known[line.number] = line
+    return known
+
+
+def section(prompt: str, label: str) -> str:
+    """The text after a line `label:` (or on it) up to the next line that is itself such a label."""
+    pattern = re.compile(
+        rf"^{re.escape(label)}:[ \t]*(.*(?:\n(?![A-Z][A-Za-z ]{{2,40}}:[ \t]*$).*)*)", re.MULTILINE
+    )
+    found = pattern.search(prompt)
+    return found.group(1).strip() if found else ""

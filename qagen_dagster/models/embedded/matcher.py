@@ -1,0 +1,119 @@
+"""The deduplicator "matcher": same content words, or close in meaning with nothing that tells them apart.
+
+Numbers, names, negation and any differing table row or column make questions differ, however alike they sound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.values import names, negated, numbers, overlap, terms
+from qagen_dagster.models.embedded.vocabulary import word_set
+from qagen_dagster.models.minilm import shared
+
+# Precision .97 on public question pairs (see docs); the guards below are stricter still.
+THRESHOLD = 0.85
+_NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
+_NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
+_ANSWER = re.compile(r"^Its answer:[ \t]*(\S.*)$", re.MULTILINE)
+_FRAME = re.compile(r"^(?:According to|In) .{1,200}?, (?=[a-z])")
+_ASKED = word_set(
+    "what which who whom when where why how many much long do does did is are was were give given"
+)
+
+
+class Matcher:
+    """Compares one new question with those already accepted."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        """Always one verdict."""
+        new = _NEW.search(conversation.prompt)
+        answer = _ANSWER.search(conversation.prompt)
+        _, _, listed = conversation.prompt.partition("Accepted questions:")
+        known = [(int(number), *_apart(text)) for number, text in _NUMBERED.findall(listed)]
+        if new is None or not known:
+            return [_verdict(None, "there is nothing to compare with")]
+        return [self.compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
+
+    def compare(self, new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
+        """The verdict on a question with its answer (or "") against numbered ones."""
+        for number, question, answer in known:
+            if why := _same_fact(new, (question, answer)):
+                return _verdict(number, why)
+        alike = [(number, question) for number, question, _ in known if _may_repeat(new[0], question)]
+        if not alike:
+            return _verdict(None, "numbers, names or words that matter differ from every accepted question")
+        vectors = shared(self.threads).encode([bare(new[0]), *(bare(question) for _, question in alike)])
+        cosines = vectors[1:] @ vectors[0]
+        best = int(cosines.argmax())
+        score = float(cosines[best])
+        if score >= THRESHOLD:
+            return _verdict(
+                alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it"
+            )
+        return _verdict(None, f"highest cosine {score:.2f}, under {THRESHOLD}")
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """Question and answer of a listed line."""
+    question, _, answer = text.strip().partition(" [answer: ")
+    return question, answer.removesuffix("]")
+
+
+def _same_fact(new: tuple[str, str], old: tuple[str, str]) -> str:
+    """Why two questions ask the same fact; empty if words do not tell."""
+    if _key(new[0]) == _key(old[0]):
+        return "same content words after normalisation"
+    if not new[1] or not old[1]:
+        return ""
+    left, right = (frozenset(terms(f"{bare(question)} {answer}")) - _ASKED for question, answer in (new, old))
+    if _wh(new[0]) != _wh(old[0]) or overlap(new[1], old[1]) < 0.5:
+        # From the other side of one pair: "Who wrote X?" and "What did Y write?".
+        return (
+            "the other side of the same fact"
+            if len(left & right) >= 0.85 * len(left | right) and len(left) > 3
+            else ""
+        )
+    return ""
+
+
+def bare(question: str) -> str:
+    """The question without the phrase that names its document."""
+    return _FRAME.sub("", question, count=1)
+
+
+def _key(question: str) -> Counter[str]:
+    return Counter(terms(question))
+
+
+def _may_repeat(question: str, other: str) -> bool:
+    """False where something tells the questions apart that embeddings hardly see."""
+    if numbers(question) != numbers(other) or negated(question) != negated(other):
+        return False
+    if names(question) != names(other) or _quoted(question) != _quoted(other):
+        return False
+    return _wh(question) == _wh(other)
+
+
+def _quoted(question: str) -> set[str]:
+    return {text.lower() for pair in re.findall(r'"([^"]+)"|`([^`]+)`', question) for text in pair if text}
+
+
+def _wh(question: str) -> str:
+    found = re.search(
+        r"\b(who|whom|when|where|why|how many|how much|how long|stand for|step)\b", bare(question).lower()
+    )
+    return found.group(1) if found else "what"
+
+
+def _verdict(number: int | None, explanation: str) -> Action:
+    verdict = "unique" if number is None else "duplicate"
+    return Action(
+        "submit_duplicate_verdict",
+        {"verdict": verdict, "duplicate_of": number, "explanation": f"embedded:matcher: {explanation}."},
+    )

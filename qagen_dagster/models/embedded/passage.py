@@ -1,0 +1,142 @@
+"""Text without markup that still knows where each of its characters stands in the document.
+
+Analysis wants clean, unwrapped sentences; evidence must be the document's own characters. A passage carries
+both. What the text means belongs elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from qagen_dagster.models.embedded.conversation import Line
+
+Place = tuple[int, int]  # line number, column
+
+# Each pattern keeps group 1 and drops the rest of the match. Bounded, so that they run in linear time.
+_MARKUP = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"!\[[^\[\]]{0,300}\]\([^()\s]{0,400}[^()]{0,100}\)()",
+        r"<!--.{0,2000}?-->()",
+        r"\[([^\[\]]{1,300})\]\([^()\s]{0,400}(?: \"[^\"]{0,100}\")?\)(?:\{[^{}]{0,100}\})?",
+        r"\[\^[^\[\]]{1,30}\]()",
+        r"(?<!`)`([^`]{1,200})`(?!`)",
+        r"(?<![\w*])\*\*\*(?=\S)([^*]{1,300})(?<=\S)\*\*\*",
+        r"(?<![\w*])\*\*(?=\S)([^*]{1,300})(?<=\S)\*\*",
+        r"(?<![\w_])__(?=\S)([^_]{1,300})(?<=\S)__(?!\w)",
+        r"(?<![\w*])\*(?=\S)([^*]{1,300})(?<=\S)\*(?![\w*])",
+        r"(?<![\w_])_(?=\S)([^_]{1,300})(?<=\S)_(?!\w)",
+        r"</?[a-zA-Z][^<>]{0,200}>()",
+        r"\\(?=([\\`*_{}\[\]()#+.!|<>-]))",
+    )
+)
+_WRAP_HYPHEN = re.compile(r"[A-Za-z]-$")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Characters copied from the document, with the line they start on."""
+
+    text: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True)
+class Passage:
+    """`text[i]` stands at `places[i]` of the document whose lines are `lines`."""
+
+    text: str
+    places: tuple[Place, ...]
+    lines: dict[int, str]
+
+    def part(self, start: int, end: int) -> Passage:
+        """The passage of `text[start:end]`."""
+        return Passage(self.text[start:end], self.places[start:end], self.lines)
+
+    def quote(self, start: int = 0, end: int | None = None) -> Quote:
+        """The document's own characters from `text[start]` to `text[end - 1]`, markup included."""
+        places = self.places[start:end]
+        (first, left), (last, right) = places[0], places[-1]
+        left = _grow_left(self.lines[first], left)
+        right = _grow_right(self.lines[last], right + 1)
+        if first == last:
+            return Quote(self.lines[first][left:right], first, last)
+        between = [self.lines[number] for number in range(first + 1, last)]
+        text = "\n".join([self.lines[first][left:], *between, self.lines[last][:right]])
+        return Quote(text, first, last)
+
+
+def _grow_left(line: str, at: int) -> int:
+    while at > 0 and line[at - 1] in "*`_":
+        at -= 1
+    return at
+
+
+def _grow_right(line: str, at: int) -> int:
+    while at < len(line) and line[at] in "*`_":
+        at += 1
+    return at
+
+
+def plain(text: str) -> tuple[str, list[int]]:
+    """`text` without inline Markdown and HTML, and the column of each remaining character."""
+    columns = list(range(len(text)))
+    for pattern in _MARKUP:
+        if not pattern.search(text):
+            continue
+        keep: list[tuple[int, int]] = []
+        last = 0
+        for match in pattern.finditer(text):
+            keep.append((last, match.start()))
+            if match.re.groups and match.end(1) <= match.end():
+                keep.append(match.span(1))
+            last = match.end()
+        keep.append((last, len(text)))
+        columns = [column for start, end in keep for column in columns[start:end]]
+        text = "".join(text[start:end] for start, end in keep)
+    return text, columns
+
+
+def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
+    """One passage of consecutive lines: markup stripped, white space single, hyphenation at line ends undone.
+
+    `first_column` skips a list marker or a lead-in on the first line. Lines between the first and the last
+    must all be given, blank ones too, so that quotes over several lines are the document's own.
+    """
+    text: list[str] = []
+    places: list[Place] = []
+    source: dict[int, str] = {}
+    for line in lines:
+        source[line.number] = line.text
+        clean, columns = plain(line.text)
+        start = first_column if len(source) == 1 else 0
+        kept = [(char, column) for char, column in zip(clean, columns, strict=True) if column >= start]
+        _append(text, places, kept, line.number)
+    while text and text[-1] == " ":
+        text.pop()
+        places.pop()
+    return Passage("".join(text), tuple(places), source)
+
+
+def _append(text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int) -> None:
+    words = "".join(char for char, _ in kept)
+    if not words.strip():
+        return
+    if text and text[-1] == " " and _WRAP_HYPHEN.search("".join(text[-3:-1])):
+        text.pop()
+        places.pop()
+        if words.lstrip()[:1].islower():
+            text.pop()
+            places.pop()
+    for char, column in kept:
+        blank = char.isspace()
+        if blank and (not text or text[-1] == " "):
+            continue
+        text.append(" " if blank else char)
+        places.append((number, column))
+    if text[-1] != " ":
+        text.append(" ")
+        places.append((number, kept[-1][1]))

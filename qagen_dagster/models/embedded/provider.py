@@ -1,0 +1,99 @@
+"""The embedded provider: a wire whose other end is a mechanism in this process.
+
+What belongs here: turning a request into a mechanism's next tool calls and those into a body that can be
+stored and replayed. What to ask, answer or compare belongs to the mechanisms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pydantic import Field, ValidationError
+
+from qagen_dagster.errors import MalformedResponseError, PermanentModelError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
+from qagen_dagster.models.embedded.generator import Rules
+from qagen_dagster.models.embedded.matcher import Matcher
+from qagen_dagster.models.embedded.reader import Reader
+from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Text, ToolCall, Usage
+from qagen_dagster.records.base import Record
+
+
+class Mechanism(Protocol):
+    """Decides the next tool calls from the conversation alone."""
+
+    def decide(self, conversation: Conversation) -> list[Action]: ...
+
+
+class _Call(Record):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class _Body(Record):
+    """The stored body: this wire's own format."""
+
+    model: str
+    text: str = ""
+    tool_calls: tuple[_Call, ...] = ()
+    usage: Usage = Field(default_factory=Usage)
+
+
+MECHANISMS: dict[str, type[Rules] | type[Reader] | type[Matcher]] = {
+    "rules": Rules,
+    "reader": Reader,
+    "matcher": Matcher,
+}
+
+
+class EmbeddedProvider:
+    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator)."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        if spec.model not in MECHANISMS:
+            raise PermanentModelError(
+                f"embedded has no model {spec.model!r}; there are {', '.join(sorted(MECHANISMS))}"
+            )
+        self._spec = spec
+        threads = spec.options.get("threads", 1)
+        self._mechanism: Mechanism = MECHANISMS[spec.model](threads=int(threads))
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        """Decide the next turn. Raises PermanentModelError if the request offers no tool the mechanism can use."""
+        conversation = read_conversation(request)
+        actions = self._mechanism.decide(conversation)
+        turn = len(request.messages)
+        calls = tuple(
+            _Call(id=f"embedded_{turn}_{index}", name=action.name, arguments=action.arguments)
+            for index, action in enumerate(actions)
+        )
+        written = sum(len(str(value).split()) for call in calls for value in call.arguments.values())
+        read = len(conversation.system.split()) + len(conversation.prompt.split())
+        read += sum(len(exchange.text.split()) for exchange in conversation.exchanges)
+        body = _Body(
+            model=self._spec.model, tool_calls=calls, usage=Usage(input_tokens=read, output_tokens=written)
+        )
+        return body.model_dump(mode="json")
+
+    def read(self, body: dict[str, Any]) -> Response:
+        """Read a body. Raises MalformedResponseError if it is not one of ours."""
+        try:
+            parsed = _Body.model_validate(body)
+        except ValidationError as error:
+            raise MalformedResponseError(
+                f"not a body of the embedded model: {error.errors()[0]['msg']}"
+            ) from None
+        calls = [ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in parsed.tool_calls]
+        words = [Text(text=parsed.text)] if parsed.text else []
+        return Response(
+            message=AssistantMessage(content=(*words, *calls)),
+            stop=Stop.TOOLS if calls else Stop.END,
+            usage=parsed.usage,
+            model=f"{self._spec.provider}:{parsed.model}",
+        )

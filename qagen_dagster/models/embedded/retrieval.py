@@ -1,0 +1,110 @@
+"""Ranks pieces of the document for a question: share of the question's weighted words found, and MiniLM cosine.
+
+Lexical share follows BM25's idea of rare words counting more (Robertson & Zaragoza 2009) without its length
+normalisation, because pieces are single sentences and rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qagen_dagster.models.embedded.units import Unit
+from qagen_dagster.models.embedded.values import terms
+from qagen_dagster.models.embedded.vocabulary import word_set
+from qagen_dagster.models.minilm import Vectors, shared
+
+_FRAME = re.compile(r"^(?:According to|In) (.{1,200}?), (?=[a-z])")
+_WH = word_set(
+    "what which who whom when where why how many much long doe do did give given happen under accord"
+)
+LEXICAL_WEIGHT = 0.65
+CANDIDATES = 8
+CACHED_VECTORS = 20_000
+
+_lock = threading.Lock()
+_vectors: OrderedDict[str, Vectors] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, taken apart."""
+
+    text: str  # without the frame
+    frame: str
+    terms: frozenset[str]
+    quoted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    unit: Unit
+    share: float
+    cosine: float
+
+    @property
+    def score(self) -> float:
+        return LEXICAL_WEIGHT * self.share + (1 - LEXICAL_WEIGHT) * max(self.cosine, 0.0)
+
+
+def take_apart(question: str) -> Asked:
+    """The frame ("According to ..."), the words that must be found, and quoted labels."""
+    match = _FRAME.match(question)
+    frame = match.group(1) if match else ""
+    text = question[match.end() :] if match else question
+    quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
+    return Asked(text, frame, frozenset(terms(text)) - _WH, quoted)
+
+
+def rank(asked: Asked, pieces: Sequence[Unit], threads: int) -> list[Hit]:
+    """The best pieces, best first."""
+    bags = [
+        frozenset(terms(f"{unit.text} {unit.section[-1] if unit.section and unit.label else ''}"))
+        for unit in pieces
+    ]
+    counts = Counter(term for bag in bags for term in bag)
+    weight = {term: math.log(1 + len(bags) / (1 + counts[term])) for term in asked.terms}
+    total = sum(weight.values()) or 1.0
+    shares = [
+        sum(weight[term] for term in asked.terms & bag) / total + _place_bonus(asked, unit)
+        for unit, bag in zip(pieces, bags, strict=True)
+    ]
+    best = sorted(range(len(pieces)), key=lambda index: -shares[index])[:CANDIDATES]
+    if not best:
+        return []
+    vectors = encode([asked.text, *(pieces[index].text for index in best)], threads)
+    cosines = vectors[1:] @ vectors[0]
+    hits = [
+        Hit(pieces[index], shares[index], float(cosine)) for index, cosine in zip(best, cosines, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _place_bonus(asked: Asked, unit: Unit) -> float:
+    """A little for standing in the section or table that the question names."""
+    inner = re.findall(r'"([^"]+)"', asked.frame)
+    named = [name.lower() for name in inner] + [asked.frame.lower().split(" of ")[0]]
+    here = [name.lower() for name in unit.section] + ([unit.caption.lower()] if unit.caption else [])
+    if len(inner) > 1 and here and here[-1] == named[0]:
+        return 0.1
+    return 0.1 if unit.caption and named[-1] and unit.caption.lower().startswith(named[-1]) else 0.0
+
+
+def encode(texts: Sequence[str], threads: int) -> Vectors:
+    """Embeddings, remembered by text."""
+    with _lock:
+        missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
+    fresh = shared(threads).encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)
+    with _lock:
+        for text, vector in zip(missing, fresh, strict=True):
+            _vectors[text] = vector
+        result = np.stack([_vectors[text] for text in texts])
+        while len(_vectors) > CACHED_VECTORS:
+            _vectors.popitem(last=False)
+        return result

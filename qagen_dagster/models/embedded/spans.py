@@ -1,0 +1,199 @@
+"""Takes an answer out of a piece of the document, by the type of answer that the question expects.
+
+This is the reader's own way to an answer: patterns and word alignment, no parser, so that it does not repeat
+the generator's mistakes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from qagen_dagster.models.embedded.retrieval import Asked
+from qagen_dagster.models.embedded.units import Unit
+from qagen_dagster.models.embedded.values import terms
+from qagen_dagster.models.embedded.vocabulary import word_set
+
+_NUMBER_WORD = (
+    "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|"
+    "nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand"
+)
+_QUANTIFIED = r"(?:(?:about|up to|at least|at most|less than|more than|fewer than|nearly|over|around|only|approximately) )?"
+_NUMBER = rf"{_QUANTIFIED}(?:[±<>~]?\d[\d,]*(?:\.\d+)?|\b(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))?\b)"
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+PATTERNS = {
+    "number": re.compile(_NUMBER, re.IGNORECASE),
+    "duration": re.compile(
+        rf"{_NUMBER} (?:second|minute|hour|day|week|month|year|decade)s?\b", re.IGNORECASE
+    ),
+    "date": re.compile(
+        rf"\b(?:\d{{1,2}} )?(?:{_MONTHS})(?: \d{{1,2}},?)?(?: \d{{4}})?\b|\b1[0-9]\d\d\b|\b20\d\d\b"
+    ),
+    "name": re.compile(
+        r"\b(?:[A-ZÀ-Þ][\w.'\u2019-]*)(?: (?:of|de|la|van|von|the|and|for|[A-ZÀ-Þ][\w.'\u2019-]*))*\b(?<! of)(?<! and)(?<! the)"
+    ),
+}
+_STOP = word_set("the a an of in on at to for from by with and or is are was were be its their that which")
+
+
+def expected(asked: Asked) -> str:
+    """The type of answer the question wants."""
+    text = asked.text.lower()
+    for pattern, kind in _EXPECTATIONS:
+        if pattern.search(text):
+            return kind
+    return "text"
+
+
+_EXPECTATIONS = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"^how (?:many|much)", "number"),
+        (r"^(?:for )?how long", "duration"),
+        (r"^when ", "date"),
+        (r"^(?:who|whom|by whom|where|which organi[sz]ation)\b", "name"),
+        (r"^why ", "reason"),
+        (r"^what happens (?:when|if|whenever)", "consequence"),
+        (r"stand for\?$", "expansion"),
+        (r"^which .*\b(?:highest|lowest)\b", "extreme"),
+        (r"^what (?:is|are) (?:the |an? )?[^,]{1,60}\?$", "definition"),
+    )
+)
+
+
+def answer_in(asked: Asked, unit: Unit) -> str:
+    """The answer that `unit` gives, or empty."""
+    if unit.cells:
+        return cell_for(asked, unit)
+    if unit.label:
+        return unit.body.strip() if _label_asked(asked, unit) else ""
+    kind = expected(asked)
+    if kind in PATTERNS:
+        return _typed(asked, unit.text, kind)
+    if kind == "reason":
+        found = re.search(r"\bbecause\b.*", unit.text)
+        return found.group().rstrip(".; ") if found else ""
+    if kind == "expansion":
+        return _expansion(asked, unit.text)
+    if kind == "consequence":
+        return _consequence(asked, unit.text)
+    if kind == "definition":
+        found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", unit.text)
+        aligned = found and len(set(terms(unit.text[: found.start()])) & asked.terms) >= 1
+        return found.group(1).rstrip(".; ") if found and aligned else ""
+    return gap(asked, unit.text)
+
+
+def _label_asked(asked: Asked, unit: Unit) -> bool:
+    """Whether the question asks for this label: every word of it, and it is quoted or most of what is asked."""
+    label = set(terms(unit.label))
+    if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
+        return True
+    return bool(label) and label <= asked.terms and len(label) >= 0.3 * len(asked.terms)
+
+
+def cell_for(asked: Asked, unit: Unit) -> str:
+    """The cell whose header the question asks for, in a row that the question names."""
+    rows = [
+        index
+        for index, cell in enumerate(unit.cells)
+        if cell and set(terms(cell)) and set(terms(cell)) <= asked.terms
+    ]
+    named = bool(rows) or (len(unit.cells) > 0 and unit.table < 0)
+    scores = [
+        (len(set(terms(head)) & asked.terms) / max(1, len(set(terms(head)))), index)
+        for index, head in enumerate(unit.header)
+        if index not in rows and unit.cells[index]
+    ]
+    if not scores or (not named and len(unit.header) < 5):
+        return ""
+    best, column = max(scores, key=lambda item: (item[0], -item[1]))
+    return unit.cells[column] if best >= 0.5 else ""
+
+
+def _typed(asked: Asked, text: str, kind: str) -> str:
+    """The typed span nearest to the words that follow the question word."""
+    spans = [match for match in PATTERNS[kind].finditer(text) if _is_new(match.group(), asked)]
+    if not spans:
+        return ""
+    if kind == "number":
+        thing = next(iter(terms(re.sub(r"^how (?:many|much)", "", asked.text.lower()))), "")
+        spans.sort(key=lambda match: _distance(text, match.end(), thing))
+        return spans[0].group()
+    return max((match.group() for match in spans), key=len) if kind == "date" else spans[0].group()
+
+
+def _is_new(span: str, asked: Asked) -> bool:
+    found = set(terms(span))
+    return bool(found) and not found <= asked.terms and span.lower() not in _STOP
+
+
+def _distance(text: str, end: int, thing: str) -> int:
+    for match in re.finditer(r"[\w'-]+", text[end:]):
+        if thing in terms(match.group()):
+            return match.start()
+    return 10_000
+
+
+def _expansion(asked: Asked, text: str) -> str:
+    short = re.search(r"does (\S+) stand for", asked.text)
+    at = text.find(f"({short.group(1)})") if short else -1
+    if short is None or at < 0:
+        return ""
+    before = text[:at].split()
+    letters = sum(char.isalpha() for char in short.group(1).rstrip("s"))
+    count, start = 0, len(before)
+    while start > 0 and count < letters:
+        start -= 1
+        count += before[start].lower() not in _STOP
+    return " ".join(before[start:])
+
+
+def _consequence(asked: Asked, text: str) -> str:
+    """The part of the sentence after the condition's comma."""
+    condition = re.sub(r"^what happens ", "", asked.text.lower()).rstrip("?")
+    if not text.lower().startswith(condition[:20]):
+        return ""
+    rest = text[len(condition) :].lstrip(" ,")
+    return rest.rstrip(".; ")
+
+
+def gap(asked: Asked, text: str) -> str:
+    """The longest run of the sentence's words that the question does not repeat."""
+    tokens = list(re.finditer(r"\S+", text))
+    runs: list[list[int]] = [[]]
+    for index, token in enumerate(tokens):
+        found = terms(token.group())
+        if found and all(term in asked.terms for term in found):
+            runs.append([])
+        else:
+            runs[-1].append(index)
+    runs = [_trimmed(run, tokens) for run in runs]
+    best = max(runs, key=lambda run: sum(bool(terms(tokens[index].group())) for index in run))
+    return text[tokens[best[0]].start() : tokens[best[-1]].end()].strip(" ,.;:") if best else ""
+
+
+def _trimmed(run: list[int], tokens: list[re.Match[str]]) -> list[int]:
+    drop = {
+        "and",
+        "or",
+        "to",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "with",
+        "from",
+        "for",
+        "is",
+        "are",
+        "was",
+        "were",
+        "that",
+        "which",
+    }
+    while run and tokens[run[-1]].group().lower().strip(",.;") in drop | {"the", "a", "an"}:
+        run = run[:-1]
+    while run and tokens[run[0]].group().lower().strip(",.;") in drop:
+        run = run[1:]
+    return run
