@@ -20,7 +20,7 @@ from qagen_dagster.agents.steps import (
     Step,
     decide,
 )
-from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import (
     Content,
@@ -89,6 +89,8 @@ def _turn(
         response = model.respond(request)
     except MalformedResponseError as error:
         return GiveUp(GiveUpReason.MALFORMED, str(error))
+    except ContextOverflowError as error:
+        return GiveUp(GiveUpReason.CONTEXT_OVERFLOW, str(error))
     state.responses.append(response)
     names = " or ".join(terminal.name for terminal in spec.terminals)
     step = decide(response, state, spec.limits, names)

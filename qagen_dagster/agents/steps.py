@@ -25,6 +25,7 @@ class GiveUpReason(StrEnum):
     REFUSED = "refused"
     FILTERED = "filtered"
     MALFORMED = "malformed"
+    CONTEXT_OVERFLOW = "context_overflow"
 
 
 @dataclass(frozen=True)

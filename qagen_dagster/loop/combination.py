@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.configuration.corpora import Corpus
@@ -23,6 +24,7 @@ from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.loop.qa_document import run_document
 from qagen_dagster.loop.work import DocumentWork, QAModels
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.corpus import ScenarioConfig
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.question import (
@@ -81,20 +83,38 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     scenario = corpus.config.scenarios[combination.scenario]
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
-    target = options.target_count or scenario.target_count
-    attempts = scenario.max_attempts or max(10, 4 * target)
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
         profile_name=name,
         profile=profile,
-        limits=QALimits(
-            target_count=target,
-            max_consecutive_failures=scenario.max_consecutive_failures,
-            max_attempts=attempts,
-        ),
+        limits=_limits(scenario, options.target_count),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=workspace.index(combination.corpus).documents,
+    )
+
+
+def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
+    """Changes when the configuration of exactly this combination does: models, prompts, scenario, limits.
+
+    Raises ConfigError when its profile cannot be used.
+    """
+    corpus = workspace.corpus(combination.corpus)
+    profile = workspace.profile(workspace.profile_name(combination, None))
+    work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
+    return _configuration(work, _limits(corpus.config.scenarios[combination.scenario], None))
+
+
+def _configuration(work: str, limits: QALimits) -> str:
+    return fingerprint([work, limits.model_dump_json()])
+
+
+def _limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+    target = target_count or scenario.target_count
+    return QALimits(
+        target_count=target,
+        max_consecutive_failures=scenario.max_consecutive_failures,
+        max_attempts=scenario.max_attempts or max(10, 4 * target),
     )
 
 
@@ -102,6 +122,7 @@ def run_shard(
     workspace: Workspace,
     planned: CombinationPlan,
     document_ids: Sequence[str],
+    run_id: str,
     progress: Progress | None = None,
 ) -> ShardOutcome:
     """Work the named documents side by side; each is durable as soon as it is done.
@@ -122,7 +143,7 @@ def run_shard(
     if todo:
         models = workspace.models(planned.profile, planned.combination.mode)
         with workspace.parsers() as pool:
-            _run_all(_ShardRun(workspace, planned, models, pool), todo, outcome, progress)
+            _run_all(_ShardRun(workspace, planned, models, pool, run_id), todo, outcome, progress)
     return outcome
 
 
@@ -132,6 +153,7 @@ class _ShardRun:
     planned: CombinationPlan
     models: QAModels
     pool: ParserPool
+    run_id: str
     stop: threading.Event = field(default_factory=threading.Event)
 
     def document(self, entry: IndexEntry) -> GenerationResult | None:
@@ -151,8 +173,11 @@ class _ShardRun:
             fingerprint=planned.fingerprint,
         )
         result = run_document(work, self.models, planned.journal(entry, workspace))
-        workspace.store.write(planned.result_key(entry), result)
-        return result
+        finished = result.model_copy(
+            update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()}
+        )
+        workspace.store.write(planned.result_key(entry), finished)
+        return finished
 
 
 def _run_all(
@@ -203,6 +228,7 @@ def collect(
         models={role.value: planned.profile.spec(role, mode).name for role in Role},
         prompts=prompt_hashes(mode),
         fingerprint=planned.fingerprint,
+        configuration=_configuration(planned.fingerprint, planned.limits),
         target_count=planned.limits.target_count,
         started=started,
         ended=ended,

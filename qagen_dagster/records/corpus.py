@@ -40,10 +40,6 @@ class ScenarioConfig(Record):
             raise ValueError("names a mode twice")
         return value
 
-    def attempts(self) -> int:
-        """The effective cap on candidates per document."""
-        return self.max_attempts if self.max_attempts is not None else max(10, 4 * self.target_count)
-
 
 class DocumentOptions(Record):
     """How this corpus' files are read.

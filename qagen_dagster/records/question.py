@@ -148,6 +148,8 @@ class GenerationResult(Record):
     viewed_pages: tuple[int, ...] = ()
     verdicts: tuple[VerdictRecord, ...] = ()
     calls: tuple[CallSummary, ...] = ()
+    run_id: str = ""  # of the run that finished it
+    finished: str = ""  # ISO 8601, UTC
 
 
 class ValidatedSet(Record):
@@ -224,7 +226,8 @@ class CandidateSet(Record):
     profile: str
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
-    fingerprint: str
+    fingerprint: str  # of models, prompts, corpus and scenario
+    configuration: str  # the same with the limits: what `model_config` observes
     target_count: int
     started: str  # ISO 8601, UTC
     ended: str

@@ -1,0 +1,60 @@
+# Everything a newcomer needs; `make demo` is the first command. Needs Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PORT ?= 3000
+export DAGSTER_HOME := $(CURDIR)/.dagster_home
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: setup demo test check ui bench bench-engine bench-parsing test-real samples lock clean
+
+setup: $(READY) ## install the locked dependencies and the command
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/qagen_dagster.pth"
+	printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'from qagen_dagster.cli.main import main' 'main()' > $(BIN)/qagen
+	chmod +x $(BIN)/qagen
+	touch $@
+
+demo: $(READY) ## questions from the sample corpora, with the models that need no key
+	$(BIN)/qagen run
+
+test: $(READY) ## the ordinary tests: nothing but this clone, no network
+	$(BIN)/python -m pytest -n 2
+
+test-real: $(READY) ## every file of QAGEN_REAL_DATA parses or has a named outcome
+	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }
+	$(BIN)/python -m pytest -m real tests/real
+
+check: $(READY) ## formatting, lint, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
+	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
+
+bench: bench-engine bench-parsing ## measurements, as ratios in one run
+
+bench-engine: $(READY)
+	$(BIN)/python -m benchmarks.engine
+
+bench-parsing: $(READY)
+	$(BIN)/python -m benchmarks.parsing
+
+samples: $(READY) ## make the PDFs and pictures of the sample corpora again
+	for corpus in instrument_manuals research_journal town_records; do $(BIN)/python -m corpora.$$corpus.make_documents; done
+
+lock: $(READY) ## resolve the dependencies again
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --group dev -o requirements.lock pyproject.toml
+
+clean: ## forget what was made; corpora and the environment stay
+	rm -rf assets/* .dagster_home/history .dagster_home/storage .dagster_home/schedules .dagster_home/logs
+	git checkout -q assets/README.md 2>/dev/null || true

@@ -1,0 +1,1 @@
+"""The `qagen` command: one command, one file."""

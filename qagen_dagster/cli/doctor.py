@@ -1,0 +1,85 @@
+"""`qagen doctor`: whether this machine and configuration are ready, and what would fail."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+
+import click
+
+from qagen_dagster.cli.options import json_option, profile_option, with_profile
+from qagen_dagster.errors import QagenError
+from qagen_dagster.formats.ocr import tesseract_available
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models import minilm
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import Settings, dagster_home
+
+Finding = tuple[str, bool | None, str]  # what, good (None: optional and absent), detail
+
+
+@click.command()
+@profile_option
+@json_option
+@click.pass_obj
+def doctor(settings: Settings, profile: str | None, as_json: bool) -> int:
+    """Check Python, packages, folders, the instance, OCR, corpora and the profile. Exit 1 if one fails."""
+    chosen = with_profile(settings, profile)
+    findings = list(_findings(chosen))
+    if as_json:
+        click.echo(
+            json.dumps(
+                [{"check": what, "ok": good, "detail": detail} for what, good, detail in findings], indent=2
+            )
+        )
+    else:
+        for what, good, detail in findings:
+            mark = {True: "ok ", False: "BAD", None: "-  "}[good]
+            click.echo(f"{mark} {what}: {detail}")
+    return 1 if any(good is False for _, good, _ in findings) else 0
+
+
+def _findings(settings: Settings) -> Iterator[Finding]:
+    space = Workspace(settings)
+    yield "python", sys.version_info >= (3, 11), platform.python_version()
+    for package in ("dagster", "duckdb", "pymupdf", "openai", "anthropic"):
+        yield package, True, metadata.version(package)
+    yield _try("embeddings", lambda: f"{minilm.shared().encode(['ready']).shape[1]} dimensions, on this CPU")
+    yield _ocr()
+    yield _try("store", lambda: _write_probe(space))
+    home = dagster_home()
+    yield "dagster instance", (home / "dagster.yaml").is_file(), str(home)
+    corpora = space.corpora
+    yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} readable in {settings.corpora}"
+    for fault in corpora.faults:
+        yield "corpus", False, str(fault)
+    yield _try(f"profile {settings.profile}", lambda: _models(space))
+
+
+def _ocr() -> Finding:
+    if tesseract_available():
+        return "ocr", True, shutil.which("tesseract") or "tesseract"
+    return "ocr", None, "tesseract is not installed: scanned pages have no text (visual mode works)"
+
+
+def _try(what: str, probe: Callable[[], str]) -> Finding:
+    try:
+        return what, True, probe()
+    except (QagenError, OSError) as error:
+        return what, False, str(error)
+
+
+def _write_probe(space: Workspace) -> str:
+    space.store.write_bytes("doctor/probe", b"ready\n")
+    return space.store.root
+
+
+def _models(space: Workspace) -> str:
+    profile = space.profile(space.settings.profile)
+    for mode in Mode:
+        space.models(profile, mode)
+    return ", ".join(f"{role.value} {spec.name}" for role, spec in profile.roles.items())

@@ -1,0 +1,105 @@
+"""The asset graph run in this process on the project's Dagster instance: real runs, seen in its UI."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from types import TracebackType
+from typing import Any, Self
+
+import dagster as dg
+
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.definitions import build_definitions
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.settings import Settings, apply, dagster_home
+
+DOCUMENTS = ("parsed_documents", "visual_manifests")
+QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json")
+
+
+class Graph:
+    """Runs parts of the graph one after another. A context manager around the instance."""
+
+    def __init__(self, settings: Settings, progress: Progress) -> None:
+        home = dagster_home()
+        if not home.is_dir():
+            raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
+        apply({"DAGSTER_HOME": str(home)})
+        warnings.filterwarnings("ignore", category=dg.BetaWarning)
+        self._progress = progress
+        self._definitions = build_definitions(settings, loggers={"console": _progress_logger(progress)})
+        self._instance = dg.DagsterInstance.get()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._instance.dispose()
+
+    def documents(self, corpus: str) -> list[str]:
+        """Parse a corpus and find its visuals; returns what failed."""
+        return self._run(f"parse {corpus}", DOCUMENTS, corpus, None)
+
+    def questions(
+        self,
+        combination: Combination,
+        profile: str | None,
+        target_count: int | None,
+        shard_size: int | None,
+    ) -> list[str]:
+        """Work one combination to its published set; returns what failed."""
+        wishes = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
+        given = {name: value for name, value in wishes.items() if value is not None}
+        config = {"ops": {"candidate_qa": {"ops": {"plan_shards": {"config": given}}}}}
+        return self._run(combination.key, QUESTIONS, combination.key, config)
+
+    def catalog(self) -> list[str]:
+        """Rebuild the catalog; returns what failed."""
+        return self._run("catalog", ("catalog",), None, None)
+
+    def _run(
+        self, title: str, assets: tuple[str, ...], partition: str | None, config: dict[str, Any] | None
+    ) -> list[str]:
+        self._progress.step(title)
+        job = self._definitions.resolve_implicit_global_asset_job_def()
+        result = job.execute_in_process(
+            instance=self._instance,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            partition_key=partition,
+            run_config=config,
+            raise_on_error=False,
+        )
+        self._progress.done()
+        return [] if result.success else [f"{title}: {line}" for line in _failures(result)]
+
+
+def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
+    lines: list[str] = []
+    for event in result.all_events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            error = data.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            lines.append(" ".join((error.message if error else event.message or "failed").split()))
+            failure = data.user_failure_data
+            if failure is not None:
+                lines += [f"{name}: {value.value}" for name, value in failure.metadata.items()]
+    return lines or ["the run failed"]
+
+
+def _progress_logger(progress: Progress) -> dg.LoggerDefinition:
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            progress.say(str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage())))
+
+    def build(_: dg.InitLoggerContext) -> logging.Logger:
+        logger = logging.Logger("qagen.progress", logging.INFO)
+        logger.addHandler(Handler())
+        return logger
+
+    return dg.LoggerDefinition(build)

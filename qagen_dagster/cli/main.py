@@ -1,0 +1,80 @@
+"""The `qagen` group: options that every command shares, and how failures become exit codes.
+
+Exit 0: done. 1: the work failed. 2: bad usage or bad configuration. One line on stderr, no traceback
+unless `--debug`.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from qagen_dagster import __version__
+from qagen_dagster.cli.corpora import corpora
+from qagen_dagster.cli.doctor import doctor
+from qagen_dagster.cli.run import run
+from qagen_dagster.cli.show import show
+from qagen_dagster.cli.stats import stats
+from qagen_dagster.cli.status import status
+from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.settings import load_settings
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.group(context_settings=_HELP)
+@click.version_option(__version__, prog_name="qagen")
+@click.option("--corpora", "corpora_folder", type=_FOLDER, help="Folder of corpora [QAGEN_CORPORA].")
+@click.option("--assets", help="Root of the store, a folder or an fsspec URL [QAGEN_ASSETS].")
+@click.option("--profile", help="Models to use [QAGEN_PROFILE].")
+@click.option("--profiles", type=_FOLDER, help="Folder searched for profiles first [QAGEN_PROFILES].")
+@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
+@click.pass_context
+def cli(
+    context: click.Context,
+    corpora_folder: Path | None,
+    assets: str | None,
+    profile: str | None,
+    profiles: Path | None,
+    debug: bool,
+) -> None:
+    """Turn corpora of documents into validated question/answer evaluation sets."""
+    settings = load_settings()
+    if corpora_folder is not None:
+        settings = replace(settings, corpora=corpora_folder.expanduser().resolve())
+    if assets is not None:
+        settings = replace(settings, assets=assets)
+    if profile is not None:
+        settings = replace(settings, profile=profile)
+    if profiles is not None:
+        settings = replace(settings, profiles=profiles.expanduser().resolve())
+    context.obj = settings
+
+
+for command in (run, status, show, stats, corpora, doctor):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point; always ends the process with an exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = cli.main(words, prog_name="qagen", standalone_mode=False)
+    except click.exceptions.Abort:
+        _fail("interrupted; what was finished is kept, the same command goes on from there", 1)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except QagenError as error:
+        if "--debug" in words:
+            raise
+        _fail(str(error), 2 if isinstance(error, ConfigError) else 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"qagen: error: {' '.join(message.split())}", err=True)
+    sys.exit(code)

@@ -1,0 +1,35 @@
+"""Options that several commands take, and the settings they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import Settings
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+profile_option = click.option("--profile", help="Models to use instead of the configured ones.")
+
+
+def combination_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--corpus, --scenario and --mode, each narrowing the combinations."""
+    modes = click.Choice([mode.value for mode in Mode])
+    for option in (
+        click.option("--mode", type=modes, help="Only this mode."),
+        click.option("--scenario", help="Only this scenario."),
+        click.option("--corpus", help="Only this corpus."),
+    ):
+        command = option(command)
+    return command
+
+
+def mode_of(value: str | None) -> Mode | None:
+    return Mode(value) if value else None
+
+
+def with_profile(settings: Settings, profile: str | None) -> Settings:
+    return settings if profile is None else replace(settings, profile=profile)

@@ -1,0 +1,55 @@
+"""A progress bar on stderr for long work; plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+
+class Progress:
+    """Steps of a command. Shows nothing when quiet."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._console = console
+        self._bar = Bar(
+            TextColumn("{task.description}", table_column=None),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            disable=quiet or not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=None, note="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, steps: int) -> None:
+        self._bar.update(self._task, total=steps)
+
+    def step(self, title: str) -> None:
+        """A step begins."""
+        self._bar.update(self._task, description=f"{title:<48}", note="")
+        if not self._quiet and not self._console.is_terminal:
+            self._console.print(title, highlight=False)
+
+    def say(self, note: str) -> None:
+        """What the current step is doing."""
+        self._bar.update(self._task, note=note[:60])
+
+    def done(self) -> None:
+        """The current step ended."""
+        self._bar.advance(self._task)

@@ -1,0 +1,81 @@
+"""What a person wants to know of a combination after a run: one record, one table row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic import Field
+from rich.table import Table
+
+from qagen_dagster.loop.corpus_set import results_of
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.question import CandidateSet, ValidatedSet
+from qagen_dagster.store import Keys
+
+
+class CombinationReport(Record):
+    """The state of one combination, read from the store."""
+
+    combination: str
+    documents: int = 0
+    outcomes: dict[str, int] = Field(default_factory=dict)
+    accepted: int = 0
+    rejected: dict[str, int] = Field(default_factory=dict)
+    model_calls: int = 0
+    usd: float | None = 0.0  # None: the price of some calls is unknown
+    published: str | None = None
+
+
+def report(space: Workspace, combination: Combination) -> CombinationReport:
+    """Read what the store has of a combination."""
+    candidates = space.store.find(Keys.candidate_set(combination), CandidateSet)
+    if candidates is None:
+        return CombinationReport(combination=combination.key)
+    results = results_of(space, candidates)
+    validated = space.store.find(Keys.validated_set(combination), ValidatedSet)
+    removed = validated.removed if validated else ()
+    calls = [call for result in results for call in result.calls] + list(validated.calls if validated else ())
+    rejected = Counter(
+        one.rejection_reason.value
+        for one in (*removed, *(one for result in results for one in result.rejected))
+    )
+    key = Keys.published(combination, "corpus.json")
+    return CombinationReport(
+        combination=combination.key,
+        documents=len(candidates.documents),
+        outcomes=dict(Counter(document.end.value for document in candidates.documents)),
+        accepted=len(validated.questions) if validated else 0,
+        rejected=dict(rejected.most_common()),
+        model_calls=len(calls),
+        usd=None
+        if any(call.usd is None for call in calls)
+        else round(sum(call.usd or 0.0 for call in calls), 6),
+        published=space.store.path(key) if space.store.exists(key) else None,
+    )
+
+
+def as_table(reports: Sequence[CombinationReport]) -> Table:
+    """The reports as a terminal table."""
+    table = Table(title="Question sets", show_lines=False)
+    for name in ("combination", "documents", "how documents ended", "accepted", "rejected", "calls", "cost"):
+        table.add_column(
+            name, justify="right" if name in ("documents", "accepted", "calls") else "left", overflow="fold"
+        )
+    for one in reports:
+        table.add_row(
+            one.combination,
+            str(one.documents),
+            _counts(one.outcomes),
+            str(one.accepted),
+            _counts(one.rejected),
+            str(one.model_calls),
+            "unknown" if one.usd is None else f"${one.usd:.4f}",
+        )
+    return table
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "-"

@@ -1,0 +1,100 @@
+"""`qagen run`: materialize the matching combinations on the project's Dagster instance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.console import Console
+
+from qagen_dagster.cli.options import combination_options, json_option, mode_of, profile_option
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.cli.report import CombinationReport, as_table, report
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.settings import Settings, dagster_home
+
+
+@dataclass(frozen=True)
+class RunWishes:
+    """What the command line asks for beyond the configuration."""
+
+    profile: str | None
+    target_count: int | None
+    shard_size: int | None
+
+
+@click.command()
+@combination_options
+@click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
+@click.option("--shard-size", type=click.IntRange(1), help="Documents per op; 1 is one op per document.")
+@profile_option
+@json_option
+@click.pass_obj
+def run(
+    settings: Settings,
+    corpus: str | None,
+    scenario: str | None,
+    mode: str | None,
+    target_count: int | None,
+    shard_size: int | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Generate, validate and publish question sets.
+
+    Runs the asset graph for every combination of corpus, scenario and mode that matches. What is
+    finished already is kept; a rerun after a failure or an interruption goes on from there.
+    """
+    space = Workspace(settings)
+    combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
+    wishes = RunWishes(profile, target_count, shard_size)
+    for combination in combinations:  # a profile that cannot be used is told before any work
+        space.models(space.profile(space.profile_name(combination, profile)), combination.mode)
+    console = Console(stderr=True)
+    with Progress(console, quiet=as_json) as progress:
+        failures = _materialize(settings, combinations, wishes, progress)
+    reports = [report(space, combination) for combination in combinations]
+    _print(settings, reports, failures, as_json)
+    for fault in space.corpora.faults:
+        click.echo(f"qagen: warning: {fault}", err=True)
+    for failure in failures:
+        click.echo(f"qagen: error: {failure}", err=True)
+    return 1 if failures else 0
+
+
+def _materialize(
+    settings: Settings, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
+) -> list[str]:
+    from qagen_dagster.cli.graph import Graph  # Dagster takes half a second: only commands that run it pay
+
+    failures: list[str] = []
+    with Graph(settings, progress) as graph:
+        corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
+        progress.begin(len(corpora) + len(combinations) + 1)
+        for key in corpora:
+            failures += graph.documents(key)
+        for combination in combinations:
+            failures += graph.questions(combination, wishes.profile, wishes.target_count, wishes.shard_size)
+        failures += graph.catalog()
+    return failures
+
+
+def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
+    if as_json:
+        value: dict[str, Any] = {
+            "ok": not failures,
+            "failures": failures,
+            "combinations": [one.model_dump(mode="json") for one in reports],
+        }
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(as_table(reports))
+    accepted = sum(one.accepted for one in reports)
+    console.print(
+        f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
+    )
+    console.print(f"Dagster instance: {dagster_home()}. See it all in the UI: make ui")

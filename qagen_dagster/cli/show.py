@@ -1,0 +1,61 @@
+"""`qagen show`: one question with its proof and its whole lineage."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.options import json_option
+from qagen_dagster.loop.catalog_source import catalog_file
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.settings import Settings
+
+
+@click.command()
+@click.argument("question_id")
+@json_option
+@click.pass_obj
+def show(settings: Settings, question_id: str, as_json: bool) -> None:
+    """Show QUESTION_ID (or the beginning of it): answer, evidence, models, prompts, run, cost."""
+    with catalog_file(Workspace(settings).store) as file:
+        found = queries.question(file, question_id)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    console = Console()
+    console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
+    for place in found.evidence:
+        where = f"lines {place.start_line}-{place.end_line}" if place.start_line else "on the page"
+        page = f", page {place.page}" if place.page else ""
+        visual = f", {place.visual}" if place.visual else ""
+        console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
+    console.print()
+    console.print(_facts(found))
+
+
+def _facts(found: queries.QuestionLineage) -> Table:
+    table = Table.grid(padding=(0, 2))
+    usd = "unknown" if found.usd is None else f"${found.usd:.4f}"
+    for name, value in (
+        ("id", found.question_id),
+        ("combination", found.combination),
+        ("document", f"{found.source_document} ({found.document_version})"),
+        ("document unchanged", found.document_unchanged),
+        ("generator", found.generator_model),
+        ("validator", found.validator_model),
+        ("blind answer", found.blind_answer),
+        ("verdict", found.verdict_explanation),
+        ("attempt", found.attempt),
+        ("prompts", found.prompt_hashes),
+        ("run", found.run_id),
+        ("profile", found.profile),
+        ("fingerprint", found.fingerprint),
+        ("model calls", found.calls),
+        ("tokens", f"{found.input_tokens} in, {found.output_tokens} out"),
+        ("cost", usd),
+    ):
+        table.add_row(name, escape(str("-" if value is None else value)))
+    return table

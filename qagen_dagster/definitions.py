@@ -1,0 +1,46 @@
+"""The code location: explicit assembly of the whole graph, so that a reader sees it and a test can swap a part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+
+from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.defs.catalog import build_catalog
+from qagen_dagster.defs.documents import build_document_assets
+from qagen_dagster.defs.jobs import parse_corpus_job, question_set_job
+from qagen_dagster.defs.model_config import build_model_config
+from qagen_dagster.defs.partitions import build_partitions
+from qagen_dagster.defs.questions import build_question_assets
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.schedules import build_nightly_refresh
+from qagen_dagster.defs.sensors import build_sensors
+from qagen_dagster.settings import Settings, load_settings
+
+
+def build_definitions(settings: Settings | None = None, **overrides: Any) -> dg.Definitions:
+    """Assemble the graph from the corpora on disk; `overrides` replace resources by name.
+
+    Raises ConfigError for settings that cannot be used. A broken corpus is left out and reported.
+    """
+    chosen = settings or load_settings()
+    corpora = load_corpora(chosen.corpora)
+    partitions = build_partitions(corpora)
+    question_set = question_set_job(partitions)
+    return dg.Definitions(
+        assets=[
+            *build_document_assets(partitions, corpora),
+            build_model_config(partitions),
+            *build_question_assets(partitions),
+            build_catalog(),
+        ],
+        jobs=[parse_corpus_job(partitions), question_set],
+        schedules=[build_nightly_refresh(partitions, question_set)],
+        sensors=build_sensors(partitions),
+        resources={"workspace": WorkspaceResource.of(chosen), **overrides},
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_definitions()

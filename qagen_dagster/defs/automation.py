@@ -1,0 +1,30 @@
+"""When Dagster may start paid work by itself: only where the configuration of a combination changed."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+
+def refresh_on_model_change() -> dg.AutomationCondition[dg.AssetKey]:
+    """Request a combination once when an upstream data version changed: its models, prompts or documents.
+
+    `eager()` would also fire on every upstream materialization and spend money.
+    """
+    changed = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
+    return (
+        changed.since(handled)
+        & ~dg.AutomationCondition.any_deps_missing()
+        & ~dg.AutomationCondition.any_deps_in_progress()
+        & ~dg.AutomationCondition.in_progress()
+    ).with_label("configuration or documents changed")
+
+
+def follow_upstream() -> dg.AutomationCondition[dg.AssetKey]:
+    """For assets that cost nothing: refresh after their upstream did."""
+    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
+    return (
+        dg.AutomationCondition.any_deps_updated().since(handled)
+        & ~dg.AutomationCondition.any_deps_in_progress()
+        & ~dg.AutomationCondition.in_progress()
+    ).with_label("follows its upstream")

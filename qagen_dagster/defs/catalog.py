@@ -1,0 +1,58 @@
+"""The catalog: one DuckDB file derived from the store, written by this asset alone."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.defs.automation import follow_upstream
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.loop.catalog_source import catalog_file, rebuild_catalog
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.store import Keys
+
+
+def build_catalog() -> dg.AssetsDefinition:
+    """The asset `catalog`, unpartitioned: its pool of one keeps builders from queueing on the lock."""
+
+    @dg.asset(
+        group_name="catalog",
+        kinds={"duckdb"},
+        pool="catalog",
+        deps=["parsed_documents", "visual_manifests", "corpus_json"],
+        automation_condition=follow_upstream(),
+        description="Documents, questions, verdicts, model calls, outcomes and lineage, as DuckDB tables.",
+    )
+    def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+        space = workspace.open()
+        counts = rebuild_catalog(space.store)
+        return dg.MaterializeResult(metadata=_shown(space, counts))
+
+    return catalog
+
+
+def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
+    with catalog_file(space.store) as file:
+        combinations = stats.combinations(file)
+    rows = [
+        (
+            one.combination,
+            one.documents,
+            one.accepted,
+            one.rejected,
+            "" if one.pass_rate is None else f"{one.pass_rate:.0%}",
+            one.calls,
+            "unknown" if one.usd is None else f"{one.usd:.4f}",
+            one.profile,
+        )
+        for one in combinations
+    ]
+    header = ("combination", "documents", "accepted", "rejected", "passed", "calls", "usd", "profile")
+    return {
+        "dagster/row_count": dg.MetadataValue.int(sum(counts.values())),
+        "rows": dg.MetadataValue.json(counts),
+        "combinations": markdown_table(header, rows),
+        "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
+        "file": dg.MetadataValue.path(space.store.path(Keys.CATALOG)),
+    }

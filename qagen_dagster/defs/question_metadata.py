@@ -1,0 +1,152 @@
+"""What the UI shows of questions: accepted and rejected, reasons, cost, crops of visuals. Presentation only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import dagster as dg
+
+from qagen_dagster.defs.metadata import Metadata, bar_chart, crop_markdown, markdown_table
+from qagen_dagster.loop.publish import Published
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import VisualManifest
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import (
+    CallSummary,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    ValidatedSet,
+)
+from qagen_dagster.store import Keys
+
+MAX_CROPS = 4
+
+
+def log_documents(
+    context: dg.OpExecutionContext, total: int
+) -> Callable[[str, GenerationResult | None], None]:
+    """A progress callback: one line per finished document."""
+    done = 0
+
+    def progress(document_id: str, result: GenerationResult | None) -> None:
+        nonlocal done
+        done += 1
+        if result is not None:
+            context.log.info(
+                f"{done} of {total}: {document_id}: {len(result.accepted)} accepted, "
+                f"{len(result.rejected)} rejected, {result.end.value}"
+            )
+
+    return progress
+
+
+def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reused: int) -> Metadata:
+    """Counts, a row per document, accepted and rejected questions, cost."""
+    accepted = [pair for result in results for pair in result.accepted]
+    rejected = [one for result in results for one in result.rejected]
+    reasons = Counter(one.rejection_reason.value for one in rejected)
+    rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
+    return {
+        "dagster/row_count": dg.MetadataValue.int(len(accepted)),
+        "accepted": dg.MetadataValue.int(len(accepted)),
+        "rejected": dg.MetadataValue.int(len(rejected)),
+        "documents_reused": dg.MetadataValue.int(reused),
+        "profile": dg.MetadataValue.text(found.profile),
+        "models": dg.MetadataValue.json(found.models),
+        "fingerprint": dg.MetadataValue.text(found.fingerprint),
+        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
+        "documents": markdown_table(("document", "end", "accepted", "rejected", "detail"), rows),
+        "accepted_questions": _questions(accepted),
+        "rejected_questions": _rejections(rejected),
+        **cost(call for result in results for call in result.calls),
+    }
+
+
+def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
+    """Counts, the questions, what was removed, and in visual mode the pictures asked about."""
+    shown: Metadata = {
+        "dagster/row_count": dg.MetadataValue.int(len(validated.questions)),
+        "questions": _questions(validated.questions),
+        "removed": _rejections(validated.removed),
+        "removed_count": dg.MetadataValue.int(len(validated.removed)),
+        **cost(validated.calls),
+    }
+    if validated.mode is Mode.VISUAL:
+        shown |= _crops(space, validated)
+    return shown
+
+
+def of_published(published: Published) -> Metadata:
+    """Where the JSON is and whether it changed."""
+    return {
+        "dagster/row_count": dg.MetadataValue.int(len(published.eval_set.questions)),
+        "corpus_json": dg.MetadataValue.path(published.paths[0]),
+        "files": dg.MetadataValue.json(list(published.paths)),
+        "changed": dg.MetadataValue.json(list(published.changed)),
+        "questions": _questions(published.eval_set.questions),
+    }
+
+
+def cost(calls: Iterable[CallSummary]) -> Metadata:
+    """Calls, tokens and money, paid now or before; an unknown price is said to be unknown."""
+    every = list(calls)
+    unknown = sum(call.usd is None for call in every)
+    money = sum(call.usd or 0.0 for call in every)
+    return {
+        "model_calls": dg.MetadataValue.int(len(every)),
+        "input_tokens": dg.MetadataValue.int(sum(call.input_tokens for call in every)),
+        "output_tokens": dg.MetadataValue.int(sum(call.output_tokens for call in every)),
+        "usd": dg.MetadataValue.text("unknown price") if unknown else dg.MetadataValue.float(round(money, 6)),
+    }
+
+
+def _questions(pairs: Sequence[QAPair]) -> dg.MarkdownMetadataValue:
+    rows = [
+        (
+            pair.question,
+            pair.answer,
+            pair.document_id,
+            ", ".join(pair.content_refs) or _lines(pair),
+            pair.evidence[0].quote if pair.evidence else "",
+            pair.id,
+        )
+        for pair in pairs
+    ]
+    return markdown_table(("question", "answer", "document", "where", "evidence", "id"), rows)
+
+
+def _rejections(rejected: Sequence[RejectedQA]) -> dg.MarkdownMetadataValue:
+    rows = [
+        (one.rejection_reason.value, one.question, one.answer, one.rejection_detail, one.document_id)
+        for one in rejected
+    ]
+    return markdown_table(("reason", "question", "answer", "detail", "document"), rows)
+
+
+def _lines(pair: QAPair) -> str:
+    place = pair.evidence[0]
+    page = f"p. {place.page}, " if place.page else ""
+    return f"{page}lines {place.start_line}-{place.end_line}" if place.start_line else page
+
+
+def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
+    """Pictures of the first visuals that were asked about, under their questions."""
+    corpus = space.corpus(validated.corpus)
+    sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
+    pictures: list[str] = []
+    with space.parsers() as pool:
+        for pair in validated.questions:
+            if len(pictures) >= MAX_CROPS or pair.document_id not in sources:
+                continue
+            manifest = space.store.find(Keys.visuals(corpus.key, pair.document_id), VisualManifest)
+            visuals = {v.label: v for v in manifest.visuals} if manifest else {}
+            visual = next((visuals[label] for label in pair.content_refs if label in visuals), None)
+            if visual is None or visual.page is None:
+                continue
+            text = crop_markdown(corpus, pool, sources[pair.document_id], visual)
+            if text is not None:
+                pictures.append(f"{text}\n\n{pair.question} **{pair.answer}**")
+    return {"crops": dg.MetadataValue.md("\n\n---\n\n".join(pictures))} if pictures else {}

@@ -1,0 +1,164 @@
+"""Assets per combination: candidates (ops over shards of documents), the validated set, the published JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from qagen_dagster.defs import question_metadata
+from qagen_dagster.defs.automation import refresh_on_model_change
+from qagen_dagster.defs.checks import PUBLISHED_CHECKS, VALIDATED_CHECKS, published_results, validated_results
+from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.loop.combination import RunOptions, collect, plan, run_shard
+from qagen_dagster.loop.corpus_set import results_of, validate_set
+from qagen_dagster.loop.publish import publish
+from qagen_dagster.models import minilm
+from qagen_dagster.records.ids import Combination, fingerprint
+
+GROUP = "questions"
+MOST_SHARDS = 32  # more make the run page slow and its chart unreadable
+
+
+class PlanConfig(dg.Config):
+    """What this run may wish differently from its configuration; empty means as configured."""
+
+    profile: str | None = None
+    target_count: int | None = None
+    shard_size: int | None = None
+
+
+@dg.op(
+    out={"shards": dg.DynamicOut(dict), "options": dg.Out(dict)},
+    ins={name: dg.In(dg.Nothing) for name in ("parsed_documents", "visual_manifests", "model_config")},
+)
+def plan_shards(
+    context: dg.OpExecutionContext, config: PlanConfig, workspace: WorkspaceResource
+) -> Iterator[dg.DynamicOutput[dict[str, object]] | dg.Output[dict[str, object]]]:
+    """Split the documents of the combination; one shard is one op, a shard of one is one document."""
+    space = workspace.open()
+    options = RunOptions(config.profile, config.target_count)
+    planned = plan(space, Combination.from_key(context.partition_key), options)
+    documents = [entry.id for entry in planned.documents]
+    size = config.shard_size or space.settings.shard_size or max(1, math.ceil(len(documents) / MOST_SHARDS))
+    context.log.info(f"{len(documents)} documents, {size} per op, profile {planned.profile_name}")
+    shared = {"profile": planned.profile_name, "target_count": config.target_count}
+    for number, start in enumerate(range(0, len(documents), size)):
+        shard = documents[start : start + size]
+        yield dg.DynamicOutput(shared | {"documents": shard}, f"shard_{number:04d}", output_name="shards")
+    yield dg.Output(shared | {"started": datetime.now(UTC).isoformat()}, output_name="options")
+
+
+@dg.op(out=dg.Out(dict))
+def run_documents(
+    context: dg.OpExecutionContext, shard: dict[str, object], workspace: WorkspaceResource
+) -> dict[str, object]:
+    """Generate and validate questions on each document of the shard; each is durable when done."""
+    space = workspace.open()
+    planned = plan(space, Combination.from_key(context.partition_key), _options(shard))
+    ids = [str(one) for one in _list(shard["documents"])]
+    outcome = run_shard(
+        space, planned, ids, context.run_id, question_metadata.log_documents(context, len(ids))
+    )
+    if outcome.failed:
+        raise dg.Failure(
+            f"{len(outcome.failed)} of {len(ids)} documents failed; the others are kept, a rerun tries only these",
+            metadata={name: why[:500] for name, why in sorted(outcome.failed.items())[:50]},
+        )
+    return {"finished": len(outcome.finished), "reused": len(outcome.reused)}
+
+
+@dg.op(out=dg.Out(dg.Nothing))
+def collect_candidates(
+    context: dg.OpExecutionContext,
+    shards: list[dict[str, object]],
+    options: dict[str, object],
+    workspace: WorkspaceResource,
+) -> Iterator[dg.Output[None]]:
+    """Gather what the documents gave."""
+    space = workspace.open()
+    planned = plan(space, Combination.from_key(context.partition_key), _options(options))
+    now = datetime.now(UTC).isoformat()
+    found = collect(space, planned, {}, run_id=context.run_id, started=str(options["started"]), ended=now)
+    results = results_of(space, found)
+    reused = sum(int(str(shard["reused"])) for shard in shards)
+    yield dg.Output(
+        None,
+        metadata=question_metadata.of_candidates(found, results, reused),
+        data_version=dg.DataVersion(fingerprint(str(document.result_key) for document in found.documents)),
+    )
+
+
+def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    """candidate_qa, validated_qa and corpus_json over the combinations."""
+    per_corpus = {"partition_mapping": partitions.fan_out, "dagster_type": dg.Nothing}
+
+    @dg.graph_asset(
+        partitions_def=partitions.combinations,
+        group_name=GROUP,
+        kinds={"llm"},
+        ins={
+            "parsed_documents": dg.AssetIn("parsed_documents", **per_corpus),
+            "visual_manifests": dg.AssetIn("visual_manifests", **per_corpus),
+            "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
+        },
+        automation_condition=refresh_on_model_change(),
+        description="Questions proposed, compared and validated document by document.",
+    )
+    def candidate_qa(parsed_documents, visual_manifests, model_config):  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+        shards, options = plan_shards(parsed_documents, visual_manifests, model_config)
+        return collect_candidates(shards.map(run_documents).collect(), options)
+
+    @dg.asset(
+        partitions_def=partitions.combinations,
+        group_name=GROUP,
+        kinds={"llm"},
+        deps=[candidate_qa],
+        check_specs=VALIDATED_CHECKS,
+        description="Accepted questions of the combination without repeats across documents.",
+    )
+    def validated_qa(
+        context: dg.AssetExecutionContext, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult[None]:
+        space = workspace.open()
+        combination = Combination.from_key(context.partition_key)
+        validated = validate_set(space, combination, minilm.shared().encode)
+        return dg.MaterializeResult(
+            metadata=question_metadata.of_validated(space, validated),
+            check_results=validated_results(space, combination, validated),
+            data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
+        )
+
+    @dg.asset(
+        partitions_def=partitions.combinations,
+        group_name=GROUP,
+        kinds={"json"},
+        deps=[validated_qa],
+        check_specs=PUBLISHED_CHECKS,
+        description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
+    )
+    def corpus_json(
+        context: dg.AssetExecutionContext, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult[None]:
+        space = workspace.open()
+        combination = Combination.from_key(context.partition_key)
+        published = publish(space, combination, context.run_id)
+        return dg.MaterializeResult(
+            metadata=question_metadata.of_published(published),
+            check_results=published_results(space, combination, published),
+            data_version=dg.DataVersion(fingerprint([published.eval_set.published().model_dump_json()])),
+        )
+
+    return [candidate_qa, validated_qa, corpus_json]
+
+
+def _options(values: dict[str, object]) -> RunOptions:
+    target = values.get("target_count")
+    return RunOptions(str(values["profile"]), target if isinstance(target, int) else None)
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple)) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -1,0 +1,54 @@
+"""Sensors: notice configuration changes (free), and let automation act on them (off until switched on)."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from qagen_dagster.defs.jobs import QUESTION_ASSETS
+from qagen_dagster.defs.model_config import KEY, wanted_versions
+from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.resources import WorkspaceResource
+
+VERSION_TAG = "dagster/data_version"
+
+
+def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
+    """The observer of model_config, and the automation of paid assets."""
+
+    @dg.sensor(
+        name="observe_model_config",
+        minimum_interval_seconds=60,
+        description="Record a new version of each combination whose models, prompts, scenario or limits changed.",
+    )
+    def observe_model_config(
+        context: dg.SensorEvaluationContext, workspace: WorkspaceResource
+    ) -> dg.SensorResult | dg.SkipReason:
+        keys = list(partitions.combinations.get_partition_keys())
+        versions, faults = wanted_versions(workspace.open(), keys)
+        for key, why in faults.items():
+            context.log.error(f"{key}: {why}")
+        changed = [key for key in versions if latest_version(context.instance, key) != versions[key]]
+        if not changed:
+            return dg.SkipReason("no configuration changed")
+        return dg.SensorResult(
+            asset_events=[
+                dg.AssetObservation(KEY, partition=key, tags={VERSION_TAG: versions[key]}) for key in changed
+            ]
+        )
+
+    automation = dg.AutomationConditionSensorDefinition(
+        "refresh_changed_combinations",
+        target=QUESTION_ASSETS | dg.AssetSelection.assets("catalog"),
+        description="Start backfills of exactly the combinations whose configuration or documents changed.",
+    )
+    return [observe_model_config, automation]
+
+
+def latest_version(instance: dg.DagsterInstance, key: str) -> str | None:
+    """The last observed version of a combination's configuration."""
+    found = instance.fetch_observations(
+        dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=[key]), limit=1
+    ).records
+    if not found or found[0].asset_observation is None:
+        return None
+    return found[0].asset_observation.tags.get(VERSION_TAG)

@@ -1,0 +1,66 @@
+"""Publish a validated set: prove it once more, export it, keep what every run published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.corpus_set import broken_evidence
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.base import EvalSet
+from qagen_dagster.publishing.registry import EXPORTERS
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.question import CorpusGenerationResult, ValidatedSet
+from qagen_dagster.store import Keys
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published, and which of its files changed."""
+
+    eval_set: EvalSet
+    paths: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def publish(workspace: Workspace, combination: Combination, run_id: str) -> Published:
+    """Export the validated set of a combination.
+
+    Raises StoreError when a question's evidence does not stand in its document: nothing is published then.
+    """
+    validated = workspace.store.read(Keys.validated_set(combination), ValidatedSet)
+    broken = broken_evidence(workspace, combination.corpus, validated.questions)
+    if broken:
+        raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
+    eval_set = _eval_set(workspace, combination, validated)
+    paths: list[str] = []
+    changed: list[str] = []
+    for exporter in EXPORTERS:
+        for path, data in exporter.export(eval_set).items():
+            key = Keys.published(combination, path)
+            paths.append(workspace.store.path(key))
+            if workspace.store.write_if_changed(key, data):
+                workspace.store.write_bytes(Keys.history(combination, run_id, path), data)
+                changed.append(path)
+    return Published(eval_set, tuple(paths), tuple(changed))
+
+
+def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
+    """The set with its time: that of the published one when the questions are the same."""
+    eval_set = EvalSet(
+        corpus_name=workspace.corpus(combination.corpus).config.name,
+        corpus_path=combination.corpus,
+        scenario=combination.scenario,
+        mode=combination.mode,
+        questions=validated.questions,
+        timestamp=datetime.now(UTC),
+    )
+    known = workspace.store.get(Keys.published(combination, "corpus.json"))
+    if known is None:
+        return eval_set
+    stamp = json.loads(known).get("timestamp", "")
+    before = CorpusGenerationResult.model_validate_json(known)
+    same = before == eval_set.published().model_copy(update={"timestamp": stamp})
+    return eval_set.model_copy(update={"timestamp": datetime.fromisoformat(stamp)}) if same else eval_set
