@@ -1,0 +1,33 @@
+"""Which shape of catalog this code reads. There is nothing to migrate in place.
+
+A catalog holds nothing that the store's records do not, so one of an older shape is simply rebuilt:
+raise SCHEMA_VERSION with every change of `sql/schema.sql` or `sql/views.sql`.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import duckdb
+
+SCHEMA_VERSION = 1
+
+
+def sql(name: str) -> str:
+    """The text of one file of `sql/`."""
+    return files(__package__ or "").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of the present version."""
+    connection.execute(sql("schema"))
+    connection.execute("INSERT INTO catalog_info VALUES (?, now() AT TIME ZONE 'UTC')", [SCHEMA_VERSION])
+
+
+def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """The version of an open catalog; None if it is not a catalog."""
+    try:
+        row = connection.execute("SELECT schema_version FROM catalog_info").fetchone()
+    except duckdb.CatalogException:
+        return None
+    return None if row is None else int(row[0])

@@ -1,0 +1,94 @@
+-- One row per combination that any record speaks of: what it gave and what it cost.
+WITH keys AS (
+    SELECT combination, corpus, scenario, mode FROM outcomes
+    UNION SELECT combination, corpus, scenario, mode FROM questions
+    UNION SELECT combination, corpus, scenario, mode FROM runs
+),
+
+corpus_documents AS (
+    SELECT corpus, count(*) AS documents FROM documents GROUP BY corpus
+),
+
+ends AS (
+    SELECT combination, count(*) AS documents_done, histogram(outcome) AS outcomes
+    FROM outcomes
+    GROUP BY combination
+),
+
+proposed AS (
+    SELECT
+        combination,
+        count(*) AS candidates,
+        count(*) FILTER (status = 'rejected') AS rejected,
+        histogram(reason) FILTER (status = 'rejected') AS rejected_by_reason
+    FROM candidates
+    GROUP BY combination
+),
+
+published AS (
+    SELECT combination, count(*) AS accepted FROM questions GROUP BY combination
+),
+
+judged AS (
+    SELECT combination, count(*) AS validated, avg(passed::INTEGER) AS pass_rate
+    FROM verdicts
+    GROUP BY combination
+),
+
+spent AS (
+    SELECT
+        combination,
+        count(*) AS calls,
+        count(*) FILTER (replayed) AS replayed_calls,
+        sum(input_tokens)::BIGINT AS input_tokens,
+        sum(output_tokens)::BIGINT AS output_tokens,
+        sum(usd) FILTER (counted) AS usd,
+        count(*) FILTER (counted) AS counted_calls,
+        count(*) FILTER (counted AND usd IS NULL) AS unknown_price_calls,
+        sum(seconds) AS seconds
+    FROM model_calls
+    GROUP BY combination
+),
+
+latest AS (
+    SELECT combination, run_id, profile, fingerprint, started, ended, status
+    FROM runs
+    QUALIFY row_number() OVER (PARTITION BY combination ORDER BY started DESC, run_id DESC) = 1
+)
+
+SELECT
+    keys.combination,
+    keys.corpus,
+    keys.scenario,
+    keys.mode,
+    latest.run_id,
+    latest.status AS run_status,
+    latest.started AS run_started,
+    latest.ended AS run_ended,
+    latest.profile,
+    latest.fingerprint,
+    coalesce(corpus_documents.documents, 0) AS documents,
+    coalesce(ends.documents_done, 0) AS documents_done,
+    coalesce(ends.outcomes, MAP {}) AS outcomes,
+    coalesce(proposed.candidates, 0) AS candidates,
+    coalesce(published.accepted, 0) AS accepted,
+    coalesce(proposed.rejected, 0) AS rejected,
+    coalesce(proposed.rejected_by_reason, MAP {}) AS rejected_by_reason,
+    coalesce(judged.validated, 0) AS validated,
+    judged.pass_rate,
+    coalesce(spent.calls, 0) AS calls,
+    coalesce(spent.replayed_calls, 0) AS replayed_calls,
+    coalesce(spent.input_tokens, 0) AS input_tokens,
+    coalesce(spent.output_tokens, 0) AS output_tokens,
+    CASE WHEN coalesce(spent.counted_calls, 0) = 0 THEN 0.0 ELSE spent.usd END AS usd,
+    coalesce(spent.unknown_price_calls / nullif(spent.counted_calls, 0), 0.0) AS unknown_price_share,
+    coalesce(spent.seconds, 0.0) AS model_seconds
+FROM keys
+LEFT JOIN latest USING (combination)
+LEFT JOIN corpus_documents USING (corpus)
+LEFT JOIN ends USING (combination)
+LEFT JOIN proposed USING (combination)
+LEFT JOIN published USING (combination)
+LEFT JOIN judged USING (combination)
+LEFT JOIN spent USING (combination)
+ORDER BY keys.combination;

@@ -1,0 +1,10 @@
+-- One row per corpus: its documents by how parsing ended.
+SELECT
+    corpus,
+    count(*) AS documents,
+    histogram(outcome) AS outcomes,
+    coalesce(sum(page_count), 0)::BIGINT AS pages,
+    (SELECT count(*) FROM visuals WHERE visuals.corpus = documents.corpus) AS visuals
+FROM documents
+GROUP BY corpus
+ORDER BY corpus;

@@ -1,0 +1,74 @@
+-- From the raw rows (views raw_<table>, as the records gave them) to the tables: one row per thing,
+-- in a stable order.
+
+CREATE TEMP TABLE current_results AS
+SELECT result_id
+FROM raw_outcomes
+QUALIFY row_number() OVER (
+    PARTITION BY combination, document_id ORDER BY recorded_at DESC NULLS LAST, result_id DESC
+) = 1;
+
+INSERT INTO documents BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_documents
+QUALIFY row_number() OVER (PARTITION BY corpus, document_id) = 1
+ORDER BY corpus, document_id;
+
+INSERT INTO visuals BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_visuals
+QUALIFY row_number() OVER (PARTITION BY corpus, document_id, label) = 1
+ORDER BY corpus, document_id, position;
+
+INSERT INTO runs BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_runs
+QUALIFY row_number() OVER (PARTITION BY run_id, combination ORDER BY ended DESC NULLS LAST) = 1
+ORDER BY started, combination, run_id;
+
+INSERT INTO outcomes BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_outcomes SEMI JOIN current_results USING (result_id)
+ORDER BY combination, document_id;
+
+-- A candidate that its document accepted may have been removed as a repeat within the corpus.
+CREATE TEMP TABLE removed AS
+SELECT combination, document_id, question, answer, reason, detail, duplicate_of, stage
+FROM raw_removed
+QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1;
+
+INSERT INTO candidates BY NAME
+SELECT
+    candidate.* EXCLUDE (result_id, status, reason, detail, duplicate_of, stage),
+    CASE WHEN removed.reason IS NULL THEN candidate.status ELSE 'rejected' END AS status,
+    coalesce(removed.reason, candidate.reason) AS reason,
+    coalesce(removed.detail, candidate.detail) AS detail,
+    coalesce(removed.duplicate_of, candidate.duplicate_of) AS duplicate_of,
+    coalesce(removed.stage, candidate.stage) AS stage
+FROM raw_candidates AS candidate
+SEMI JOIN current_results USING (result_id)
+LEFT JOIN removed
+    ON candidate.status = 'accepted'
+    AND removed.combination = candidate.combination
+    AND removed.document_id = candidate.document_id
+    AND removed.question = candidate.question
+    AND removed.answer = candidate.answer
+ORDER BY candidate.combination, candidate.document_id, candidate.attempt, candidate.question;
+
+INSERT INTO verdicts BY NAME
+SELECT
+    * EXCLUDE (result_id, passed),
+    answerable AND matches AND non_trivial AND unambiguous AND relevant AS passed
+FROM raw_verdicts SEMI JOIN current_results USING (result_id)
+ORDER BY combination, document_id, attempt;
+
+INSERT INTO questions BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_questions
+QUALIFY row_number() OVER (PARTITION BY question_id) = 1
+ORDER BY combination, source_document, document_id, attempt, question_id;
+
+INSERT INTO model_calls BY NAME
+SELECT
+    * EXCLUDE (result_id, current, counted),
+    stage = 'corpus' OR result_id IN (SELECT result_id FROM current_results) AS current,
+    request_key = '' OR row_number() OVER (
+        PARTITION BY request_key ORDER BY replayed, combination, stage, document_id, position
+    ) = 1 AS counted
+FROM raw_model_calls
+ORDER BY combination, stage, document_id, position;

@@ -1,0 +1,177 @@
+-- Tables of the catalog. Everything is derived from the store's records; timestamps are UTC.
+-- NULL means "not known"; NaN is never stored.
+
+CREATE TABLE catalog_info (
+    schema_version INTEGER NOT NULL,
+    built_at       TIMESTAMP NOT NULL
+);
+
+-- Every document of a corpus, also those that gave no text: `outcome` says how parsing ended.
+CREATE TABLE documents (
+    corpus        VARCHAR NOT NULL,
+    document_id   VARCHAR NOT NULL,
+    source        VARCHAR NOT NULL,
+    row_id        VARCHAR,
+    format        VARCHAR NOT NULL,
+    outcome       VARCHAR NOT NULL,
+    detail        VARCHAR,
+    version       VARCHAR NOT NULL,
+    source_sha256 VARCHAR NOT NULL,
+    text_sha256   VARCHAR,
+    parser        VARCHAR,
+    bytes         BIGINT,
+    line_count    BIGINT,
+    char_count    BIGINT,
+    page_count    INTEGER,
+    section_count INTEGER,
+    ocr           BOOLEAN,
+    title         VARCHAR,
+    authors       VARCHAR[],
+    date          VARCHAR,
+    doi           VARCHAR,
+    abstract      VARCHAR,
+    language      VARCHAR,
+    parse_seconds DOUBLE
+);
+
+CREATE TABLE visuals (
+    corpus      VARCHAR NOT NULL,
+    document_id VARCHAR NOT NULL,
+    position    INTEGER NOT NULL,
+    label       VARCHAR NOT NULL,
+    type        VARCHAR NOT NULL,
+    page        INTEGER,
+    box         DOUBLE[],       -- x0, y0, x1, y1 in points from the top left of the page as displayed
+    caption     VARCHAR,
+    reference   VARCHAR,
+    start_line  INTEGER,
+    end_line    INTEGER
+);
+
+CREATE TABLE runs (
+    run_id       VARCHAR NOT NULL,
+    combination  VARCHAR NOT NULL,
+    corpus       VARCHAR NOT NULL,
+    scenario     VARCHAR NOT NULL,
+    mode         VARCHAR NOT NULL,
+    profile      VARCHAR NOT NULL,
+    fingerprint  VARCHAR NOT NULL,
+    models       MAP(VARCHAR, VARCHAR),  -- role -> provider:model
+    prompts      MAP(VARCHAR, VARCHAR),  -- prompt -> hash
+    target_count INTEGER,
+    started      TIMESTAMP,
+    ended        TIMESTAMP,
+    status       VARCHAR NOT NULL
+);
+
+-- How work on each document of a combination ended; the latest, one row a document.
+CREATE TABLE outcomes (
+    combination          VARCHAR NOT NULL,
+    corpus               VARCHAR NOT NULL,
+    scenario             VARCHAR NOT NULL,
+    mode                 VARCHAR NOT NULL,
+    document_id          VARCHAR NOT NULL,
+    document_version     VARCHAR NOT NULL,
+    source               VARCHAR,
+    outcome              VARCHAR NOT NULL,
+    detail               VARCHAR,
+    fingerprint          VARCHAR,
+    run_id               VARCHAR NOT NULL,
+    recorded_at          TIMESTAMP,
+    target_count         INTEGER,
+    accepted_count       INTEGER,
+    rejected_count       INTEGER,
+    total_attempts       INTEGER,
+    validation_pass_rate DOUBLE,
+    dedup_rejection_rate DOUBLE,
+    exhausted            BOOLEAN,
+    viewed_pages         INTEGER[]
+);
+
+-- Every proposed question of the results above. `stage` is where it was rejected: document or corpus.
+CREATE TABLE candidates (
+    combination   VARCHAR NOT NULL,
+    corpus        VARCHAR NOT NULL,
+    scenario      VARCHAR NOT NULL,
+    mode          VARCHAR NOT NULL,
+    document_id   VARCHAR NOT NULL,
+    attempt       INTEGER NOT NULL,
+    question_id   VARCHAR,
+    question      VARCHAR NOT NULL,
+    answer        VARCHAR NOT NULL,
+    status        VARCHAR NOT NULL,
+    reason        VARCHAR,
+    detail        VARCHAR,
+    duplicate_of  VARCHAR,
+    stage         VARCHAR,
+    question_type VARCHAR,
+    content_refs  VARCHAR[],
+    evidence      JSON
+);
+
+CREATE TABLE verdicts (
+    combination     VARCHAR NOT NULL,
+    corpus          VARCHAR NOT NULL,
+    scenario        VARCHAR NOT NULL,
+    mode            VARCHAR NOT NULL,
+    document_id     VARCHAR NOT NULL,
+    attempt         INTEGER NOT NULL,
+    question        VARCHAR NOT NULL,
+    proposed_answer VARCHAR NOT NULL,
+    blind_answer    VARCHAR NOT NULL,
+    answerable      BOOLEAN NOT NULL,
+    matches         BOOLEAN NOT NULL,
+    non_trivial     BOOLEAN NOT NULL,
+    unambiguous     BOOLEAN NOT NULL,
+    relevant        BOOLEAN NOT NULL,
+    passed          BOOLEAN NOT NULL,
+    explanation     VARCHAR
+);
+
+-- The current validated sets: what is published.
+CREATE TABLE questions (
+    question_id     VARCHAR NOT NULL,
+    combination     VARCHAR NOT NULL,
+    corpus          VARCHAR NOT NULL,
+    scenario        VARCHAR NOT NULL,
+    mode            VARCHAR NOT NULL,
+    question        VARCHAR NOT NULL,
+    answer          VARCHAR NOT NULL,
+    question_type   VARCHAR,
+    content_refs    VARCHAR[],
+    source_document VARCHAR NOT NULL,
+    document_id     VARCHAR NOT NULL,
+    evidence        JSON,
+    generator_model VARCHAR NOT NULL,
+    validator_model VARCHAR NOT NULL,
+    attempt         INTEGER NOT NULL,
+    fingerprint     VARCHAR NOT NULL,
+    set_run_id      VARCHAR NOT NULL
+);
+
+-- Every model call as accounted. A request is paid once: `counted` marks the row that stands for its
+-- price, so sum(usd) WHERE counted is what was spent; sum(usd) is what the work would cost anew.
+CREATE TABLE model_calls (
+    combination      VARCHAR NOT NULL,
+    corpus           VARCHAR NOT NULL,
+    scenario         VARCHAR NOT NULL,
+    mode             VARCHAR NOT NULL,
+    stage            VARCHAR NOT NULL,
+    document_id      VARCHAR NOT NULL,
+    attempt          INTEGER NOT NULL,
+    position         INTEGER NOT NULL,
+    role             VARCHAR NOT NULL,
+    model            VARCHAR NOT NULL,
+    request_key      VARCHAR NOT NULL,
+    run_id           VARCHAR NOT NULL,
+    input_tokens     BIGINT NOT NULL,
+    output_tokens    BIGINT NOT NULL,
+    cached_tokens    BIGINT NOT NULL,
+    reasoning_tokens BIGINT NOT NULL,
+    usd              DOUBLE,
+    seconds          DOUBLE,
+    retries          INTEGER NOT NULL,
+    replayed         BOOLEAN NOT NULL,
+    current          BOOLEAN NOT NULL,  -- belongs to a result that still counts
+    counted          BOOLEAN NOT NULL
+);

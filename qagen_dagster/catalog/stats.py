@@ -1,0 +1,196 @@
+"""What people and programs ask the catalog, as typed answers. Each call reads one finished snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+from pydantic import AwareDatetime, BeforeValidator, Field
+
+from qagen_dagster.catalog.catalog import snapshot
+from qagen_dagster.catalog.migrations import sql
+from qagen_dagster.errors import StoreError
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import Evidence
+
+
+def _aware(value: object) -> object:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _parsed(value: object) -> object:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+Utc = Annotated[AwareDatetime, BeforeValidator(_aware)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class CombinationStats(Record):
+    """What one combination gave and cost, with its latest run."""
+
+    combination: str
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str | None
+    run_status: str | None
+    run_started: Utc | None
+    run_ended: Utc | None
+    profile: str | None
+    fingerprint: str | None
+    documents: Count  # of the corpus, usable or not
+    documents_done: Count  # with an outcome in this combination
+    outcomes: dict[str, int]
+    candidates: Count
+    accepted: Count  # in the validated set
+    rejected: Count
+    rejected_by_reason: dict[str, int]
+    validated: Count  # candidates with a verdict
+    pass_rate: float | None  # of those; None: none was validated
+    calls: Count
+    replayed_calls: Count
+    input_tokens: Count
+    output_tokens: Count
+    usd: float | None  # each request once; None: no price is known
+    unknown_price_share: float  # of the calls paid for; usd leaves them out
+    model_seconds: float
+
+
+class CorpusStatus(Record):
+    """The documents of one corpus."""
+
+    corpus: str
+    documents: Count
+    outcomes: dict[str, int]
+    pages: Count
+    visuals: Count
+
+
+class CatalogStatus(Record):
+    """Everything in the catalog at a glance."""
+
+    built_at: Utc
+    schema_version: int
+    questions: Count
+    corpora: tuple[CorpusStatus, ...]
+    combinations: tuple[CombinationStats, ...]
+
+
+class LineageCall(Record):
+    """One model call behind a question. `stage` is document, or corpus for the comparison across it."""
+
+    stage: str
+    role: str
+    model: str
+    request_key: str
+    run_id: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+    seconds: float | None
+    retries: int
+    replayed: bool
+
+
+class QuestionLineage(Record):
+    """A published question and everything that made it. None: the records do not say."""
+
+    question_id: str
+    combination: str
+    corpus: str
+    scenario: str
+    mode: Mode
+    question: str
+    answer: str
+    question_type: str | None
+    content_refs: tuple[str, ...]
+    evidence: Annotated[tuple[Evidence, ...], BeforeValidator(_parsed)]
+    source_document: str
+    document_id: str
+    document_version: str | None
+    document_sha256: str | None
+    document_unchanged: bool | None  # whether the corpus still holds the version it was made from
+    document_format: str | None
+    document_title: str | None
+    generator_model: str
+    validator_model: str
+    deduplicator_model: str | None
+    models: dict[str, str] | None
+    prompt_hashes: dict[str, str] | None
+    profile: str | None
+    fingerprint: str
+    run_id: str | None  # that generated it
+    set_run_id: str  # that put it into the validated set
+    run_started: Utc | None
+    run_ended: Utc | None
+    run_status: str | None
+    recorded_at: Utc | None
+    attempt: int
+    blind_answer: str | None
+    verdict_explanation: str | None
+    verdict_passed: bool | None
+    calls: int  # of this question's attempt
+    input_tokens: int
+    output_tokens: int
+    usd: float | None  # None: no price is known
+    unknown_price_calls: int
+    seconds: float
+    document_calls: int  # of all attempts on its document, failed ones too
+    document_usd: float | None
+    model_calls: tuple[LineageCall, ...] = ()
+
+
+def combinations(catalog: Path) -> tuple[CombinationStats, ...]:
+    """One entry per combination, sorted by key. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        return _combinations(connection)
+
+
+def status(catalog: Path) -> CatalogStatus:
+    """Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        info = _rows(connection, "SELECT schema_version, built_at FROM catalog_info")[0]
+        found = _combinations(connection)
+        return CatalogStatus(
+            **info,
+            questions=sum(entry.accepted for entry in found),
+            corpora=tuple(CorpusStatus(**row) for row in _rows(connection, sql("corpora"))),
+            combinations=found,
+        )
+
+
+def question(catalog: Path, question_id: str) -> QuestionLineage:
+    """The full lineage of a question; a beginning of its id that fits only one will do.
+
+    Raises StoreError when there is no catalog, no such question, or more than one.
+    """
+    with snapshot(catalog) as connection:
+        rows = _rows(connection, sql("question"), [question_id]) if question_id else []
+        if not rows:
+            raise StoreError(f"there is no question {question_id!r} in {catalog}")
+        if len(rows) > 1 and rows[0]["question_id"] != question_id:
+            raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
+        row = rows[0]
+        keys = [row["combination"], row["document_id"], row["attempt"]]
+        calls = tuple(LineageCall(**call) for call in _rows(connection, sql("question_calls"), keys))
+        return QuestionLineage(**row, model_calls=calls)
+
+
+def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[CombinationStats, ...]:
+    return tuple(CombinationStats(**row) for row in _rows(connection, sql("combinations")))
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[object] = ()
+) -> list[dict[str, Any]]:
+    result = connection.execute(query, list(parameters))
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
