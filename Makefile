@@ -5,7 +5,6 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
-export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo test check ui bench bench-engine bench-parsing test-real samples lock clean
 
@@ -15,9 +14,7 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')/qagen_dagster.pth"
-	printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'from qagen_dagster.cli.main import main' 'main()' > $(BIN)/qagen
-	chmod +x $(BIN)/qagen
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: $(READY) ## questions from the sample corpora, with the models that need no key

@@ -9,6 +9,7 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
+from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
 from qagen_dagster.defs.jobs import parse_corpus_job, question_set_job
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
@@ -19,7 +20,12 @@ from qagen_dagster.defs.sensors import build_sensors
 from qagen_dagster.settings import Settings, load_settings
 
 
-def build_definitions(settings: Settings | None = None, **overrides: Any) -> dg.Definitions:
+def build_definitions(
+    settings: Settings | None = None,
+    *,
+    loggers: dict[str, dg.LoggerDefinition] | None = None,
+    **overrides: Any,
+) -> dg.Definitions:
     """Assemble the graph from the corpora on disk; `overrides` replace resources by name.
 
     Raises ConfigError for settings that cannot be used. A broken corpus is left out and reported.
@@ -39,8 +45,14 @@ def build_definitions(settings: Settings | None = None, **overrides: Any) -> dg.
         schedules=[build_nightly_refresh(partitions, question_set)],
         sensors=build_sensors(partitions),
         resources={"workspace": WorkspaceResource.of(chosen), **overrides},
+        loggers=loggers,
         executor=dg.in_process_executor,
     )
+
+
+def open_graph(settings: Settings, progress: Progress) -> Graph:
+    """The graph on the project's instance, to run in this process. Raises ConfigError without an instance."""
+    return Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
 
 
 defs = build_definitions()

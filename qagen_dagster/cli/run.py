@@ -68,10 +68,12 @@ def run(
 def _materialize(
     settings: Settings, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
-    from qagen_dagster.cli.graph import Graph  # Dagster takes half a second: only commands that run it pay
+    from qagen_dagster.definitions import (
+        open_graph,
+    )  # Dagster takes half a second: only commands that run it pay
 
     failures: list[str] = []
-    with Graph(settings, progress) as graph:
+    with open_graph(settings, progress) as graph:
         corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
         progress.begin(len(corpora) + len(combinations) + 1)
         for key in corpora:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import dagster as dg
 
-from qagen_dagster.cli.progress import Progress
-from qagen_dagster.definitions import build_definitions
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.settings import Settings, apply, dagster_home
+from qagen_dagster.settings import apply, dagster_home
 
 DOCUMENTS = ("parsed_documents", "visual_manifests")
 QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json")
 
 
+class Progress(Protocol):
+    """Who wants to know how far a run is."""
+
+    def step(self, title: str) -> None: ...
+
+    def say(self, note: str) -> None: ...
+
+    def done(self) -> None: ...
+
+
 class Graph:
     """Runs parts of the graph one after another. A context manager around the instance."""
 
-    def __init__(self, settings: Settings, progress: Progress) -> None:
+    def __init__(self, definitions: dg.Definitions, progress: Progress) -> None:
         home = dagster_home()
         if not home.is_dir():
             raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
         apply({"DAGSTER_HOME": str(home)})
-        warnings.filterwarnings("ignore", category=dg.BetaWarning)
         self._progress = progress
-        self._definitions = build_definitions(settings, loggers={"console": _progress_logger(progress)})
+        self._definitions = definitions
         self._instance = dg.DagsterInstance.get()
 
     def __enter__(self) -> Self:
@@ -92,7 +98,7 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
     return lines or ["the run failed"]
 
 
-def _progress_logger(progress: Progress) -> dg.LoggerDefinition:
+def progress_logger(progress: Progress) -> dg.LoggerDefinition:
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             progress.say(str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage())))
