@@ -24,7 +24,7 @@ _ROTATE = re.compile(r"Rotate: (\d+)")
 _CONFIDENCE = re.compile(r"Orientation confidence: ([0-9.]+)")
 _SURE = 1.0  # tesseract's own measure; a page of ordinary text reaches 3 to 25
 _MAX_PIXELS = 120_000_000  # of a picture that must be turned
-_UNREADABLE = DocumentError(Outcome.CORRUPT, "text recognition could not read the picture")
+_UNREADABLE = "text recognition could not read the picture"
 _CONTROL = {code: None for code in (*range(0x20), 0x7F, 0xAD) if code != 0x0A}
 _TURN = {
     90: Image.Transpose.ROTATE_270,  # tesseract counts clockwise, Pillow counter-clockwise
@@ -61,7 +61,7 @@ def ocr_image(data: bytes, languages: str, *, seconds: float = 60) -> str | None
     upright = _upright(program, data, ends)
     done = _run([program, "stdin", "stdout", "-l", wanted, "--psm", "3"], upright, ends)
     if done.returncode != 0:
-        raise _UNREADABLE
+        raise DocumentError(Outcome.CORRUPT, _UNREADABLE)
     return _tidy(done.stdout.decode("utf-8", "replace"))
 
 
@@ -101,7 +101,7 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
                     return data
                 picture.transpose(turn).save(out, "PNG", compress_level=1)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise _UNREADABLE from error
+        raise DocumentError(Outcome.CORRUPT, _UNREADABLE) from error
     return out.getvalue()
 
 

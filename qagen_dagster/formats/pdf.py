@@ -1,0 +1,80 @@
+"""The PDF format: text in reading order with its pages, things to look at, pages as pictures.
+
+What belongs here: putting the parts together. What does not: each part (`pdf_*.py`).
+"""
+
+from __future__ import annotations
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, RowFailure, Source
+from qagen_dagster.formats.pdf_meta import metadata_of, sections_of
+from qagen_dagster.formats.pdf_open import looks_like_pdf, opened
+from qagen_dagster.formats.pdf_render import render_page
+from qagen_dagster.formats.pdf_text import PdfText, has_marks, read_pages
+from qagen_dagster.formats.pdf_visuals import find_visuals
+from qagen_dagster.records.document import Outcome, Visual
+
+
+class PdfFormat:
+    """PDF files, by way of MuPDF."""
+
+    name = "pdf"
+    version = "1"
+    suffixes = (".pdf",)
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether the signature stands within the first 1,024 bytes."""
+        return looks_like_pdf(head)
+
+    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+        """One document. Its detail says what is missing: broken pages, pictures that were not read."""
+        with opened(source, options) as document:
+            text = read_pages(document, options)
+            count = len(text.pages)
+            if len(text.broken) == count:
+                raise DocumentError(Outcome.CORRUPT, "no page can be read")
+            if not text.lines and not text.unreadable and not has_marks(document):
+                raise DocumentError(Outcome.EMPTY, f"nothing is on the {_pages(count)}")
+            return [
+                ParsedText(
+                    text="\n".join([line.text for line in text.lines]),
+                    outcome=Outcome.PARSED if text.lines else Outcome.NO_TEXT,
+                    detail=_detail(text),
+                    page_count=count,
+                    pages=tuple(text.pages),
+                    sections=sections_of(document, text),
+                    metadata=metadata_of(document, text),
+                    ocr=bool(text.recognised),
+                )
+            ]
+
+    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+        """Tables, figures, pictures and drawings, in page order, with boxes in points as displayed."""
+        with opened(source, options) as document:
+            return find_visuals(document, options)
+
+    def render(self, source: Source, page: int, options: ParseOptions, how: RenderOptions) -> PageImage:
+        """A page, or a part of it, as a picture within the limits of `how`."""
+        with opened(source, options) as document:
+            return render_page(document, page, options, how)
+
+
+def _detail(text: PdfText) -> str:
+    notes: list[str] = []
+    if text.broken:
+        notes.append(f"{_pages(len(text.broken))} broken: {_listed(text.broken)}")
+    if text.recognised:
+        notes.append(f"text of {_pages(len(text.recognised))} recognised from pictures")
+    if text.unreadable:
+        what = f"{_pages(len(text.unreadable))} of pictures or unknown letters without readable text"
+        notes.append(f"{what} ({text.ocr_note}): {_listed(text.unreadable)}")
+    return "; ".join(notes)
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count} pages"
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:10]))
+    return shown if len(numbers) <= 10 else f"{shown}, ..."

@@ -1,0 +1,221 @@
+"""Columns, bands and cells of a page whose order of drawing is not its reading order.
+
+What belongs here: the recursive cut of a page along white space. What does not: the cheap test whether it is needed and
+everything on characters (`pdf_order.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+from qagen_dagster.formats.pdf_lines import Fragment
+
+_DEPTH = 8  # of cuts inside cuts
+_MIN_PROSE = 11  # characters per row that a column has at least, on average
+_CELL_PROSE = 18  # characters per line from which a cell of several lines is read as a paragraph
+
+
+class _Item(NamedTuple):
+    """A fragment with its place in the order of drawing and its height cut to where letters really are."""
+
+    top: int
+    bottom: int
+    order: int
+    fragment: Fragment
+
+
+@dataclass
+class _Band:
+    """Items that overlap in height, and the widths they cover."""
+
+    top: int
+    bottom: int
+    items: list[_Item]
+    spans: list[tuple[int, int]]
+
+
+def blocks_in_order(fragments: list[Fragment], *, rtl: bool) -> list[list[Fragment]]:
+    """Rows of the page in reading order; each row as it comes, not yet sorted."""
+    items: list[_Item] = []
+    for order, fragment in enumerate(fragments):
+        trim = (fragment.y1 - fragment.y0) // 5
+        items.append(_Item(fragment.y0 + trim, fragment.y1 - trim, order, fragment))
+    size = int(median(fragment.size for fragment in fragments)) or 10
+    cutter = _Cutter(size, rtl)
+    rows: list[list[Fragment]] = []
+    for part in cutter.margins(items):
+        rows.extend(cutter.region(part, 0))
+    return rows
+
+
+@dataclass(frozen=True)
+class _Cutter:
+    size: int  # of the page's ordinary letters
+    rtl: bool
+
+    def margins(self, items: list[_Item]) -> list[list[_Item]]:
+        """Running head, body and foot: a first or last band set off by white space is read by itself."""
+        bands = self._bands(items)
+        parts = [[], [item for band in bands for item in band.items], []]
+        if len(bands) > 3:
+            first, last = bands[0], bands[-1]
+            if bands[1].top - first.bottom > self.size:
+                parts[0] = first.items
+                bands = bands[1:]
+            if last.top - bands[-2].bottom > self.size:
+                parts[2] = last.items
+                bands = bands[:-1]
+            parts[1] = [item for band in bands for item in band.items]
+        return [part for part in parts if part]
+
+    def region(self, items: list[_Item], depth: int) -> list[list[Fragment]]:
+        """The rows of one part of the page."""
+        rows: list[list[Fragment]] = []
+        for bands, spans in self._groups(self._bands(items)):
+            inside = [item for band in bands for item in band.items]
+            if len(spans) > 1 and len(bands) > 1 and depth < _DEPTH:
+                columns = self._columns(inside, bands, spans)
+                if len(columns) > 1:
+                    for column in reversed(columns) if self.rtl else columns:
+                        rows.extend(self.region(column, depth + 1))
+                    continue
+                rows.extend(self._cells(inside, spans))
+                continue
+            rows.extend(self._rows(inside))
+        return rows
+
+    def _bands(self, items: list[_Item]) -> list[_Band]:
+        bands: list[_Band] = []
+        for item in sorted(items):
+            if bands and item.top < bands[-1].bottom:
+                band = bands[-1]
+                band.items.append(item)
+                band.bottom = max(band.bottom, item.bottom)
+            else:
+                bands.append(_Band(item.top, item.bottom, [item], []))
+        for band in bands:
+            band.spans = self._union([(item.fragment.x0, item.fragment.x1) for item in band.items])
+        return bands
+
+    def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The widths covered, where gaps narrower than a letter do not count."""
+        covered: list[tuple[int, int]] = []
+        gap = self.size * 4 // 5
+        for left, right in sorted(spans):
+            if covered and left < covered[-1][1] + gap:
+                if right > covered[-1][1]:
+                    covered[-1] = (covered[-1][0], right)
+            else:
+                covered.append((left, right))
+        return covered
+
+    def _groups(self, bands: list[_Band]) -> list[tuple[list[_Band], list[tuple[int, int]]]]:
+        """Neighbouring bands that leave the same gutter free, or none."""
+        groups: list[tuple[list[_Band], list[tuple[int, int]]]] = []
+        for band in bands:
+            if groups:
+                members, spans = groups[-1]
+                both = self._union(spans + band.spans)
+                if len(both) > 1 or (len(spans) == 1 and len(band.spans) == 1):
+                    members.append(band)
+                    groups[-1] = (members, both)
+                    continue
+            groups.append(([band], band.spans))
+        return groups
+
+    def _columns(
+        self, items: list[_Item], bands: list[_Band], spans: list[tuple[int, int]]
+    ) -> list[list[_Item]]:
+        """The items split at those gutters that part columns of prose; one list if there is none."""
+        columns: list[list[_Item]] = []
+        rest = sorted(items, key=lambda item: item.order)
+        for _, edge in spans[:-1]:
+            left = [item for item in rest if item.fragment.x0 < edge]
+            right = [item for item in rest if item.fragment.x0 >= edge]
+            if self._are_columns(rest, left, right, edge):
+                columns.append(left)
+                rest = right
+        columns.append(rest)
+        return columns
+
+    def _are_columns(self, both: list[_Item], left: list[_Item], right: list[_Item], edge: int) -> bool:
+        rows_left, rows_right = len(self._bands(left)), len(self._bands(right))
+        if min(rows_left, rows_right) < 2:
+            return False
+        chars = min(_width(left) / rows_left, _width(right) / rows_right)
+        if chars < _MIN_PROSE:
+            return False
+        sides = [item.fragment.x0 >= edge for item in both]
+        changes = sum(a != b for a, b in zip(sides, sides[1:], strict=False))
+        return changes <= max(3, 0.15 * max(rows_left, rows_right))
+
+    def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[Fragment]]:
+        """Table rows: by baseline, but a cell that holds a paragraph is read as one."""
+        cells = self._stacked(items, spans)
+        rows: list[list[Fragment]] = []
+        for part in _side_by_side(cells):
+            paragraphs = [cell for cell in part if len(cell) > 1 and _width(cell) >= _CELL_PROSE * len(cell)]
+            part.sort(key=lambda cell: cell[0].fragment.x0, reverse=self.rtl)
+            if paragraphs and (len(paragraphs) > 1 or paragraphs[0] is not part[-1]):
+                for cell in part:
+                    rows.extend(self._rows(cell))
+            else:
+                rows.extend(self._rows([item for cell in part for item in cell]))
+        return rows
+
+    def _stacked(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
+        """Runs of lines drawn one after the other, each close below the one before in the same column."""
+        cells: list[list[_Item]] = []
+        column = -1
+        for item in sorted(items, key=lambda item: item.order):
+            place = next((n for n, span in enumerate(spans) if item.fragment.x0 < span[1]), len(spans))
+            last = cells[-1][-1] if cells else None
+            if (
+                last
+                and place == column
+                and -item.fragment.size < item.top - last.bottom < item.fragment.size * 0.8
+            ):
+                cells[-1].append(item)
+            else:
+                cells.append([item])
+            column = place
+        return cells
+
+    def _rows(self, items: list[_Item]) -> list[list[Fragment]]:
+        """Items side by side make a row; rows from the top down."""
+        rows: list[list[Fragment]] = []
+        middle = height = 0
+        for item in sorted(items, key=lambda item: item.top + item.bottom):
+            centre, tall = item.top + item.bottom >> 1, item.bottom - item.top
+            if rows and centre - middle <= min(tall, height) * 0.6:
+                rows[-1].append(item.fragment)
+            else:
+                rows.append([item.fragment])
+                middle, height = centre, tall
+        return rows
+
+
+def _width(items: list[_Item]) -> int:
+    """Characters, where one of a wide script counts double."""
+    return sum(len(item.fragment.text) + _wide(item.fragment.text) for item in items)
+
+
+def _wide(text: str) -> int:
+    return 0 if text.isascii() else sum(char > "\u2e7f" for char in text)
+
+
+def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
+    """Cells gathered into table rows: those whose heights overlap, from the top down."""
+    parts: list[list[list[_Item]]] = []
+    bottom = 0
+    for cell in sorted(cells, key=lambda cell: min(item.top for item in cell)):
+        top = min(item.top for item in cell)
+        if parts and top < bottom:
+            parts[-1].append(cell)
+        else:
+            parts.append([cell])
+            bottom = top
+        bottom = max([item.bottom for item in cell] + [bottom])
+    return parts
