@@ -49,7 +49,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     after = [index for index in clause.kept if index > max(subject)]
     if not after or clause.doc[after[0]].is_punct:
         return ""
-    text = words(clause.doc, after)
+    text = words(clause.doc, _trim(clause, after)).rstrip(".")
     if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
     return _close([wh, text, _front(clause, before)])
@@ -75,7 +75,7 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
     if do is None:
         return None
-    return do, " ".join(filter(None, [no, root.lemma_.lower()]))
+    return do, " ".join(filter(None, [no, _LEMMAS.get(root.lemma_.lower(), root.lemma_.lower())]))
 
 
 def _around(clause: Clause, subject: list[int], gap: set[int]) -> tuple[list[int], list[int], list[int]]:
@@ -108,12 +108,36 @@ def _front(clause: Clause, before: list[int]) -> str:
 
 def _lower_first(text: str, first: Token) -> str:
     """A sentence's first word in lower case unless it is a name or all capitals."""
-    keep = first.pos_ == "PROPN" or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
-    if first.i > 0 or (not first.text.endswith("ing") and keep and first.lower_ not in ("the", "a", "an")):
+    keep = (
+        first.pos_ == "PROPN"
+        or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
+        or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
+    )
+    if first.i > 0 or (not _is_gerund(first) and keep and first.lower_ not in ("the", "a", "an")):
         return text
     if any(char.isupper() or char.isdigit() for char in first.text[1:]) or first.text == "I":
         return text
     return text[:1].lower() + text[1:]
+
+
+def _is_gerund(first: Token) -> bool:
+    """ "Averaging removes the waves": tagged as a name, because it begins the sentence."""
+    return (
+        len(first.text) > 5
+        and first.text.endswith("ing")
+        and first.dep_ != "compound"
+        and not first.ent_type_
+    )
+
+
+# Rule lemmas of the small model that are no English verbs.
+_LEMMAS = {
+    "instal": "install",
+    "enrol": "enroll",
+    "fulfil": "fulfill",
+    "distil": "distill",
+    "instil": "instill",
+}
 
 
 def _close(pieces: list[str]) -> str:

@@ -6,7 +6,7 @@ Works on Markdown and on plain text as PDFs and court opinions give it. What blo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -48,6 +48,11 @@ _NUMBERED = re.compile(r"^\s*((?:\d{1,2}\.)*\d{1,2}\.?|[IVX]{1,4}\.|[A-Z]\.)\s+[
 _ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?|:::|%%|\{%|<)")
 _OPEN_ENDS = word_set("the a an of which to and in for by with that or on at is are was from as")
 _PAGE_NUMBER = re.compile(r"^\W*(?:[Pp]age\s+)?\d{1,4}(?:\s+of\s+\d{1,4})?\W*$")
+_COMMON_SECTION = re.compile(
+    r"^(?:abstract|introduction|background|(?:materials and )?methods|results|discussion|conclusions?|summary|references|bibliography|"
+    r"literature cited|acknowledge?ments|appendix|contents|funding|author contributions)$",
+    re.IGNORECASE,
+)
 _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
 
 
@@ -62,11 +67,18 @@ def heading_of(line: Line, *, alone: bool) -> tuple[int, str] | None:
         label = numbered.group(1)
         title = text[len(label) :].strip()
         return (2 + label.rstrip(".").count("."), title) if _is_title(title) else None
+    if _COMMON_SECTION.match(text):
+        return 2, text
     letters = [char for char in text if char.isalpha()]
     capitals = len(letters) >= 4 and all(char.isupper() for char in letters)
     if capitals and len(text.split()) <= 8 and len(letters) > 0.7 * len(text.replace(" ", "")):
         return 2, text.capitalize()
     return None
+
+
+def _level(text: str) -> int:
+    marked = _HEADING.match(text)
+    return len(marked.group(1)) if marked else 2
 
 
 def _is_title(text: str) -> bool:
@@ -85,16 +97,17 @@ def is_double_spaced(lines: Sequence[Line]) -> bool:
     return filled >= 12 and pairs < 0.3 * filled and sum(map(len, texts)) > 40 * filled
 
 
-def segment(lines: Sequence[Line]) -> list[Block]:
-    """All blocks of `lines`, in order."""
-    return _Segmenter(lines).run()
+def segment(lines: Sequence[Line], headings: Mapping[int, str] | None = None) -> list[Block]:
+    """All blocks of `lines`, in order; `headings` are lines known to be headings, with their titles."""
+    return _Segmenter(lines, headings or {}).run()
 
 
 class _Segmenter:
     """One pass over the lines; `pending` collects the lines of the block under way."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], headings: Mapping[int, str]) -> None:
         self.lines = lines
+        self.headings = headings
         self.loose = is_double_spaced(lines)
         self.blocks: list[Block] = []
         self.pending: list[Line] = []
@@ -142,7 +155,9 @@ class _Segmenter:
 
     def _content(self, line: Line) -> None:
         text = line.text
-        if found := heading_of(line, alone=self.blank_before):
+        if title := self.headings.get(line.number):
+            self._heading(line, _level(text), title)
+        elif found := heading_of(line, alone=self.blank_before):
             self._heading(line, *found)
         elif text.lstrip().startswith("|") and text.count("|") >= 2:
             self._add(Kind.TABLE, line)

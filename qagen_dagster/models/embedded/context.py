@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qagen_dagster.models.embedded.blocks import Block, Kind, segment
@@ -38,7 +38,9 @@ class Context:
     title: str = ""
     thing: str = ""
     case: bool = False  # a court case
-    words: Counter[str] = field(default_factory=Counter[str])
+    words: Counter[str] = field(default_factory=Counter[str])  # how often each occurs, in lower case
+    plain: frozenset[str] = frozenset()  # words that occur in lower case
+    headings: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that is not the title itself."""
@@ -50,7 +52,7 @@ class Context:
         if not self.title:
             return ""
         place = self.title if self.case else f'"{self.title}"'
-        inner = self.inner(section)
+        inner = _cased(self.inner(section))
         if table:
             return f"According to {table} of {place}, "
         if inner:
@@ -68,13 +70,36 @@ def title_of(head: Sequence[Line]) -> str:
     title: list[str] = []
     for line in head[:30]:
         text = plain(line.text)[0].strip()
-        if title and (not text or not _is_title_line(text) or sum(map(len, title)) > 120):
+        if title and not text and title[-1].isupper() and len(title) == 1:
+            continue
+        if title and (
+            not text
+            or title[0].isupper() != text.isupper()
+            or not _is_title_line(text)
+            or sum(map(len, title)) > 120
+        ):
             break
         if text and _is_title_line(text):
             title.append(text)
         elif text and len(text.split()) > 14:
             break
-    return _cased(" ".join(title))
+    return _cased(": ".join(title) if title and title[0].isupper() else " ".join(title))
+
+
+_DATED_WORK = re.compile(
+    r"\b(?:minutes|report|letter|notice|order|opinion|newsletter|memo|memorandum|meeting)\b", re.I
+)
+_DAY = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
+)
+
+
+def _dated(title: str, head: Sequence[Line]) -> str:
+    """Minutes and letters of one series share their title: the day tells them apart."""
+    if not _DATED_WORK.search(title) or any(char.isdigit() for char in title):
+        return title
+    day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
+    return f"{title} of {day}" if day else title
 
 
 def _is_title_line(text: str) -> bool:
@@ -123,15 +148,19 @@ def _party(text: str) -> str:
     )
 
 
-def read_context(head: Sequence[Line], title: str = "") -> Context:
-    """Names from the document's first lines; `title` wins if the prompt gave one."""
-    title = re.sub(r"\s+", " ", title or title_of(head)).strip(" .")
+def read_context(head: Sequence[Line], title: str = "", headings: Mapping[int, str] | None = None) -> Context:
+    """Names from the document's first lines; `title` wins if the prompt gave one, unless the lines say more."""
+    read = title_of(head)
+    title = _cased(re.sub(r"\s+", " ", title)).strip(" .")
+    title = re.sub(r"\s+", " ", read if not title or title.lower() in read.lower() else title).strip(" .")
+    title = _dated(title, head)
     blocks = segment(head)
     text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
     case = bool(_VERSUS.search(title))
     if len(title) > 160 or (len(title.split()) < 2 and not title[:1].isupper()):
         title = ""
-    return Context(title, "" if case else thing_of(title, text), case, word_counts(blocks))
+    counts = Counter(re.findall(r"[a-z][a-z-]+", title.lower()) * 5)
+    return Context(title, "" if case else thing_of(title, text), case, counts, headings=headings or {})
 
 
 def thing_of(title: str, text: str) -> str:
@@ -151,6 +180,11 @@ def thing_of(title: str, text: str) -> str:
     if re.search(rf"(?<!the )\b{last}\b", text):
         return title
     return ""
+
+
+def plain_words(lines: Sequence[Line]) -> frozenset[str]:
+    """Words written in lower case somewhere: they are no names."""
+    return frozenset(word for line in lines for word in re.findall(r"\b[a-z][a-z-]+\b", line.text))
 
 
 def word_counts(blocks: Sequence[Block]) -> Counter[str]:

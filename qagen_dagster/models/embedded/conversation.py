@@ -14,7 +14,7 @@ from typing import Any
 from qagen_dagster.models.messages import AssistantMessage, Content, Request, Text, UserMessage
 
 _HEADER = re.compile(r"^lines (\d+)-(\d+) of (\d+)", re.MULTILINE)
-_ROW = re.compile(r"^[ \t]*(\d+)\|[ ]?(.*)$")
+_ROW = re.compile(r"^[ \t]*(\d+)\|>?[ ]?(.*)$")
 _PAGE = re.compile(r"^--- page (\d+) ---$")
 
 

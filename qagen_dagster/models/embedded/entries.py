@@ -13,6 +13,7 @@ from qagen_dagster.models.embedded.blocks import Block, Kind
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.context import Context
 from qagen_dagster.models.embedded.language import parse
+from qagen_dagster.models.embedded.naming import property_name
 from qagen_dagster.models.embedded.nouns import is_date
 from qagen_dagster.models.embedded.passage import Passage, plain
 from qagen_dagster.models.embedded.sentences import split
@@ -40,6 +41,11 @@ _PARTICIPLES = {
     "built": "built",
     "installed": "installed",
 }
+_NO_KEY = re.compile(
+    r"\d$|^(?:note|example|warning|tip|caution|important|source|see|step|keywords?|doi|resolved|in|at|on|by|to|from|with|of|for|"
+    r"replaces|applies|present|apologies|signed|dated|sealed|copyright|email|e-mail|url|website|.*\b(?:to|by|is|are|was|the|that|if|when))\b(?: |$)"
+)
+_MEANS = re.compile(r"^(means|refers to|stands for) (\S.*)$")
 _PEOPLE = word_set(
     "author editor chair chairman chairwoman secretary treasurer contact manager director recorder curator inspector captain designer"
 )
@@ -83,13 +89,15 @@ def entries(blocks: Sequence[Block]) -> Iterator[Entry]:
 def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """Questions for the values of labels."""
     found = list(entries(blocks))
-    phrases = parse([f"the {entry.key}" for entry in found])
-    for entry, phrase in zip(found, phrases, strict=True):
+    for entry in found:
         value = entry.value.rstrip(".")
-        head = next(token for token in phrase if token.dep_ == "ROOT")
+        if means := _MEANS.match(entry.value):
+            yield from _meaning(entry, means.group(2).rstrip("."), context)
+            continue
+        plural = entry.key.split()[-1].endswith("s") and not entry.key.endswith(("ss", "us", "is"))
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(entry.key.split()) > 5:
             continue
-        question, family_quality = _key_question(entry, value, head.pos_, head.tag_, context)
+        question, family_quality = _key_question(entry, value, plural, context)
         if question:
             quote = entry.passage.quote()
             kind = "numeric" if any(char.isdigit() for char in value) else "factual"
@@ -98,38 +106,32 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             )
 
 
-def _key_question(entry: Entry, value: str, pos: str, tag: str, context: Context) -> tuple[str, float]:
+def _meaning(entry: Entry, answer: str, context: Context) -> Iterator[Candidate]:
+    """ "**Casual trader** means a trader who ..." """
+    if 3 <= len(answer.split()) <= 30 and context.title:
+        quote = entry.passage.quote()
+        question = f'{context.frame()}what does "{entry.key}" mean?'
+        yield Candidate(
+            question, answer, (quote,), "meaning", "definition", 0.85, entry.section, anchored=True
+        )
+
+
+def _key_question(entry: Entry, value: str, plural: bool, context: Context) -> tuple[str, float]:
     key, lowered = entry.key, entry.key.lower()
     frame = context.frame(entry.section)
     if lowered in _PARTICIPLES and is_date(value) and context.title:
         return f'When was "{context.title}" {lowered}?', 0.8
-    if (
-        not frame
-        or pos not in ("NOUN", "PROPN")
-        or re.search(r"\d$|^(?:note|example|warning|tip|caution|important|source|see|step)\b", lowered)
-    ):
+    if not frame or _NO_KEY.search(lowered) or (key.isupper() and len(key) > 6):
         return "", 0.0
     if any(word in _PEOPLE for word in lowered.split()[-1:]) and value[:1].isupper():
         return f'Who is the {lowered} of "{context.title}"?', 0.8
-    plural = tag in ("NNS", "NNPS") or "," in key
-    name = sentence_case(key)
     owner = owner_of(entry.section, context)
     if owner:
-        return (
-            f"What {'are' if plural else 'is'} the {key if owner[0].isupper() or key.istitle() else name} of {owner}?",
-            0.75,
-        )
-    if len(key.split()) == 1 or "," in key or "(" in key:
-        return f'{frame}what is given for "{key}"?', 0.55
-    return f"{frame}what {'are' if plural else 'is'} the {name}?", 0.65
-
-
-def sentence_case(name: str) -> str:
-    """ "Working time" as it stands inside a sentence; names and abbreviations stay."""
-    first, *rest = name.split(" ")
-    if len(first) > 1 and first[1:].islower() and not any(word[:1].isupper() for word in rest):
-        return " ".join([first.lower(), *rest])
-    return name
+        return f"What {'are' if plural else 'is'} the {key} of {owner}?", 0.75
+    name = property_name(key, context)
+    if name and not plural:
+        return f"{frame}what is the {name}?", 0.65
+    return f'{frame}what is given for "{key}"?', 0.55
 
 
 def owner_of(section: tuple[str, ...], context: Context) -> str:
@@ -192,4 +194,6 @@ def _procedures(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 def _instructs(run: list[Block]) -> bool:
     firsts = [doc[0] for doc in parse([block.passage.text[:200] for block in run])]
-    return sum(token.tag_ == "VB" or token.dep_ in ("ROOT", "mark") for token in firsts) >= 0.6 * len(firsts)
+    return sum(
+        token.pos_ in ("VERB", "AUX") or token.dep_ in ("mark", "neg") for token in firsts
+    ) >= 0.6 * len(firsts)

@@ -18,7 +18,7 @@ from qagen_dagster.models.embedded.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.cells import cell_questions
 from qagen_dagster.models.embedded.clauses import read_clause
-from qagen_dagster.models.embedded.context import Context, word_counts
+from qagen_dagster.models.embedded.context import Context, plain_words, word_counts
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.entries import keyed, lead_ins, steps
 from qagen_dagster.models.embedded.filters import refusal, without_rivals
@@ -50,11 +50,11 @@ def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]
 
 
 def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
-    blocks = [block for block in segment(lines) if not _is_back_matter(block)]
-    context = replace(context, words=Counter(context.words) + word_counts(blocks))
+    blocks = [block for block in segment(lines, context.headings) if not _is_back_matter(block)]
+    context = replace(context, words=Counter(context.words) + word_counts(blocks), plain=plain_words(lines))
     found = [framed(candidate, context) for candidate in proposals(blocks, context)]
     good = [candidate for candidate in found if candidate is not None and refusal(candidate, context) is None]
-    return tuple(interleave(without_rivals(good)))
+    return tuple(interleave(one_per_sentence(without_rivals(good))))
 
 
 def _is_back_matter(block: Block) -> bool:
@@ -111,6 +111,23 @@ def framed(candidate: Candidate, context: Context) -> Candidate | None:
         return None
     question = candidate.question
     return replace(candidate, question=f"{frame}{question[:1].lower()}{question[1:]}", anchored=True)
+
+
+def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
+    """The best question of each sentence: two of them would give each other's answers away."""
+    best: dict[tuple[int, str], Candidate] = {}
+    others: list[Candidate] = []
+    for candidate in found:
+        if candidate.family in _STRUCTURED:
+            others.append(candidate)
+            continue
+        key = (candidate.line, candidate.quotes[0].text)
+        if key not in best or candidate.quality > best[key].quality:
+            best[key] = candidate
+    return [*others, *best.values()]
+
+
+_STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "meaning"})
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:

@@ -21,7 +21,7 @@ _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|likewise|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
@@ -65,7 +65,7 @@ def _pronoun(candidate: Candidate, context: Context) -> bool:
     return bool(_PRONOUN.search(candidate.answer)) and candidate.family not in _CLAUSE_ANSWERS
 
 
-_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "entry", "step", "key", "cell"})
+_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "meaning", "entry", "step", "key", "cell"})
 
 
 def unframed(question: str) -> str:
@@ -103,7 +103,11 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
 def _bad_form(candidate: Candidate, context: Context) -> bool:
     question = candidate.question
     count = len(unframed(question).split())
-    if not 4 <= count <= MAX_QUESTION_WORDS or not balanced(question) or not question.endswith("?"):
+    if (
+        not 4 - (candidate.family == "definition") <= count <= MAX_QUESTION_WORDS
+        or not balanced(question)
+        or not question.endswith("?")
+    ):
         return True
     if re.search(r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with)\?$| - ", question, re.IGNORECASE):
         return True
@@ -112,9 +116,16 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 def _vague(candidate: Candidate, context: Context) -> bool:
     """Whether the question says too little to have one answer."""
-    least = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "value": 2, "step": 1, "entry": 1}.get(
-        candidate.family, 3
-    )
+    least = {
+        "definition": 1,
+        "meaning": 1,
+        "acronym": 1,
+        "key": 1,
+        "cell": 2,
+        "value": 2,
+        "step": 1,
+        "entry": 1,
+    }.get(candidate.family, 3)
     return len(set(content_words(unframed(candidate.question)))) < least
 
 
@@ -129,7 +140,7 @@ def _unknown_thing(candidate: Candidate, context: Context) -> bool:
             continue
         if following and following not in _AFTER_NOUN and not following.endswith(("ed", "s")):
             continue
-        if context.words[noun] < 3:
+        if context.words[noun] < 2:
             return True
     return False
 

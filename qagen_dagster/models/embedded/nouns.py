@@ -30,6 +30,12 @@ _DATE = re.compile(
     r"\b(?:1[0-9]\d\d|20\d\d)\b|\b(?:January|February|March|April|June|July|August|September|October|November|December)\b"
     r"|\b\d{1,2}(?:st|nd|rd|th)? century\b|\bMay \d"
 )
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_PLAIN_DATE = re.compile(
+    rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
+    r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z]+) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
+)
 _VAGUE_DATE = re.compile(
     r"\b(?:that|this|same|following|next|previous|last|later|earlier|now|past|recent|until|since|early|late)\b",
     re.I,
@@ -65,7 +71,12 @@ _BODIES = word_set(
 
 def is_date(text: str) -> bool:
     """Whether `text` is a point in time that stands on its own."""
-    return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text) and len(text.split()) <= 7
+    return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text)
+
+
+def is_plain_date(text: str) -> bool:
+    """Whether `text` is a date and nothing else."""
+    return bool(_PLAIN_DATE.fullmatch(text)) and not _VAGUE_DATE.search(text)
 
 
 def is_place(token: Token) -> bool:

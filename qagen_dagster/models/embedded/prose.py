@@ -18,6 +18,7 @@ from qagen_dagster.models.embedded.nouns import (
     is_organisation,
     is_person,
     is_place,
+    is_plain_date,
     is_unit,
     number_of,
 )
@@ -39,7 +40,7 @@ def subject(clause: Clause) -> Iterator[Found]:
     answer = clause.span(head)
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
     full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
-    if not answer or full < 2 or clause.root.lemma_ in ("be", "have", "seem", "become", "appear"):
+    if not answer or full < 2 or clause.root.lemma_ in ("mean", "be", "have", "seem", "become", "appear"):
         return
     if is_person(head) and head.pos_ == "PROPN":
         yield ask_subject(clause, "Who"), answer, "who", "factual", 0.8
@@ -85,6 +86,8 @@ def direct_object(clause: Clause) -> Iterator[Found]:
     for child in clause.root.children:
         if child.dep_ != "dobj" or child.pos_ not in ("NOUN", "PROPN") or number_of(child) is not None:
             continue
+        if child.ent_type_ in ("GPE", "LOC", "FAC", "DATE", "TIME", "CARDINAL"):
+            continue
         answer = clause.span(child)
         wh = "Who" if is_person(child) and child.ent_type_ else "What"
         if len(answer.split()) >= 2 or child.pos_ == "PROPN":
@@ -100,7 +103,10 @@ def when(clause: Clause) -> Iterator[Found]:
         elif child.dep_ != "npadvmod":
             continue
         answer = clause.span(noun)
-        if answer and noun.ent_type_ in ("DATE", "") and is_date(answer) and noun.i != child.i:
+        others = [clause.doc[index].text for index in clause.kept if index not in set(clause.within(child))]
+        if is_date(" ".join(others)):
+            continue  # two dates: which of them is asked would not be clear
+        if answer and is_plain_date(answer) and noun.i != child.i:
             yield ask(clause, "When", set(clause.within(child))), answer, "when", "temporal", 0.85
 
 
@@ -128,7 +134,12 @@ def how_many(clause: Clause) -> Iterator[Found]:
             continue
         front = [index for index in phrase if index < min(counted)]
         answer = solid(clause.doc, [index for index in phrase if index in counted])
-        if front or not answer or is_unit(noun):
+        if (
+            front
+            or not answer
+            or is_unit(noun)
+            or any(clause.doc[index].lower_ == "each" for index in phrase)
+        ):
             continue
         things = words(clause.doc, [index for index in phrase if index > max(counted)])
         if noun.dep_ == "nsubj" or noun.dep_ == "nsubjpass":
@@ -205,7 +216,7 @@ def measure(clause: Clause) -> Iterator[Found]:
         phrase = clause.within(noun)
         name = [index for index in phrase if index < of.i and clause.doc[index].dep_ != "det"]
         gap = set(phrase)
-        if max(gap) == value.right_edge.i:
+        if max(gap) == value.right_edge.i and not any(child.dep_ == "nummod" for child in noun.children):
             yield (
                 ask(clause, f"What {words(clause.doc, name)}", gap),
                 clause.span(value),
@@ -223,6 +234,8 @@ def be_value(clause: Clause) -> Iterator[Found]:
         if child.dep_ in ("attr", "acomp") and child.i > clause.root.i:
             answer = clause.span(child)
             counted = any(token.tag_ == "CD" for token in child.subtree)
+            if any(token.dep_ == "conj" for token in child.subtree):
+                continue
             if counted and (is_unit(child) or child.tag_ == "CD") and answer[:1].isalnum():
                 yield ask(clause, "What", set(clause.within(child))), answer, "value", "numeric", 0.85
 
@@ -236,7 +249,12 @@ def why(clause: Clause) -> Iterator[Found]:
             continue
         indices = [token.i for token in child.subtree]
         answer = solid(doc, indices)
-        if answer.startswith("because") and len(answer.split()) >= 4:
+        last = [index for index in clause.kept if not doc[index].is_punct][-1]
+        if (
+            answer.startswith("because")
+            and len(answer.split()) >= 4
+            and last <= max(root.i, *[i for i in clause.kept if i < indices[0]])
+        ):
             yield ask(clause, "Why", set(indices)), answer, "why", "causal", 0.9
 
 
