@@ -7,17 +7,17 @@ open stays as it was.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 import duckdb
 from filelock import FileLock, Timeout
+from pydantic_core import to_json
 
 from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
 from qagen_dagster.catalog.rows import table_rows
@@ -136,13 +136,12 @@ def _publish(fresh: Path, target: Path) -> None:
 def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
     """One file of JSON lines per table: streamed, and far faster to ingest than inserts."""
     paths = {table: scratch / f"{table}.jsonl" for table in (*TABLES, _REMOVED)}
-    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
     with ExitStack() as stack:
-        out: dict[str, TextIO] = {
-            table: stack.enter_context(path.open("w", encoding="utf-8")) for table, path in paths.items()
+        out: dict[str, BinaryIO] = {
+            table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
         for table, row in table_rows(source):
-            out[table].write(encode(row) + "\n")
+            out[table].write(to_json(row) + b"\n")
     return paths
 
 

@@ -24,7 +24,7 @@ def make(view: DocumentView) -> Tool:
         page_number: Annotated[
             int | None, Field(ge=1, description="Only what is on this page (counted from 1).")
         ] = None,
-        type: Annotated[VisualType | None, Field(description="Only visuals of this type.")] = None,
+        visual_type: Annotated[VisualType | None, Field(description="Only visuals of this type.")] = None,
         start: Annotated[
             int, Field(ge=1, description="Number of the first row to show; use it when the list was cut.")
         ] = 1,
@@ -38,10 +38,11 @@ def make(view: DocumentView) -> Tool:
         chosen = [
             visual
             for visual in view.visuals
-            if (page_number is None or visual.page == page_number) and (type is None or visual.type is type)
+            if (page_number is None or visual.page == page_number)
+            and (visual_type is None or visual.type is visual_type)
         ]
         if not chosen:
-            return _empty(view, filtered=page_number is not None or type is not None)
+            return _empty(view, filtered=page_number is not None or visual_type is not None)
         return _list(chosen, start)
 
     return tool(list_visual_content)
@@ -65,7 +66,7 @@ def _list(chosen: list[Visual], start: int) -> str:
         return body
     return (
         f"{body}\n[{count - following + 1} more not shown: call list_visual_content with "
-        f"start={following} to go on, or with page_number or type to narrow it]"
+        f"start={following} to go on, or with page_number or visual_type to narrow it]"
     )
 
 
@@ -87,5 +88,5 @@ def _lines(visual: Visual) -> str:
 
 def _empty(view: DocumentView, *, filtered: bool) -> str:
     if filtered and view.visuals:
-        return f"No visual fits; without page_number and type there are {len(view.visuals)} in this document."
+        return f"No visual fits; without page_number and visual_type there are {len(view.visuals)} in this document."
     return "No tables, figures or images were found in this document."

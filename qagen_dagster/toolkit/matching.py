@@ -50,36 +50,50 @@ def find_literal(view: DocumentView, pattern: Pattern, start_line: int) -> Hits:
     return Hits(tuple(hits))
 
 
-def find_regex(view: DocumentView, pattern: Pattern, start_line: int) -> Hits:
+def find_regex(
+    view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
+) -> Hits:
     """The first match that starts on each line from `start_line` on.
 
     Each attempt sees one line and the next, so that the whole stays linear in the text: asking an
     expression for all its matches is quadratic when each attempt may run to the end of the text.
     """
     hits: list[Hit] = []
-    began = time.thread_time()
+    deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))
     for index in range(start_line - 1, len(ends)):
-        if len(hits) == MAX_MATCHES or time.thread_time() - began > MAX_SECONDS:
+        if len(hits) == MAX_MATCHES or (hits and time.thread_time() > deadline):
             return Hits(tuple(hits), stopped_at=index + 1)
-        window_end = ends[min(index + 1, len(ends) - 1)]
-        match = _first_in_line(pattern, view.data, view.offsets[index], ends[index], window_end)
+        window = _Window(view.offsets[index], ends[index], ends[min(index + 1, len(ends) - 1)])
+        match = _first_in_line(pattern, view.data, window, deadline)
         if match is not None:
             hits.append(_hit(view, match))
+        elif time.thread_time() > deadline:
+            return Hits(tuple(hits), stopped_at=index + 1)
     return Hits(tuple(hits))
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Byte offsets: a line, and the end of the line after it."""
+
+    start: int
+    line_end: int
+    end: int
 
 
 def _hit(view: DocumentView, match: Match) -> Hit:
     return Hit(view.line_at(match.start()), view.line_at(match.end() - 1), match.start())
 
 
-def _first_in_line(pattern: Pattern, data: bytes, start: int, line_end: int, window_end: int) -> Match | None:
-    """The first match that is not empty and starts before `line_end`, looking as far as `window_end`."""
+def _first_in_line(pattern: Pattern, data: bytes, window: _Window, deadline: float) -> Match | None:
+    """The first match that is not empty and starts in the window's line; None also when time is up."""
+    start = window.start
     while True:
-        stop = min(window_end, start + _SLICE)
+        stop = min(window.end, start + _SLICE)
         match = pattern.search(data, start, stop)
         if match is not None and match.end() > match.start():
-            return match if match.start() < line_end else None
-        if stop >= line_end:
+            return match if match.start() < window.line_end else None
+        if stop >= window.line_end or time.thread_time() > deadline:
             return None
         start = stop - _OVERLAP

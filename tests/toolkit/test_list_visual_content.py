@@ -41,9 +41,9 @@ def test_filters(make_view) -> None:
     view = make_view("a", visuals=(visual(1, page=1), visual(2, page=2)))
     assert "Figure 1" not in show(view, page_number=2)
     assert "Figure 2" in show(view, page_number=2)
-    assert "without page_number and type there are 2" in show(view, type="table")
-    with pytest.raises(ToolError, match="type"):
-        show(view, type="nonsense")
+    assert "without page_number and visual_type there are 2" in show(view, visual_type="table")
+    with pytest.raises(ToolError, match="visual_type"):
+        show(view, visual_type="nonsense")
 
 
 def test_empty_says_so(make_view) -> None:
