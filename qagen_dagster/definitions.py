@@ -10,7 +10,7 @@ from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
-from qagen_dagster.defs.jobs import parse_corpus_job, question_set_job
+from qagen_dagster.defs.jobs import DOCUMENT_ASSETS, PARSE_CORPUS, QUESTION_ASSETS, QUESTION_SET
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.questions import build_question_assets
@@ -33,7 +33,6 @@ def build_definitions(
     chosen = settings or load_settings()
     corpora = load_corpora(chosen.corpora)
     partitions = build_partitions(corpora)
-    question_set = question_set_job(partitions)
     return dg.Definitions(
         assets=[
             *build_document_assets(partitions, corpora),
@@ -41,8 +40,11 @@ def build_definitions(
             *build_question_assets(partitions),
             build_catalog(),
         ],
-        jobs=[parse_corpus_job(partitions), question_set],
-        schedules=[build_nightly_refresh(partitions, question_set)],
+        jobs=[
+            dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS, partitions_def=partitions.corpora),
+            dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS, partitions_def=partitions.combinations),
+        ],
+        schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),
         resources={"workspace": WorkspaceResource.of(chosen), **overrides},
         loggers=loggers,

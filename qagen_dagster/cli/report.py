@@ -52,25 +52,24 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         model_calls=len(calls),
         usd=None
         if any(call.usd is None for call in calls)
-        else round(sum(call.usd or 0.0 for call in calls), 6),
+        else round(float(sum(call.usd or 0.0 for call in calls)), 6),
         published=space.store.path(key) if space.store.exists(key) else None,
     )
 
 
 def as_table(reports: Sequence[CombinationReport]) -> Table:
-    """The reports as a terminal table."""
-    table = Table(title="Question sets", show_lines=False)
-    for name in ("combination", "documents", "how documents ended", "accepted", "rejected", "calls", "cost"):
-        table.add_column(
-            name, justify="right" if name in ("documents", "accepted", "calls") else "left", overflow="fold"
-        )
+    """The reports as a terminal table that fits 80 columns."""
+    table = Table(title="Question sets", show_lines=True)
+    table.add_column("combination", overflow="fold", ratio=1)
+    for name in ("documents", "accepted", "rejected", "calls", "cost"):
+        table.add_column(name, justify="right", no_wrap=True)
     for one in reports:
+        details = f"documents: {_counts(one.outcomes)}\nrejected: {_counts(one.rejected)}"
         table.add_row(
-            one.combination,
+            f"[bold]{one.combination}[/bold]\n[dim]{details}[/dim]",
             str(one.documents),
-            _counts(one.outcomes),
             str(one.accepted),
-            _counts(one.rejected),
+            str(sum(one.rejected.values())),
             str(one.model_calls),
             "unknown" if one.usd is None else f"${one.usd:.4f}",
         )
@@ -78,4 +77,4 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "-"
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"

@@ -1,7 +1,5 @@
 """The catalog: one DuckDB file derived from the store, written by this asset alone."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from qagen_dagster.catalog import stats

@@ -1,7 +1,5 @@
 """Assets per corpus: its parsed documents, and what there is to look at in them."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora

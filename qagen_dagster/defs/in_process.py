@@ -76,7 +76,7 @@ class Graph:
             instance=self._instance,
             asset_selection=[dg.AssetKey(name) for name in assets],
             partition_key=partition,
-            run_config=config,
+            run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
             raise_on_error=False,
         )
         self._progress.done()

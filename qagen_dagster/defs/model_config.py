@@ -4,8 +4,6 @@ Observing it is free. A changed version makes exactly the combinations stale who
 scenario or limits changed.
 """
 
-from __future__ import annotations
-
 import dagster as dg
 
 from qagen_dagster.defs.partitions import Partitions

@@ -94,7 +94,7 @@ def cost(calls: Iterable[CallSummary]) -> Metadata:
     """Calls, tokens and money, paid now or before; an unknown price is said to be unknown."""
     every = list(calls)
     unknown = sum(call.usd is None for call in every)
-    money = sum(call.usd or 0.0 for call in every)
+    money = float(sum(call.usd or 0.0 for call in every))
     return {
         "model_calls": dg.MetadataValue.int(len(every)),
         "input_tokens": dg.MetadataValue.int(sum(call.input_tokens for call in every)),

@@ -1,7 +1,5 @@
 """Assets per combination: candidates (ops over shards of documents), the validated set, the published JSON."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -109,7 +107,9 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         description="Questions proposed, compared and validated document by document.",
     )
     def candidate_qa(parsed_documents, visual_manifests, model_config):  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
-        shards, options = plan_shards(parsed_documents, visual_manifests, model_config)
+        shards, options = plan_shards(
+            parsed_documents=parsed_documents, visual_manifests=visual_manifests, model_config=model_config
+        )
         return collect_candidates(shards.map(run_documents).collect(), options)
 
     @dg.asset(
@@ -120,9 +120,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         check_specs=VALIDATED_CHECKS,
         description="Accepted questions of the combination without repeats across documents.",
     )
-    def validated_qa(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[None]:
+    def validated_qa(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         space = workspace.open()
         combination = Combination.from_key(context.partition_key)
         validated = validate_set(space, combination, minilm.shared().encode)
@@ -140,9 +138,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         check_specs=PUBLISHED_CHECKS,
         description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
     )
-    def corpus_json(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[None]:
+    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
         space = workspace.open()
         combination = Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run_id)

@@ -1,8 +1,7 @@
 """Resources: they carry configuration into an op, build the plain object, and disappear."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Self
 
 import dagster as dg
 
@@ -24,7 +23,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     shard_size: int | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> WorkspaceResource:
+    def of(cls, settings: Settings) -> Self:
         """The resource that rebuilds `settings`."""
         return cls(
             corpora=str(settings.corpora),

@@ -1,11 +1,10 @@
 """Schedules, off until switched on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
 
+from qagen_dagster.defs.jobs import QUESTION_SET
 from qagen_dagster.defs.model_config import wanted_versions
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -15,14 +14,12 @@ from qagen_dagster.records.question import CandidateSet
 from qagen_dagster.store import Keys
 
 
-def build_nightly_refresh(
-    partitions: Partitions, job: dg.UnresolvedAssetJobDefinition
-) -> dg.ScheduleDefinition:
+def build_nightly_refresh(partitions: Partitions) -> dg.ScheduleDefinition:
     """Every night, one run for each combination whose published set is not what its configuration asks for."""
 
     @dg.schedule(
         name="nightly_refresh",
-        job=job,
+        job_name=QUESTION_SET,
         cron_schedule="0 2 * * *",
         description="Rerun the combinations that are out of date; off until switched on.",
     )

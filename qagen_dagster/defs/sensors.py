@@ -1,7 +1,5 @@
 """Sensors: notice configuration changes (free), and let automation act on them (off until switched on)."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from qagen_dagster.defs.jobs import QUESTION_ASSETS
