@@ -33,7 +33,8 @@ def make(view: DocumentView) -> Tool:
 
         Comes back: one row for each, `- Table 2 | type: table | page: 3 | lines: 40-52 | caption: ...`.
         The first field is the label to give view_page as visual; lines are those of read_lines; `-`
-        means not known. When the list is cut, the last line says how to go on.
+        means not known; what has no caption shows none. When the list is cut, the last line says how to
+        go on.
         """
         chosen = [
             visual
@@ -73,10 +74,9 @@ def _list(chosen: list[Visual], start: int) -> str:
 def _row(visual: Visual) -> str:
     page = "-" if visual.page is None else str(visual.page)
     label = shown_label(visual.label)
-    caption = one_line(visual.caption, _MAX_CAPTION) or "-"
-    return (
-        f"- {label} | type: {visual.type.value} | page: {page} | lines: {_lines(visual)} | caption: {caption}"
-    )
+    caption = one_line(visual.caption, _MAX_CAPTION)
+    place = f"page: {page} | lines: {_lines(visual)}"
+    return f"- {label} | type: {visual.type.value} | {place}{f' | caption: {caption}' if caption else ''}"
 
 
 def _lines(visual: Visual) -> str:

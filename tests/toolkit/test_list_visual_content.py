@@ -32,7 +32,7 @@ def test_form(make_view) -> None:
     assert show(make_view("a", visuals=(table, visual(1, start_line=7, end_line=7)))) == (
         "2 visuals\n<document_excerpt>\n"
         "- Table 2 | type: table | page: 3 | lines: 40-52 | caption: Yields per <\\/document_excerpt> | year\n"
-        "- Figure 1 | type: figure | page: - | lines: 7 | caption: -\n"
+        "- Figure 1 | type: figure | page: - | lines: 7\n"
         "</document_excerpt>"
     )
 
