@@ -25,6 +25,9 @@ _SAMPLE = 200_000
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
+_SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_CENTRAL = ("cp1250", "iso8859_2")
 _IN_WORD_MARKS = frozenset("'\u2019\u2018\u00b7\u00ad-\u2013")
 _MAX_ODD_SHARE = 0.2
 _MIN_FOREIGN_SHARE = 0.3
@@ -85,16 +88,18 @@ def _legacy(data: bytes) -> str:
     # The detector is right about scripts but confuses the Latin code pages with each other, so its word
     # counts only for other scripts, or when the Western reading puts signs into the middle of words.
     best = from_bytes(data[:_SAMPLE]).best()
+    if best and len(_HALF_WIDTH.findall(str(best))) > _MIN_FOREIGN_SHARE * len(str(best)):
+        # Nobody writes in half-width kana: that is a Cyrillic text taken for Shift JIS.
+        best = from_bytes(data[:_SAMPLE], cp_exclusion=_SHIFT_JIS).best()
     western = _western(data)
     if best is None:
         return western
     sample = data[:_SAMPLE].decode(best.encoding, "replace")
     if _foreign_share(sample) >= _MIN_FOREIGN_SHARE:
         return best.encoding
-    odd = _odd_share(data[:_SAMPLE].decode(western, "replace"))
-    if odd > _MAX_ODD_SHARE and _odd_share(sample) < odd:
-        return best.encoding
-    return western
+    candidates = (western, *_CENTRAL, best.encoding)
+    odd = [_odd_share(data[:_SAMPLE].decode(one, "replace")) for one in candidates]
+    return western if odd[0] <= _MAX_ODD_SHARE else candidates[odd.index(min(odd))]
 
 
 def _western(data: bytes) -> str:

@@ -87,7 +87,10 @@ class MarkdownFormat:
         """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
         parsed = _parse(source)
         labels = Labels()
-        return tuple(_visual(one, parsed.lines.lines, labels) for one in parsed.found)
+        lines = parsed.lines.lines
+        captions = _captions(parsed.found, lines)
+        pairs = zip(parsed.found, captions, strict=True)
+        return tuple(_visual(one, caption, lines, labels) for one, caption in pairs)
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
@@ -175,9 +178,9 @@ def _last_row(body: Sequence[str], start: int, end: int) -> int:
     return end
 
 
-def _visual(found: _Found, lines: Sequence[str], labels: Labels) -> Visual:
-    caption, line = _caption(found, lines)
-    label = caption_label(caption)
+def _visual(found: _Found, caption_line: int | None, lines: Sequence[str], labels: Labels) -> Visual:
+    caption = plain_line(lines[caption_line - 1]) if caption_line else ""
+    label = caption_label(caption or found.alt)
     if label.split(" ")[0] not in _KINDS[found.type]:
         label = f"{found.type.value} at line {found.start}"
     return Visual(
@@ -185,23 +188,38 @@ def _visual(found: _Found, lines: Sequence[str], labels: Labels) -> Visual:
         type=found.type,
         caption=caption or collapse(found.alt),
         reference=found.reference,
-        start_line=min(found.start, line or found.start),
-        end_line=max(found.end, line or found.end),
+        start_line=min(found.start, caption_line or found.start),
+        end_line=max(found.end, caption_line or found.end),
     )
 
 
-def _caption(found: _Found, lines: Sequence[str]) -> tuple[str, int | None]:
-    """A caption line right before or after (at most one blank line between), else what alt says."""
-    before = _next_text(lines, range(found.start - 1, max(0, found.start - 3), -1))
-    after = _next_text(lines, range(found.end + 1, min(len(lines), found.end + 2) + 1))
-    # Captions stand above tables and below pictures; where both neighbours are captions, that decides.
-    order = (before, after) if found.type is VisualType.TABLE else (after, before)
-    for number in order:
-        if number is not None:
-            text = plain_line(lines[number - 1])
-            if caption_label(text).split(" ")[0] in _KINDS[found.type]:
-                return text, number
-    return collapse(found.alt), None
+def _captions(found: Sequence[_Found], lines: Sequence[str]) -> list[int | None]:
+    """For each visual the line of its caption: next to it, with at most one blank line between.
+
+    Captions stand above tables and below pictures. The other side counts where that gives none, and
+    each line is the caption of one visual.
+    """
+    captions: list[int | None] = [None] * len(found)
+    for usual in (True, False):
+        for at, one in enumerate(found):
+            if captions[at] is None:
+                above = (one.type is VisualType.TABLE) is usual
+                number = _above(one, lines) if above else _below(one, lines)
+                if number and number not in captions and _is_caption(lines[number - 1], one.type):
+                    captions[at] = number
+    return captions
+
+
+def _is_caption(line: str, kind: VisualType) -> bool:
+    return caption_label(plain_line(line)).split(" ")[0] in _KINDS[kind]
+
+
+def _above(found: _Found, lines: Sequence[str]) -> int | None:
+    return _next_text(lines, range(found.start - 1, max(0, found.start - 3), -1))
+
+
+def _below(found: _Found, lines: Sequence[str]) -> int | None:
+    return _next_text(lines, range(found.end + 1, min(len(lines), found.end + 2) + 1))
 
 
 def _next_text(lines: Sequence[str], numbers: Iterable[int]) -> int | None:

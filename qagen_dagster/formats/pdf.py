@@ -20,7 +20,7 @@ class PdfFormat:
 
     name = "pdf"
     version = "1"
-    suffixes = (".pdf",)
+    suffixes: tuple[str, ...] = (".pdf",)
 
     def sniff(self, head: bytes) -> bool:
         """Whether the signature stands within the first 1,024 bytes."""

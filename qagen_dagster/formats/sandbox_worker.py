@@ -18,6 +18,7 @@ from typing import Literal
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.records.document import Outcome
 
 FormatsFactory = Callable[[], Sequence[Format]]
@@ -85,11 +86,7 @@ def _greeting(parent: Connection) -> tuple[Limits, FormatsFactory | None]:
 
 
 def _formats(factory: FormatsFactory | None) -> Sequence[Format]:
-    if factory is not None:
-        return factory()
-    from qagen_dagster.formats.registry import FORMATS
-
-    return FORMATS
+    return FORMATS if factory is None else factory()
 
 
 def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> None:
@@ -105,8 +102,6 @@ def _serve(parent: Connection, limits: Limits, formats: Sequence[Format]) -> Non
 
 
 def _run(job: Job, limits: Limits, formats: Sequence[Format]) -> Reply:
-    from qagen_dagster.formats.registry import failure_of
-
     try:
         with _limited(limits):
             return Reply(_call(job, formats))
@@ -116,8 +111,6 @@ def _run(job: Job, limits: Limits, formats: Sequence[Format]) -> Reply:
 
 
 def _call(job: Job, formats: Sequence[Format]) -> object:
-    from qagen_dagster.formats.registry import choose, parse_file
-
     source = _read(job.source, job.options)
     if job.kind == "parse":
         parsed = parse_file(source, job.options, formats)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
@@ -55,42 +55,50 @@ def broken_factory() -> Sequence[Format]:
 
 def _act(order: str) -> str:
     word, _, rest = order.partition(" ")
-    match word:
-        case "abort":
-            os.abort()
-        case "exit":
-            os._exit(3)
-        case "segfault":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case "hang":
-            time.sleep(600)
-        case "spin":
-            while True:
-                pass
-        case "child":  # starts a program that outlives a kill of its parent alone
-            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-            Path(rest).write_text(str(child.pid))
-            time.sleep(600)
-        case "eat":
-            held = bytearray(int(rest))
-            return str(len(held))
-        case "grow":
-            pile: list[bytes] = []
-            while True:
-                pile.append(bytes(1_000_000))
-        case "raise":
-            raise ZeroDivisionError("division by zero")
-        case "refuse":
-            raise DocumentError("encrypted", "it wants a password")
-        case "sleep":
-            time.sleep(float(rest))
-            return "slept"
-        case "pid":
-            return str(os.getpid())
-        case "chatter":
-            os.write(1, b"noise on stdout\n")
-            os.write(2, b"noise on stderr\n")
-            return "said"
-        case _:
-            return order
-    return order
+    act = _ACTS.get(word)
+    return order if act is None else act(rest)
+
+
+def _spin(_: str) -> str:
+    while True:
+        pass
+
+
+def _child(note: str) -> str:
+    """Start a program that would outlive a kill of its parent alone."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(note).write_text(str(child.pid))
+    time.sleep(600)
+    return ""
+
+
+def _grow(_: str) -> str:
+    pile: list[bytes] = []
+    while True:
+        pile.append(bytes(1_000_000))
+
+
+def _refuse(_: str) -> str:
+    raise DocumentError("encrypted", "it wants a password")
+
+
+def _chatter(_: str) -> str:
+    os.write(1, b"noise on stdout\n")
+    os.write(2, b"noise on stderr\n")
+    return "said"
+
+
+_ACTS: dict[str, Callable[[str], str]] = {
+    "abort": lambda _: str(os.abort()),
+    "exit": lambda _: str(os._exit(3)),
+    "segfault": lambda _: str(os.kill(os.getpid(), signal.SIGSEGV)),
+    "hang": lambda _: str(time.sleep(600)),
+    "spin": _spin,
+    "child": _child,
+    "eat": lambda size: str(len(bytearray(int(size)))),
+    "grow": _grow,
+    "raise": lambda _: str(1 // 0),
+    "refuse": _refuse,
+    "pid": lambda _: str(os.getpid()),
+    "chatter": _chatter,
+}

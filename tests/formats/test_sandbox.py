@@ -72,9 +72,9 @@ def test_memory_within_the_limit_is_fine(pool: ParserPool) -> None:
 
 @pytest.mark.parametrize("words", ["hang", "spin"])
 def test_a_hang_is_a_timeout(words: str) -> None:
-    with ParserPool(workers=1, seconds=0.5, formats=misbehaving.formats) as pool:
+    with ParserPool(workers=1, seconds=2, formats=misbehaving.formats) as pool:
         parsed = pool.parse(order(words), OPTIONS)
-        assert (parsed.outcome, parsed.detail) == (Outcome.TIMEOUT, "not done within 0.5 seconds")
+        assert (parsed.outcome, parsed.detail) == (Outcome.TIMEOUT, "not done within 2 seconds")
         assert text(pool, "next") == "next"
 
 
@@ -87,7 +87,10 @@ def test_what_a_hanging_parser_started_dies_with_it(tmp_path: Path) -> None:
 
 def test_exceptions_of_a_parser_are_named(pool: ParserPool) -> None:
     parsed = pool.parse(order("raise"), OPTIONS)
-    assert (parsed.outcome, parsed.detail) == (Outcome.CORRUPT, "ZeroDivisionError: division by zero")
+    assert (parsed.outcome, parsed.detail) == (
+        Outcome.CORRUPT,
+        "ZeroDivisionError: integer division or modulo by zero",
+    )
     parsed = pool.parse(order("refuse"), OPTIONS)
     assert (parsed.outcome, parsed.detail) == (Outcome.ENCRYPTED, "it wants a password")
 

@@ -1,0 +1,99 @@
+"""JSON lines: rows as documents, broken rows as failures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure, Source
+from qagen_dagster.formats.jsonl import JsonlFormat
+from qagen_dagster.records.document import Outcome
+
+
+def parse(data: bytes) -> list[ParsedText | RowFailure]:
+    return JsonlFormat().parse(Source("rows.jsonl", data), ParseOptions())
+
+
+def rows(*values: object) -> bytes:
+    return "\n".join(json.dumps(value) for value in values).encode()
+
+
+def texts(data: bytes) -> list[tuple[str | None, str]]:
+    return [(one.row, one.text) for one in parse(data) if isinstance(one, ParsedText)]
+
+
+def test_rows_are_documents() -> None:
+    data = rows(
+        {"id": "a", "title": "T", "content": "one\r\ntwo\n", "other": "never shown", "count": 7},
+        {"id": 12, "text": "twelve", "abstract": "short"},
+        {"id": "c", "abstract": "only an abstract", "doi": "10.1/x"},
+    )
+    assert texts(data) == [("a", "one\ntwo"), ("12", "twelve"), ("c", "only an abstract")]
+
+
+def test_fields_become_metadata() -> None:
+    row = {"id": 1, "text": "x", "title": " A\nB ", "authors": ["Ada", {"name": "Grace"}, 3, ""]}
+    entry = parse(rows({**row, "year": 2020, "doi": "10.1/x", "abstract": "s", "language": "fr"}))[0]
+    assert isinstance(entry, ParsedText)
+    found = entry.metadata
+    assert (found.title, found.authors, found.date) == ("A B", ("Ada", "Grace"), "2020")
+    assert (found.doi, found.abstract, found.language) == ("10.1/x", "s", "fr")
+    entry = parse(rows({"id": 1, "text": "x", "authors": "Ada L; Grace H", "date": "2020-01-02"}))[0]
+    assert isinstance(entry, ParsedText)
+    assert (entry.metadata.authors, entry.metadata.date) == (("Ada L", "Grace H"), "2020-01-02")
+
+
+def test_rows_without_id_are_named_by_their_line() -> None:
+    data = b'{"text": "one"}\n\n{"text": "three", "id": null}\n{"id": "5", "text": "x"}\n{"text": "five"}\n'
+    assert texts(data) == [("1", "one"), ("3", "three"), ("5", "x"), ("row-5", "five")]
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "words"),
+    [
+        (b'{"id": "b", "text": ', Outcome.CORRUPT, "invalid JSON"),
+        (b"[1, 2]", Outcome.CORRUPT, "not an object"),
+        (b'"text"', Outcome.CORRUPT, "not an object"),
+        (b'{"id": "a", "text": "again"}', Outcome.CORRUPT, "id 'a' was given to an earlier row"),
+        (b'{"id": ["x"], "text": "y"}', Outcome.CORRUPT, "id is neither text nor a whole number"),
+        (b'{"id": "b", "title": "no text"}', Outcome.EMPTY, "nothing in content, text, abstract"),
+        (b'{"id": "b", "text": " \\n\\f"}', Outcome.EMPTY, "nothing in content, text, abstract"),
+        (b'{"id": "b", "text": 5}', Outcome.EMPTY, "nothing in content, text, abstract"),
+        (b"[" * 100_000, Outcome.CORRUPT, "invalid JSON"),
+        (b'{"id": ' + b"9" * 5_000 + b', "text": "x"}', Outcome.CORRUPT, "invalid JSON"),
+    ],
+)
+def test_a_broken_row_fails_alone(line: bytes, outcome: Outcome, words: str) -> None:
+    found = parse(b'{"id": "a", "text": "first"}\n' + line + b'\n{"id": "z", "text": "last"}')
+    assert [one.row for one in found] == ["a", "line-2", "z"]
+    failure = found[1]
+    assert isinstance(failure, RowFailure)
+    assert failure.outcome is outcome
+    assert failure.detail.startswith("line 2: ")
+    assert words in failure.detail
+
+
+def test_pages_and_odd_characters_in_rows() -> None:
+    entry = parse(rows({"id": "a", "text": "one\n\ftwo\r\nthree\u2028still three\ud800\0"}))[0]
+    assert isinstance(entry, ParsedText)
+    assert entry.text == "one\ntwo\nthree\u2028still three\ufffd"
+    assert entry.page_count == 2
+    assert entry.detail == "1 NUL character removed; 1 lone surrogate shown as U+FFFD"
+
+
+def test_encodings_and_line_ends_of_the_file() -> None:
+    data = '{"id": "a", "text": "é"}\r\n{"id": "b", "text": "ü"}\r\n'
+    assert texts(b"\xef\xbb\xbf" + data.encode()) == [("a", "é"), ("b", "ü")]
+    assert texts(data.encode("utf-16")) == [("a", "é"), ("b", "ü")]
+    assert texts('{"id": "a", "text": "x\u2028y"}'.encode()) == [("a", "x\u2028y")]
+
+
+def test_files_that_hold_no_rows() -> None:
+    with pytest.raises(DocumentError, match="empty"):
+        parse(b" \n\n")
+    with pytest.raises(DocumentError, match="not_what_it_says"):
+        parse(b"id,text\n1,hello\n")
+    with pytest.raises(DocumentError, match="binary"):
+        parse(bytes(1_000))

@@ -1,0 +1,174 @@
+"""Markdown: own lines, headings, front matter, tables, images, diagrams."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.markdown import MarkdownFormat, plain_line
+from qagen_dagster.records.document import Section, Visual, VisualType
+
+OPTIONS = ParseOptions()
+
+GUIDE = """\
+---
+title: "Field guide"
+authors: [Ada, {name: Grace}]
+date: 2024-03-01
+lang: en-GB
+draft: true
+---
+
+# Field *guide* to `gauges`
+
+Setext heading
+--------------
+
+```sh
+# not a heading
+| not | a table |
+|---|---|
+```
+
+**Table 3.** Depths by [station](x.html).
+
+| Station | Depth |
+|---------|-------|
+| A       | 1.5   |
+| B | 2 |
+
+![A tide gauge](img/gauge.png "On the pier")
+
+*Figure 2: The gauge on the pier.*
+
+Text with ![first](a.png) and
+![second](b.jpg?raw=1) inline, ![badge](https://img.shields.io/x.svg).
+
+```mermaid
+graph TD; A-->B
+```
+
+<table>
+<tr><td>1</td></tr>
+
+<tr><td>2</td></tr>
+</table>
+
+<p align="center"><img src='logo.svg' alt="The logo"></p>
+"""
+
+
+def parse(text: str) -> ParsedText:
+    entry = MarkdownFormat().parse(Source("a.md", text.encode()), OPTIONS)[0]
+    assert isinstance(entry, ParsedText)
+    return entry
+
+
+def visuals(text: str) -> tuple[Visual, ...]:
+    return MarkdownFormat().visuals(Source("a.md", text.encode()), None, OPTIONS)
+
+
+def test_the_text_is_the_file() -> None:
+    assert parse(GUIDE).text == GUIDE.rstrip("\n")
+    assert parse(GUIDE).page_count is None
+
+
+def test_sections_stand_on_their_lines() -> None:
+    assert parse(GUIDE).sections == (
+        Section(title="Field guide to gauges", level=1, start_line=9),
+        Section(title="Setext heading", level=2, start_line=11),
+    )
+
+
+def test_front_matter_is_metadata() -> None:
+    found = parse(GUIDE).metadata
+    assert (found.title, found.authors) == ("Field guide", ("Ada", "Grace"))
+    assert (found.date, found.language) == ("2024-03-01", "en-GB")
+
+
+def test_toml_front_matter_and_heading_titles() -> None:
+    assert parse('+++\ntitle = "From TOML"\n+++\ntext').metadata.title == "From TOML"
+    assert parse("# First\n\n# Second\n").metadata.title == "First"
+    assert parse("## Not a title\n").metadata.title is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["---\n\nA rule first.\n", "---\n[: broken\n---\ntext", "---\ntitle: never closed\n", "+++\nx\n+++\n"],
+)
+def test_what_is_no_front_matter_is_text(text: str) -> None:
+    entry = parse(text)
+    assert entry.metadata.title is None
+    assert entry.text == text.rstrip("\n")
+
+
+def test_tables_have_lines_and_captions() -> None:
+    table = next(one for one in visuals(GUIDE) if one.label == "Table 3")
+    assert table.type is VisualType.TABLE
+    assert table.caption == "Table 3. Depths by station."
+    assert (table.start_line, table.end_line) == (20, 25)
+
+
+def test_images_have_references_and_captions() -> None:
+    found = visuals(GUIDE)
+    gauge = next(one for one in found if one.reference == "img/gauge.png")
+    assert (gauge.label, gauge.type) == ("Figure 2", VisualType.IMAGE)
+    assert gauge.caption == "Figure 2: The gauge on the pier."
+    assert (gauge.start_line, gauge.end_line) == (27, 29)
+    inline = [(one.reference, one.caption, one.start_line) for one in found if one.type is VisualType.IMAGE]
+    assert inline[1:] == [("a.png", "first", 31), ("b.jpg?raw=1", "second", 32), ("logo.svg", "The logo", 44)]
+
+
+def test_diagrams_and_html_tables_are_found() -> None:
+    found = visuals(GUIDE)
+    diagram = next(one for one in found if one.type is VisualType.DIAGRAM)
+    assert (diagram.label, diagram.start_line, diagram.end_line) == ("diagram at line 34", 34, 36)
+    table = found[-2]
+    assert (table.type, table.start_line, table.end_line) == (VisualType.TABLE, 38, 42)
+
+
+def test_equal_captions_get_labels_of_their_own() -> None:
+    table = "Table 1. Same.\n\n| a |\n|---|\n| 1 |\n\ntext\n\n"
+    assert [one.label for one in visuals(table * 3)] == ["Table 1", "Table 1 (2)", "Table 1 (3)"]
+
+
+def test_a_caption_of_another_kind_is_not_taken() -> None:
+    assert visuals("Figure 1. A chart.\n\n| a |\n|---|\n| 1 |\n")[0].label == "table at line 3"
+
+
+def test_tables_inside_lists_and_quotes_count() -> None:
+    found = visuals("> | a | b |\n> |---|---|\n> | 1 | 2 |\n\n1. item\n\n   | c |\n   |---|\n   | 3 |\n")
+    assert [(one.start_line, one.end_line) for one in found] == [(1, 3), (7, 9)]
+
+
+def test_plain_line_drops_markup_only() -> None:
+    assert plain_line("### **Table 2.** *Rain* in `mm` [here](u) 3 * 4") == "Table 2. Rain in mm here 3 * 4"
+
+
+def test_there_is_nothing_to_render() -> None:
+    assert MarkdownFormat().name == "markdown"
+
+
+PIECES = st.sampled_from(
+    "# h\n@text\n@\n@| a | b |\n|---|---|\n| 1 | 2 |\n@```\n@---\n@===\n@![x](y.png)\n@<table>\n@</table>\n"
+    "@> quote\n@- item\n@Table 1. x\n@    code\n@\f@\r\n@* *\n@Figure 2: y\n".split("@")
+)
+
+
+@settings(deadline=None)
+@given(st.lists(PIECES, max_size=30))
+def test_positions_hold_for_any_mixture(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    if not text.strip():
+        return
+    lines = parse(text).text.split("\n")
+    for section in parse(text).sections:
+        assert 1 <= section.start_line <= len(lines)
+    found = visuals(text)
+    assert len({one.label for one in found}) == len(found)
+    for one in found:
+        assert one.start_line is not None
+        assert one.end_line is not None
+        assert 1 <= one.start_line <= one.end_line <= len(lines)
