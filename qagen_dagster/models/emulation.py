@@ -34,13 +34,14 @@ from qagen_dagster.records.ids import digest
 
 _RULES = (
     "Act with exactly one tool per reply. Reply with one JSON object and nothing else:\n"
-    '{"tool": "<name>", "arguments": {...}}\n'
+    '{{"tool": "<name>", "arguments": {{...}}}}, '
+    "for example {example}. "
     "Its result comes in the next message. `?` marks arguments that may be left out. Tools:"
 )
 _NAME_KEYS = ("tool", "name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
-_KEPT_OF_FAULT = 2000  # characters of an unreadable reply that are shown back to the model
+_KEPT_OF_FAULT = 400  # characters of an unreadable reply shown back to the model: more is imitated
 
 
 class EmulatedTools:
@@ -91,7 +92,7 @@ def in_words(request: Request, structured_output: str) -> Request:
         return request.model_copy(update=plain)
     tools = "\n".join(_described(tool) for tool in request.tools)
     schema = {"json_schema": _union(request.tools), "json_object": {"type": "object"}}.get(structured_output)
-    system = f"{request.system}\n\n{_RULES}\n{tools}"
+    system = f"{request.system}\n\n{_RULES.format(example=_example(request.tools[0]))}\n{tools}"
     return request.model_copy(update={**plain, "system": system, "output_schema": schema})
 
 
@@ -105,12 +106,13 @@ def _told(message: Message) -> Message:
             content += [part for part in result.content if isinstance(part, Image)]
         return UserMessage(content=tuple(content))
     if isinstance(message, AssistantMessage):
-        parts: list[AssistantPart] = [part for part in message.content if not isinstance(part, ToolCall)]
+        thinking = [part for part in message.content if isinstance(part, Thinking)]
+        words = [message.text] if message.text else []
         for call in message.tool_calls:
             if call.fault is None:  # the words of an unreadable one stand in the message already
                 action = {"tool": call.name, "arguments": call.arguments}
-                parts.append(Text(text=json.dumps(action, ensure_ascii=False)))
-        return AssistantMessage(content=tuple(parts))
+                words.append(json.dumps(action, ensure_ascii=False))
+        return AssistantMessage(content=(*thinking, Text(text="\n".join(words))))
     return message
 
 
@@ -164,6 +166,17 @@ def _union(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
             for tool in tools
         ]
     }
+
+
+def _example(tool: ToolSpec) -> str:
+    """A call in full: small models imitate one and do not fill in a form."""
+    properties: dict[str, dict[str, Any]] = tool.parameters.get("properties", {})
+    values: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+    arguments = {
+        name: values.get(str(properties.get(name, {}).get("type")), "...")
+        for name in tool.parameters.get("required", [])
+    }
+    return json.dumps({"tool": tool.name, "arguments": arguments})
 
 
 def _described(tool: ToolSpec) -> str:

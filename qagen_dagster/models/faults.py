@@ -26,6 +26,8 @@ from qagen_dagster.errors import (
 from qagen_dagster.models import json_reply
 
 MAX_TEXT = 300
+# Servers without keys are given words like "none", "EMPTY" or "lm-studio", which answers may hold too.
+_SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 _OVERFLOW = re.compile(
@@ -43,7 +45,7 @@ _KEY_LIKE = re.compile(
 
 def scrub(text: str, secret: str | None = None) -> str:
     """`text` on one line, shortened, without `secret` and without anything that looks like a key."""
-    if secret:
+    if secret and len(secret) >= _SHORTEST_IN_ERROR:
         text = text.replace(secret, "[key]")
     text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
@@ -101,8 +103,10 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     Raises TransientModelError when it is not a JSON object: a proxy's page or a cut connection, not
     the model's reply.
     """
+    if secret and len(secret) >= _SHORTEST_IN_BODY:
+        text = text.replace(secret, "[key]")
     try:
-        body = json_reply.loads(text.replace(secret, "[key]") if secret else text)
+        body = json_reply.loads(text)
     except ValueError:
         raise TransientModelError(scrub(f"{name}: not JSON: {text[:120]!r}", secret)) from None
     if not isinstance(body, dict):

@@ -210,3 +210,9 @@ def test_reading_retry_after(headers: dict[str, str], seconds: float | None) -> 
 def test_what_looks_like_a_key_is_scrubbed(text: str) -> None:
     assert "123456" not in faults.scrub(f"refused: {text}!")
     assert "refused" in faults.scrub(f"refused: {text}!")
+
+
+@pytest.mark.parametrize("key", ["x", "none", "EMPTY", "lm-studio"])
+def test_a_placeholder_for_a_key_does_not_spoil_answers(key: str) -> None:
+    body = '{"text": "none of the x, EMPTY or lm-studio"}'
+    assert faults.json_body("m", body, key) == {"text": "none of the x, EMPTY or lm-studio"}
