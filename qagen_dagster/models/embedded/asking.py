@@ -5,9 +5,14 @@ What belongs here: grammar of questions. Which part becomes the gap belongs to t
 
 from __future__ import annotations
 
+import re
+
 from spacy.tokens import Token
 
 from qagen_dagster.models.embedded.clauses import Clause, words
+
+# question, answer, family, question type, quality
+Found = tuple[str, str, str, str, float]
 
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
 _SINGULAR = {"are": "is", "have": "has", "do": "does", "were": "was"}
@@ -53,6 +58,14 @@ def ask_subject(clause: Clause, wh: str) -> str:
     if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
         text = text.replace(first.text, _SINGULAR[first.lower_], 1)
     return _close([wh, text, _front(clause, before)])
+
+
+def ask_plural_subject(clause: Clause, wh: str) -> str:
+    """The subject's question where the plural stays: "How many probes drift ...?"."""
+    subject = clause.within(clause.subject)
+    before = [index for index in clause.kept if index < subject[0]]
+    after = [index for index in clause.kept if index > subject[-1]]
+    return _close([wh, words(clause.doc, _trim(clause, after)).rstrip("."), _front(clause, before)])
 
 
 def _is_plural(token: Token) -> bool:
@@ -113,7 +126,11 @@ def _lower_first(text: str, first: Token) -> str:
         or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
         or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
     )
-    if first.i > 0 or (not _is_gerund(first) and keep and first.lower_ not in ("the", "a", "an")):
+    if (
+        first.i > 0
+        or re.fullmatch(r"[A-Z]\.", first.text)
+        or (not _is_gerund(first) and keep and first.lower_ not in ("the", "a", "an"))
+    ):
         return text
     if any(char.isupper() or char.isdigit() for char in first.text[1:]) or first.text == "I":
         return text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -34,10 +34,11 @@ class Block:
     section: tuple[str, ...] = ()
     marker: str = ""  # of a list item: "-", "1.", "Step 1."
     body_column: int = 0
+    known: frozenset[str] = field(default=frozenset(), compare=False, repr=False)  # words around
 
     @cached_property
     def passage(self) -> Passage:
-        return join_lines(self.lines, first_column=self.body_column)
+        return join_lines(self.lines, first_column=self.body_column, known=self.known)
 
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -109,6 +110,9 @@ class _Segmenter:
         self.lines = lines
         self.headings = headings
         self.loose = is_double_spaced(lines)
+        self.known = frozenset(
+            word.lower() for line in lines for word in re.findall(r"[A-Za-z]{3,}(?![A-Za-z-])", line.text)
+        )
         self.blocks: list[Block] = []
         self.pending: list[Line] = []
         self.kind = Kind.TEXT
@@ -129,7 +133,9 @@ class _Segmenter:
             self.pending.pop()
         if self.pending:
             path = tuple(title for _, title in self.path)
-            self.blocks.append(Block(self.kind, tuple(self.pending), path, self.marker, self.column))
+            self.blocks.append(
+                Block(self.kind, tuple(self.pending), path, self.marker, self.column, self.known)
+            )
         self.pending, self.kind, self.marker, self.column = [], Kind.TEXT, "", 0
 
     def _take(self, line: Line) -> None:

@@ -23,6 +23,7 @@ class Candidate:
     section: tuple[str, ...] = ()
     anchored: bool = False
     visuals: tuple[str, ...] = ()
+    before: str = ""  # the paragraph up to the sentence, in lower case: what "the ..." may point back to
 
     @property
     def line(self) -> int:

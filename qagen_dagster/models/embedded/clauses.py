@@ -125,7 +125,7 @@ def _dropped(doc: Doc, root: Token) -> set[int]:
     for token in doc:
         if (
             (token.dep_ in _LOOSE and _after_comma(token))
-            or (token.dep_ == "advcl" and token.head.i == root.i and token.i > root.i and _is_side(token))
+            or (token.dep_ == "advcl" and token.head.i == root.i and _is_side(token, root))
             or (token.dep_ == "advmod" and token.lower_ in _DISCOURSE and token.head.i == root.i)
         ):
             dropped |= _with_commas(token)
@@ -160,8 +160,9 @@ def _with_commas(token: Token) -> set[int]:
     return set(range(left, right + 1))
 
 
-def _is_side(clause: Token) -> bool:
-    return _after_comma(clause) or any(
+def _is_side(clause: Token, root: Token) -> bool:
+    """Whether an adverbial clause only comments: it may go without changing what is said."""
+    return (clause.i > root.i and _after_comma(clause)) or any(
         child.dep_ == "mark" and child.lower_ in _SIDE_MARKS for child in clause.children
     )
 

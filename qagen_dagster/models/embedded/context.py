@@ -40,6 +40,7 @@ class Context:
     case: bool = False  # a court case
     words: Counter[str] = field(default_factory=Counter[str])  # how often each occurs, in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
+    topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def inner(self, section: tuple[str, ...]) -> str:
@@ -55,6 +56,8 @@ class Context:
         inner = _cased(self.inner(section))
         if table:
             return f"According to {table} of {place}, "
+        if self.thing:
+            return f"According to the {place} entry, "
         if inner:
             return f'According to the "{inner}" section of {place}, '
         return f"In {place}, " if self.case else f"According to {place}, "
@@ -65,8 +68,12 @@ def title_of(head: Sequence[Line]) -> str:
     for line in head:
         if line.text.startswith("# "):
             return plain(line.text[2:])[0].strip(" #*")
-    if case := _case_of(head):
+    if case := next(
+        (found for line in head[:6] if (found := _in_line_case(line.text.strip()))), ""
+    ) or _case_of(head):
         return case
+    if any(re.match(r"#{2,6} ", line.text) for line in head):
+        return ""
     title: list[str] = []
     for line in head[:30]:
         text = plain(line.text)[0].strip()
@@ -102,6 +109,31 @@ def _dated(title: str, head: Sequence[Line]) -> str:
     return f"{title} of {day}" if day else title
 
 
+def _in_line_case(text: str) -> str:
+    """ "Khulumani v. Barclay National Bank" from a line that begins with it."""
+    match = re.match(
+        r"((?:[A-Z][\w.'&-]*,? ){1,6}v\. (?:[A-Z][\w.'&-]*(?: (?=[A-Z])|(?=[,;.]|$))){1,6})", text
+    )
+    return match.group(1).strip(" ,.") if match else ""
+
+
+def file_title(name: str) -> str:
+    """A title from a file's name, for want of a better one; empty if the name says nothing."""
+    stem = re.sub(r"\.\w+$", "", name.rsplit("/", 1)[-1])
+    words = [word for word in re.split(r"[-_ ]+", stem) if word and not word.isdigit()]
+    if words and words[0].lower() in ("index", "readme") and "/" in name:
+        return file_title(name.rsplit("/", 1)[0])
+    if sum(map(len, words)) < 5 or any(char.isdigit() for char in "".join(words)):
+        return ""
+    return " ".join(
+        word if word == "v" else word.capitalize() if word not in _SMALL or not at else word
+        for at, word in enumerate(words)
+    ).replace(" v ", " v. ")
+
+
+_COURT = re.compile(r"\b(?:court of appeals|district court|supreme court|circuit court)\b", re.IGNORECASE)
+
+
 def _is_title_line(text: str) -> bool:
     words = text.split()
     if _FURNITURE.match(text) or not 1 <= len(words) <= 16 or text[-1] in ".,;" or not text[0].isalnum():
@@ -128,7 +160,10 @@ def _case_of(head: Sequence[Line]) -> str:
     at = next((index for index, text in enumerate(texts) if _VERSUS.fullmatch(text)), None)
     if at is None:
         return ""
-    left = next((text for text in reversed(texts[:at]) if _is_party(text)), "")
+    upper = [index for index in range(at) if _is_party(texts[index])]
+    left = texts[upper[-1]] if upper else ""
+    if len(upper) > 1 and upper[-2] == upper[-1] - 1 and head[upper[-2]].text.strip()[-1:] not in ",.":
+        left = f"{texts[upper[-2]]} {left}"
     right = next((text for text in texts[at + 1 :] if _is_party(text)), "")
     return f"{_party(left)} v. {_party(right)}" if left and right else ""
 
@@ -148,11 +183,15 @@ def _party(text: str) -> str:
     )
 
 
-def read_context(head: Sequence[Line], title: str = "", headings: Mapping[int, str] | None = None) -> Context:
+def read_context(
+    head: Sequence[Line], title: str = "", headings: Mapping[int, str] | None = None, file: str = ""
+) -> Context:
     """Names from the document's first lines; `title` wins if the prompt gave one, unless the lines say more."""
     read = title_of(head)
     title = _cased(re.sub(r"\s+", " ", title)).strip(" .")
     title = re.sub(r"\s+", " ", read if not title or title.lower() in read.lower() else title).strip(" .")
+    if not title or _COURT.search(title):
+        title = file_title(file)
     title = _dated(title, head)
     blocks = segment(head)
     text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
@@ -196,3 +235,16 @@ def word_counts(blocks: Sequence[Block]) -> Counter[str]:
             for word in re.findall(r"[a-z][a-z-]+", block.passage.text.lower()):
                 counts[word] += weight
     return counts
+
+
+def topic_words(blocks: Sequence[Block], context: Context) -> frozenset[str]:
+    """Words of the title and of headings, and of every twelfth paragraph or more: "the logger" needs no antecedent."""
+    named = {word for block in blocks if block.kind is Kind.HEADING for word in _lower_words(block)}
+    texts = [set(_lower_words(block)) for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]
+    spread = Counter(word for words in texts for word in words)
+    often = {word for word, count in spread.items() if count >= max(5, len(texts) // 12)}
+    return frozenset(named | often | set(re.findall(r"[a-z][a-z-]+", context.title.lower())))
+
+
+def _lower_words(block: Block) -> list[str]:
+    return re.findall(r"[a-z][a-z-]+", block.passage.text.lower())

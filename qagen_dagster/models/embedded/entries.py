@@ -43,7 +43,7 @@ _PARTICIPLES = {
 }
 _NO_KEY = re.compile(
     r"\d$|^(?:note|example|warning|tip|caution|important|source|see|step|keywords?|doi|resolved|in|at|on|by|to|from|with|of|for|"
-    r"replaces|applies|present|apologies|signed|dated|sealed|copyright|email|e-mail|url|website|.*\b(?:to|by|is|are|was|the|that|if|when))\b(?: |$)"
+    r"replaces|applies|present|apologies|signed|dated|sealed|table|figure|fig|box|copyright|email|e-mail|url|website|.*\b(?:to|by|is|are|was|the|that|if|when))\b(?: |$)"
 )
 _MEANS = re.compile(r"^(means|refers to|stands for) (\S.*)$")
 _PEOPLE = word_set(
@@ -95,6 +95,8 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             yield from _meaning(entry, means.group(2).rstrip("."), context)
             continue
         plural = entry.key.split()[-1].endswith("s") and not entry.key.endswith(("ss", "us", "is"))
+        if re.search(r"\b(?:is|are|was|were|has|have|can|must)\b", value) and len(value.split()) > 6:
+            continue
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(entry.key.split()) > 5:
             continue
         question, family_quality = _key_question(entry, value, plural, context)

@@ -7,6 +7,7 @@ every attempt reads the document anew.
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
@@ -18,16 +19,17 @@ from qagen_dagster.models.embedded.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.cells import cell_questions
 from qagen_dagster.models.embedded.clauses import read_clause
-from qagen_dagster.models.embedded.context import Context, plain_words, word_counts
+from qagen_dagster.models.embedded.context import Context, plain_words, topic_words, word_counts
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.entries import keyed, lead_ins, steps
 from qagen_dagster.models.embedded.filters import refusal, without_rivals
 from qagen_dagster.models.embedded.language import parse
 from qagen_dagster.models.embedded.prose import questions
-from qagen_dagster.models.embedded.sentences import is_prose, split
+from qagen_dagster.models.embedded.sentences import Sentence, is_prose, split
 from qagen_dagster.models.embedded.tables import tables
 
 CACHED_WINDOWS = 256
+STRONG = 0.5  # candidates under this quality are asked only when the others are used up
 
 _lock = threading.Lock()
 _known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
@@ -51,7 +53,12 @@ def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]
 
 def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
     blocks = [block for block in segment(lines, context.headings) if not _is_back_matter(block)]
-    context = replace(context, words=Counter(context.words) + word_counts(blocks), plain=plain_words(lines))
+    context = replace(
+        context,
+        words=Counter(context.words) + word_counts(blocks),
+        plain=plain_words(lines),
+        topic=topic_words(blocks, context),
+    )
     found = [framed(candidate, context) for candidate in proposals(blocks, context)]
     good = [candidate for candidate in found if candidate is not None and refusal(candidate, context) is None]
     return tuple(interleave(one_per_sentence(without_rivals(good))))
@@ -82,34 +89,44 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Questions from sentences."""
+    """Questions from sentences; captions are left to visual mode."""
     found = [
-        (sentence, block)
+        (sentence, before, block)
         for block in blocks
-        if block.kind in (Kind.TEXT, Kind.ITEM)
-        for sentence in split(block.passage)
+        if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
+        for sentence, before in _with_context(block)
         if is_prose(sentence)
     ]
-    docs = parse([sentence.text.rstrip(";") for sentence, _ in found])
-    for (sentence, block), doc in zip(found, docs, strict=True):
+    docs = parse([sentence.text.rstrip(";") for sentence, _, _ in found])
+    for (sentence, before, block), doc in zip(found, docs, strict=True):
         clause = read_clause(doc)
-        if clause is None:
-            continue
-        for question, answer, family, kind, quality in questions(clause):
+        for question, answer, family, kind, quality in questions(clause) if clause is not None else ():
             if answer in sentence.passage.text:
+                quote = sentence.passage.quote()
                 yield Candidate(
-                    question, answer, (sentence.passage.quote(),), family, kind, quality, block.section
+                    question, answer, (quote,), family, kind, quality, block.section, before=before
                 )
+
+
+def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
+    """Each sentence with the paragraph's words before it."""
+    before = ""
+    for sentence in split(block.passage):
+        yield sentence, before
+        before += f" {sentence.text.lower()}"
+
+
+_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
 
 
 def framed(candidate: Candidate, context: Context) -> Candidate | None:
     """The candidate with the document named, or None if it needs that and the document has no name."""
-    if candidate.anchored:
-        return candidate
+    question = candidate.question
+    if candidate.anchored or (context.thing and context.title.lower() in question.lower()):
+        return replace(candidate, question=f"{question[:1].upper()}{question[1:]}", anchored=True)
     frame = context.frame()
     if not frame:
         return None
-    question = candidate.question
     return replace(candidate, question=f"{frame}{question[:1].lower()}{question[1:]}", anchored=True)
 
 
@@ -131,9 +148,16 @@ _STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """Round robin over the families, best first within each, so that any first few are varied."""
+    """Round robin over the families, best first within each, so that any first few are varied; weak ones last."""
+    order = sorted(found, key=lambda item: (-item.quality, item.line, item.question))
+    strong = [candidate for candidate in order if candidate.quality >= STRONG]
+    return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
+
+
+def _in_turn(order: Sequence[Candidate]) -> list[Candidate]:
     families: dict[str, list[Candidate]] = {}
-    for candidate in sorted(found, key=lambda item: (-item.quality, item.line, item.question)):
+    for candidate in order:
         families.setdefault(candidate.family, []).append(candidate)
-    queues = sorted(families.values(), key=lambda queue: -queue[0].quality)
-    return [candidate for turn in zip_longest(*queues) for candidate in turn if candidate is not None]
+    return [
+        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
+    ]

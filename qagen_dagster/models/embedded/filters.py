@@ -21,13 +21,13 @@ _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either way|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
 _BAD_ANSWER = re.compile(
     r"^(?:this|that|these|those|it|its|their|his|her|our|my|your|one|such|many|some|several|both|all|a lot|them|"
-    r"something|anything|nothing|everything|each|the following|what|which|who|how)\b",
+    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|each|the following|what|which|who|how)\b",
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(
@@ -93,6 +93,10 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
         return True
     if _BAD_ANSWER.match(answer) and candidate.family not in _CLAUSE_ANSWERS:
         return True
+    if candidate.family in ("definition", "why") and re.search(
+        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b", answer
+    ):
+        return True
     return (
         not balanced(answer)
         or bool(_FURNITURE.search(answer))
@@ -110,6 +114,8 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     ):
         return True
     if re.search(r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with)\?$| - ", question, re.IGNORECASE):
+        return True
+    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])", unframed(question)):
         return True
     return bool(_FURNITURE.search(unframed(question))) or len(_ODD.findall(question + candidate.answer)) > 0
 
@@ -129,6 +135,20 @@ def _vague(candidate: Candidate, context: Context) -> bool:
     return len(set(content_words(unframed(candidate.question)))) < least
 
 
+def _loose(candidate: Candidate, context: Context) -> bool:
+    """Whether a weak family asks about some unnamed thing, or about what might be."""
+    if candidate.family not in ("subject", "object"):
+        return False
+    return bool(_LOOSE.search(unframed(candidate.question)))
+
+
+_LOOSE = re.compile(
+    r"\b(?:some|many|several|certain|few|most|other|various|one of|any|all|should|might|would|could|may|courts?|"
+    r"(?:table|figure|fig|section|chapter|paper|study|article|results?|data|line|analysis|evidence|approach|method)s?)\b",
+    re.IGNORECASE,
+)
+
+
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:
     """Whether the subject is "the change", "the difference": known only from the sentence before."""
     if candidate.family in ("key", "cell", "entry", "step", "acronym"):
@@ -140,7 +160,9 @@ def _unknown_thing(candidate: Candidate, context: Context) -> bool:
             continue
         if following and following not in _AFTER_NOUN and not following.endswith(("ed", "s")):
             continue
-        if context.words[noun] < 2:
+        if context.words[noun] < 2 or (
+            noun not in context.topic and re.search(rf"\b{noun}\b", candidate.before)
+        ):
             return True
     return False
 
@@ -150,7 +172,7 @@ _AFTER_NOUN = word_set(
     "because after before until during not and or as for take keep use make need show give find"
 )
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _unknown_thing,
+    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _loose, _unknown_thing,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ READS_PER_TURN = 3
 
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+_FILE = re.compile(r"^file:[ \t]*(\S.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^[ ]{2}line (\d+): (\S.*)$", re.MULTILINE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
@@ -108,7 +109,8 @@ def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
     head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
     title = _TITLE.search(conversation.prompt)
     headings = {int(number): name.strip() for number, name in _SECTION.findall(conversation.prompt)}
-    return read_context(head, title.group(1) if title else "", headings)
+    file = _FILE.search(conversation.prompt)
+    return read_context(head, title.group(1) if title else "", headings, file.group(1) if file else "")
 
 
 def _resume_line(prompt: str) -> int:

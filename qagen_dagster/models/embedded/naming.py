@@ -66,7 +66,7 @@ def row_words(first: str, label: str, context: Context) -> str:
     if PLAIN_NUMBER.match(label):
         return (
             f"the {in_sentence(first, context)} {label}"
-            if first.isalpha()
+            if first.isalpha() and in_sentence(first, context).islower()
             else f'the row in which "{first}" is {label}'
         )
     if re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):

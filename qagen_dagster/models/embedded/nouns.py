@@ -17,6 +17,14 @@ _PERSON_NOUNS = word_set(
     "minister governor mayor senator librarian curator gardener surveyor inspector harbourmaster harbormaster "
     "technician operator baker miller merchant builder architect painter defendant plaintiff appellant"
 )
+HUMAN_NOUNS = (
+    word_set(
+        "trader reader user member customer visitor player patient participant student owner resident holder person people child man "
+        "woman applicant employee worker pupil tenant driver passenger candidate author buyer seller citizen voter guest witness "
+        "party claimant administrator developer character druid wizard warlock cleric"
+    )
+    | _PERSON_NOUNS
+)
 _UNITS = word_set(
     "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
     "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "

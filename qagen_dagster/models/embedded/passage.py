@@ -100,11 +100,14 @@ def plain(text: str) -> tuple[str, list[int]]:
     return text, columns
 
 
-def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
+def join_lines(
+    lines: Iterable[Line], *, first_column: int = 0, known: frozenset[str] = frozenset()
+) -> Passage:
     """One passage of consecutive lines: markup stripped, white space single, hyphenation at line ends undone.
 
     `first_column` skips a list marker or a lead-in on the first line. Lines between the first and the last
-    must all be given, blank ones too, so that quotes over several lines are the document's own.
+    must all be given, blank ones too, so that quotes over several lines are the document's own. A hyphen at a
+    line's end stays if `known`, the words of the surroundings, speak for it.
     """
     text: list[str] = []
     places: list[Place] = []
@@ -114,21 +117,23 @@ def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
         clean, columns = plain(line.text)
         start = first_column if len(source) == 1 else 0
         kept = [(char, column) for char, column in zip(clean, columns, strict=True) if column >= start]
-        _append(text, places, kept, line.number)
+        _append(text, places, kept, line.number, known)
     while text and text[-1] == " ":
         text.pop()
         places.pop()
     return Passage("".join(text), tuple(places), source)
 
 
-def _append(text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int) -> None:
+def _append(
+    text: list[str], places: list[Place], kept: list[tuple[str, int]], number: int, known: frozenset[str]
+) -> None:
     words = "".join(char for char, _ in kept)
     if not words.strip():
         return
     if text and text[-1] == " " and _WRAP_HYPHEN.search("".join(text[-3:-1])):
         text.pop()
         places.pop()
-        if words.lstrip()[:1].islower():
+        if words.lstrip()[:1].islower() and not _is_compound("".join(text[-24:]), words.lstrip()[:24], known):
             text.pop()
             places.pop()
     for char, column in kept:
@@ -140,3 +145,14 @@ def _append(text: list[str], places: list[Place], kept: list[tuple[str, int]], n
     if text[-1] != " ":
         text.append(" ")
         places.append((number, kept[-1][1]))
+
+
+def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
+    """Whether "defendant-" and "appellant" are two words of their own rather than one that was broken."""
+    left, right = re.search(r"([A-Za-z]+)-$", before), re.match(r"[A-Za-z]+", after)
+    if left is None or right is None:
+        return False
+    first, second = left.group(1).lower(), right.group().lower()
+    if first + second in known:
+        return False
+    return len(first) > 3 and len(second) > 3 and first in known and second in known

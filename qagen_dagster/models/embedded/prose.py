@@ -5,27 +5,22 @@ Each rule takes a clause and yields gaps; grammar is in `asking`, sense in `filt
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from spacy.tokens import Token
 
-from qagen_dagster.models.embedded.asking import ask, ask_subject
+from qagen_dagster.models.embedded.amounts import be_value, how_long, how_many, measure
+from qagen_dagster.models.embedded.asking import Found, ask, ask_subject
 from qagen_dagster.models.embedded.clauses import Clause, solid, words
 from qagen_dagster.models.embedded.nouns import (
     is_date,
-    is_duration,
     is_organisation,
     is_person,
     is_place,
     is_plain_date,
-    is_unit,
     number_of,
 )
 from qagen_dagster.models.embedded.vocabulary import word_set
-
-# question, answer, family, question type, quality
-Found = tuple[str, str, str, str, float]
 
 _LIGHT = word_set(
     "be have do make take give get go come seem appear become include contain show see note say mean involve remain"
@@ -43,13 +38,29 @@ def subject(clause: Clause) -> Iterator[Found]:
     if not answer or full < 2 or clause.root.lemma_ in ("mean", "be", "have", "seem", "become", "appear"):
         return
     if is_person(head) and head.pos_ == "PROPN":
-        yield ask_subject(clause, "Who"), answer, "who", "factual", 0.8
+        role = answer.split()[0].lower() == "the"
+        yield ask_subject(clause, "Who"), answer, "who", "factual", 0.6 if role else 0.8
     elif is_organisation(head):
-        yield ask_subject(clause, "Which organization"), answer, "who", "factual", 0.7
-    elif (
-        head.pos_ == "NOUN" and head.tag_ == "NN" and head.dep_ == "nsubj" and _is_general(head) and full >= 3
-    ):
-        yield ask_subject(clause, "What"), answer, "subject", "factual", 0.55
+        yield ask_subject(clause, "Which organization"), answer, "who", "factual", 0.55
+    elif head.tag_ == "NN" and _is_general(head) and _is_specific(rest):
+        human = head.lemma_.lower() in HUMAN_NOUNS
+        if human or head.dep_ == "nsubj":
+            yield (
+                ask_subject(clause, "Who" if human else "What"),
+                answer,
+                "subject",
+                "factual",
+                0.45 + 0.1 * human,
+            )
+
+
+def _is_specific(rest: Iterable[Token]) -> bool:
+    """Whether a number, a name or a date pins the fact down: only then is "what did X do" one question."""
+    tokens = list(rest)
+    return (
+        any(token.tag_ == "CD" or token.pos_ == "PROPN" or token.ent_type_ for token in tokens)
+        and len(tokens) >= 4
+    )
 
 
 def _is_general(head: Token) -> bool:
@@ -65,11 +76,7 @@ def agent(clause: Clause) -> Iterator[Found]:
             for noun in child.children:
                 if noun.dep_ == "pobj" and is_person(noun) and noun.pos_ == "PROPN":
                     gap = set(clause.within(noun))
-                    yield _move_by(ask(clause, "Who", gap)), clause.span(noun), "who", "factual", 0.75
-
-
-def _move_by(question: str) -> str:
-    return re.sub(r" by(?= |\?)(.*)\?$", r"\1 by?", question, count=1)
+                    yield ask(clause, "By whom", {child.i, *gap}), clause.span(noun), "who", "factual", 0.7
 
 
 def direct_object(clause: Clause) -> Iterator[Found]:
@@ -81,17 +88,20 @@ def direct_object(clause: Clause) -> Iterator[Found]:
         or complements & {"xcomp", "ccomp", "oprd", "dative"}
     ):
         return
-    if not any(child.dep_ in ("prep", "advcl", "npadvmod") for child in clause.root.children):
+    if not any(child.dep_ in ("prep", "npadvmod") for child in clause.root.children):
         return
     for child in clause.root.children:
         if child.dep_ != "dobj" or child.pos_ not in ("NOUN", "PROPN") or number_of(child) is not None:
             continue
         if child.ent_type_ in ("GPE", "LOC", "FAC", "DATE", "TIME", "CARDINAL"):
             continue
+        own = set(clause.within(child)) | set(clause.within(clause.subject))
+        if not _is_specific(clause.doc[index] for index in clause.kept if index not in own):
+            continue
         answer = clause.span(child)
         wh = "Who" if is_person(child) and child.ent_type_ else "What"
         if len(answer.split()) >= 2 or child.pos_ == "PROPN":
-            yield ask(clause, wh, set(clause.within(child))), answer, "object", "factual", 0.5
+            yield ask(clause, wh, set(clause.within(child))), answer, "object", "factual", 0.4
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -118,126 +128,6 @@ def where(clause: Clause) -> Iterator[Found]:
         noun = next((token for token in child.children if token.dep_ == "pobj"), None)
         if noun is not None and is_place(noun):
             yield ask(clause, "Where", set(clause.within(child))), clause.span(noun), "where", "factual", 0.75
-
-
-def how_many(clause: Clause) -> Iterator[Found]:
-    """How many of a counted thing."""
-    for noun in clause.root.children:
-        if noun.dep_ not in ("dobj", "nsubj", "nsubjpass", "attr") or noun.tag_ not in ("NNS", "NNPS"):
-            continue
-        number = None if clause.root.lemma_ == "take" else number_of(noun)
-        phrase = clause.within(noun)
-        if number is None or not phrase or (noun.dep_ == "attr" and not _is_there(clause)):
-            continue
-        counted = {token.i for token in number.subtree}
-        if number.right_edge.i != number.i or any(clause.doc[index].text == "," for index in phrase):
-            continue
-        front = [index for index in phrase if index < min(counted)]
-        answer = solid(clause.doc, [index for index in phrase if index in counted])
-        if (
-            front
-            or not answer
-            or is_unit(noun)
-            or any(clause.doc[index].lower_ == "each" for index in phrase)
-        ):
-            continue
-        things = words(clause.doc, [index for index in phrase if index > max(counted)])
-        if noun.dep_ == "nsubj" or noun.dep_ == "nsubjpass":
-            yield ask_subject_as_is(clause, f"How many {things}"), answer, "how_many", "numeric", 0.8
-        elif noun.dep_ == "dobj":
-            yield ask(clause, f"How many {things}", set(phrase)), answer, "how_many", "numeric", 0.8
-
-
-def _is_there(clause: Clause) -> bool:
-    return clause.subject.dep_ == "expl"
-
-
-def ask_subject_as_is(clause: Clause, wh: str) -> str:
-    """The subject's question where the plural stays: "How many probes drift ...?"."""
-    subject_tokens = clause.within(clause.subject)
-    after = [index for index in clause.kept if index > subject_tokens[-1]]
-    before = [index for index in clause.kept if index < subject_tokens[0]]
-    lead = words(clause.doc, before)
-    lead = (
-        f" {lead[:1].lower()}{lead[1:]}"
-        if lead and clause.doc[before[0]].pos_ != "PROPN"
-        else f" {lead}"
-        if lead
-        else ""
-    )
-    return f"{wh} {words(clause.doc, after).rstrip('.')}{lead}?"
-
-
-def how_long(clause: Clause) -> Iterator[Found]:
-    """For how long, or how long it takes or lasts."""
-    for child in clause.root.children:
-        if (
-            child.dep_ in ("dobj", "npadvmod", "attr")
-            and clause.root.lemma_ in ("take", "last")
-            and is_duration(child)
-        ):
-            yield (
-                ask(clause, "How long", set(clause.within(child))),
-                clause.span(child),
-                "how_long",
-                "numeric",
-                0.85,
-            )
-        if child.dep_ == "prep" and child.lower_ == "for" and child.i > clause.root.i:
-            noun = next((token for token in child.children if token.dep_ == "pobj"), None)
-            if noun is not None and is_duration(noun):
-                gap = [index for index in clause.within(noun) if index <= noun.i]
-                yield (
-                    ask(clause, "For how long", {child.i, *gap}),
-                    solid(clause.doc, gap),
-                    "how_long",
-                    "numeric",
-                    0.8,
-                )
-
-
-def measure(clause: Clause) -> Iterator[Found]:
-    """ "a beam angle of 8 degrees": which beam angle."""
-    for noun in clause.root.children:
-        if noun.dep_ != "dobj" or noun.pos_ != "NOUN":
-            continue
-        of = next((child for child in noun.children if child.dep_ == "prep" and child.lower_ == "of"), None)
-        value = (
-            next((child for child in of.children if child.dep_ == "pobj"), None) if of is not None else None
-        )
-        if (
-            of is None
-            or value is None
-            or not re.match(
-                r"(?:about |up to |at least |at most |less than |more than )?[\d±]", clause.span(value)
-            )
-        ):
-            continue
-        phrase = clause.within(noun)
-        name = [index for index in phrase if index < of.i and clause.doc[index].dep_ != "det"]
-        gap = set(phrase)
-        if max(gap) == value.right_edge.i and not any(child.dep_ == "nummod" for child in noun.children):
-            yield (
-                ask(clause, f"What {words(clause.doc, name)}", gap),
-                clause.span(value),
-                "measure",
-                "numeric",
-                0.85,
-            )
-
-
-def be_value(clause: Clause) -> Iterator[Found]:
-    """ "The longest gap was 7 hours": what was the longest gap."""
-    if clause.root.lemma_ != "be" or clause.auxiliaries or clause.negation is not None:
-        return
-    for child in clause.root.children:
-        if child.dep_ in ("attr", "acomp") and child.i > clause.root.i:
-            answer = clause.span(child)
-            counted = any(token.tag_ == "CD" for token in child.subtree)
-            if any(token.dep_ == "conj" for token in child.subtree):
-                continue
-            if counted and (is_unit(child) or child.tag_ == "CD") and answer[:1].isalnum():
-                yield ask(clause, "What", set(clause.within(child))), answer, "value", "numeric", 0.85
 
 
 def why(clause: Clause) -> Iterator[Found]:
@@ -282,7 +172,9 @@ def what_happens(clause: Clause) -> Iterator[Found]:
         ):
             continue
         condition = [token.i for token in child.subtree]
-        main = [index for index in range(condition[-1] + 1, len(doc)) if doc[index].dep_ != "ROOT" or True]
+        if child.tag_ == "VBD" or any(token.tag_ == "VBD" for token in child.children):
+            continue  # one event of the past, not a rule
+        main = list(range(condition[-1] + 1, len(doc)))
         answer = solid(doc, _strip(clause, main))
         text = words(doc, condition)
         if condition[0] == 0 and answer and len(answer.split()) >= 3:
@@ -341,19 +233,8 @@ def _is_bare_definite(noun: Token) -> bool:
 
 
 RULES = (
-    subject,
-    agent,
-    direct_object,
-    when,
-    where,
-    how_many,
-    how_long,
-    measure,
-    be_value,
-    why,
-    what_happens,
-    definition,
-)
+    subject, agent, direct_object, when, where, how_many, how_long, measure, be_value, why, what_happens, definition,
+)  # fmt: skip
 
 
 def questions(clause: Clause) -> Iterator[Found]:

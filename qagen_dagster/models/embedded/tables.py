@@ -56,6 +56,8 @@ def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | Non
     if len(parsed) < 2 or len({len(row.cells) for row in parsed}) != 1:
         return None
     header, rows = parsed[0], parsed[1:]
+    if len(set(header.cells)) < len(header.cells):
+        return None
     if len(header.cells) < 2 or not all(header.cells[1:]) or (not marks and not _looks_headed(parsed)):
         return None
     return Table(header, tuple(rows), block.section, *caption)
