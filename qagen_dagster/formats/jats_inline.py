@@ -25,7 +25,7 @@ _DROPPED = frozenset(_DROPPED_NAMES.split())
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
 _AFTER = re.compile(r"(?<=[(\[]) ")
-_EMPTY = re.compile(r" ?(?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
+_EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def inline(element: Element | None) -> str:

@@ -44,7 +44,8 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     start = 0
     for end in _END.finditer(text):
-        if text[end.start()] == "." and _is_abbreviation(text, start, end.start()):
+        bare = text.startswith(". ", end.start())  # a quote or bracket after the mark ends a sentence
+        if bare and _is_abbreviation(text, start, end.start()):
             continue
         found.append(text[start : end.end() - 1])
         start = end.end()
