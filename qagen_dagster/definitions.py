@@ -41,8 +41,12 @@ def build_definitions(
             build_catalog(),
         ],
         jobs=[
-            dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS, partitions_def=partitions.corpora),
-            dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS, partitions_def=partitions.combinations),
+            dg.define_asset_job(  # pyright: ignore[reportUnknownMemberType]
+                PARSE_CORPUS, DOCUMENT_ASSETS, partitions_def=partitions.corpora
+            ),
+            dg.define_asset_job(  # pyright: ignore[reportUnknownMemberType]
+                QUESTION_SET, QUESTION_ASSETS, partitions_def=partitions.combinations
+            ),
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),

@@ -62,6 +62,7 @@ for command in (run, status, show, stats, corpora, doctor):
 def main(arguments: list[str] | None = None) -> None:
     """Entry point; always ends the process with an exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    code: object = 0
     try:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dagster as dg
 
+AssetOrCheckKey = dg.AssetKey | dg.AssetCheckKey
 
-def refresh_on_model_change() -> dg.AutomationCondition[dg.AssetKey]:
+
+def refresh_on_model_change() -> dg.AutomationCondition[AssetOrCheckKey]:
     """Request a combination once when an upstream data version changed: its models, prompts or documents.
 
     `eager()` would also fire on every upstream materialization and spend money.
     """
-    changed = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
+    changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
+        dg.AutomationCondition.data_version_changed()
+    )
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (
         changed.since(handled)
@@ -20,7 +24,7 @@ def refresh_on_model_change() -> dg.AutomationCondition[dg.AssetKey]:
     ).with_label("configuration or documents changed")
 
 
-def follow_upstream() -> dg.AutomationCondition[dg.AssetKey]:
+def follow_upstream() -> dg.AutomationCondition[AssetOrCheckKey]:
     """For assets that cost nothing: refresh after their upstream did."""
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (

@@ -1,10 +1,12 @@
 """The catalog: one DuckDB file derived from the store, written by this asset alone."""
 
+from typing import Any
+
 import dagster as dg
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.defs.automation import follow_upstream
-from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog_source import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
@@ -22,7 +24,7 @@ def build_catalog() -> dg.AssetsDefinition:
         automation_condition=follow_upstream(),
         description="Documents, questions, verdicts, model calls, outcomes and lineage, as DuckDB tables.",
     )
-    def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[None]:
+    def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         counts = rebuild_catalog(space.store)
         return dg.MaterializeResult(metadata=_shown(space, counts))
@@ -52,5 +54,5 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
         "rows": dg.MetadataValue.json(counts),
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
-        "file": dg.MetadataValue.path(space.store.path(Keys.CATALOG)),
+        "file": path(space.store.path(Keys.CATALOG)),
     }

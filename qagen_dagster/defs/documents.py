@@ -1,5 +1,7 @@
 """Assets per corpus: its parsed documents, and what there is to look at in them."""
 
+from typing import Any
+
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
@@ -25,13 +27,12 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[None]:
+    ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         corpus = space.corpus(context.partition_key)
-        with space.parsers() as pool:
-            result = parse_corpus(
-                corpus, space.store, pool, space.settings, metadata.log_progress(context, "parsed")
-            )
+        result = parse_corpus(
+            corpus, space.store, space.parsers(), space.settings, metadata.log_progress(context, "parsed")
+        )
         index = result.index
         return dg.MaterializeResult(
             metadata=metadata.of_index(index, result.parsed_files, space.store),
@@ -49,15 +50,19 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
     )
     def visual_manifests(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[None]:
+    ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         corpus = space.corpus(context.partition_key)
-        with space.parsers() as pool:
-            manifests = build_manifests(
-                corpus, space.index(corpus.key), space.store, pool, space.settings,
-                metadata.log_progress(context, "looked through"),
-            )  # fmt: skip
-            crops = metadata.page_crops(space, corpus, manifests, pool)
+        pool = space.parsers()
+        manifests = build_manifests(
+            corpus,
+            space.index(corpus.key),
+            space.store,
+            pool,
+            space.settings,
+            metadata.log_progress(context, "looked through"),
+        )
+        crops = metadata.page_crops(space, corpus, manifests, pool)
         return dg.MaterializeResult(
             metadata=metadata.of_manifests(manifests) | crops,
             data_version=dg.DataVersion(fingerprint(m.model_dump_json() for m in manifests)),

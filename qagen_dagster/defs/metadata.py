@@ -59,14 +59,14 @@ def bar_chart(counts: Mapping[str, int], title: str) -> dg.MarkdownMetadataValue
     top = max((count for _, count in rows), default=1) or 1
     height = 26 * len(rows) + 8
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="620" height="{height}" font-family="sans-serif" font-size="13">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="430" height="{height}" font-family="sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",
     ]
     for number, (name, count) in enumerate(rows):
-        y, width = 26 * number + 4, round(360 * count / top)
-        parts.append(f'<text x="200" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>')
-        parts.append(f'<rect x="208" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
-        parts.append(f'<text x="{216 + width}" y="{y + 15}" fill="#555">{count}</text>')
+        y, width = 26 * number + 4, round(230 * count / top)
+        parts.append(f'<text x="142" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>')
+        parts.append(f'<rect x="150" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
+        parts.append(f'<text x="{158 + width}" y="{y + 15}" fill="#555">{count}</text>')
     svg = "".join((*parts, "</svg>"))
     return dg.MetadataValue.md(f"![{title}]({data_uri('image/svg+xml', svg.encode())})")
 
@@ -80,6 +80,11 @@ def broken_corpora(corpora: Corpora) -> dg.MarkdownMetadataValue:
     if not corpora.faults:
         return dg.MetadataValue.md("none")
     return dg.MetadataValue.md("\n".join(f"- {cell(fault)}" for fault in corpora.faults))
+
+
+def path(value: str) -> dg.PathMetadataValue:
+    """A file's path, shown with a copy button."""
+    return dg.MetadataValue.path(value)  # pyright: ignore[reportUnknownMemberType]
 
 
 def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
@@ -100,7 +105,7 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
         "documents": markdown_table(
             ("document", "format", "outcome", "pages", "lines", "seconds", "detail"), rows
         ),
-        "index": dg.MetadataValue.path(store.path(Keys.corpus_index(index.corpus))),
+        "index": path(store.path(Keys.corpus_index(index.corpus))),
     }
 
 

@@ -31,7 +31,7 @@ def wanted_versions(space: Workspace, keys: list[str]) -> tuple[dict[str, str], 
 def build_model_config(partitions: Partitions) -> dg.SourceAsset:
     """The observable asset `model_config`."""
 
-    @dg.observable_source_asset(
+    @dg.observable_source_asset(  # pyright: ignore[reportUnknownMemberType]
         name="model_config",
         partitions_def=partitions.combinations,
         group_name="questions",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import Metadata, bar_chart, crop_markdown, markdown_table
+from qagen_dagster.defs.metadata import Metadata, bar_chart, crop_markdown, markdown_table, path
 from qagen_dagster.loop.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
@@ -83,7 +83,7 @@ def of_published(published: Published) -> Metadata:
     """Where the JSON is and whether it changed."""
     return {
         "dagster/row_count": dg.MetadataValue.int(len(published.eval_set.questions)),
-        "corpus_json": dg.MetadataValue.path(published.paths[0]),
+        "corpus_json": path(published.paths[0]),
         "files": dg.MetadataValue.json(list(published.paths)),
         "changed": dg.MetadataValue.json(list(published.changed)),
         "questions": _questions(published.eval_set.questions),
@@ -137,16 +137,16 @@ def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
     corpus = space.corpus(validated.corpus)
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
     pictures: list[str] = []
-    with space.parsers() as pool:
-        for pair in validated.questions:
-            if len(pictures) >= MAX_CROPS or pair.document_id not in sources:
-                continue
-            manifest = space.store.find(Keys.visuals(corpus.key, pair.document_id), VisualManifest)
-            visuals = {v.label: v for v in manifest.visuals} if manifest else {}
-            visual = next((visuals[label] for label in pair.content_refs if label in visuals), None)
-            if visual is None or visual.page is None:
-                continue
-            text = crop_markdown(corpus, pool, sources[pair.document_id], visual)
-            if text is not None:
-                pictures.append(f"{text}\n\n{pair.question} **{pair.answer}**")
+    pool = space.parsers()
+    for pair in validated.questions:
+        if len(pictures) >= MAX_CROPS or pair.document_id not in sources:
+            continue
+        manifest = space.store.find(Keys.visuals(corpus.key, pair.document_id), VisualManifest)
+        visuals = {v.label: v for v in manifest.visuals} if manifest else {}
+        visual = next((visuals[label] for label in pair.content_refs if label in visuals), None)
+        if visual is None or visual.page is None:
+            continue
+        text = crop_markdown(corpus, pool, sources[pair.document_id], visual)
+        if text is not None:
+            pictures.append(f"{text}\n\n{pair.question} **{pair.answer}**")
     return {"crops": dg.MetadataValue.md("\n\n---\n\n".join(pictures))} if pictures else {}

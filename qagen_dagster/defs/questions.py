@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 
@@ -21,6 +22,9 @@ GROUP = "questions"
 MOST_SHARDS = 32  # more make the run page slow and its chart unreadable
 
 
+Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
+
+
 class PlanConfig(dg.Config):
     """What this run may wish differently from its configuration; empty means as configured."""
 
@@ -35,7 +39,7 @@ class PlanConfig(dg.Config):
 )
 def plan_shards(
     context: dg.OpExecutionContext, config: PlanConfig, workspace: WorkspaceResource
-) -> Iterator[dg.DynamicOutput[dict[str, object]] | dg.Output[dict[str, object]]]:
+) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
     """Split the documents of the combination; one shard is one op, a shard of one is one document."""
     space = workspace.open()
     options = RunOptions(config.profile, config.target_count)
@@ -43,7 +47,7 @@ def plan_shards(
     documents = [entry.id for entry in planned.documents]
     size = config.shard_size or space.settings.shard_size or max(1, math.ceil(len(documents) / MOST_SHARDS))
     context.log.info(f"{len(documents)} documents, {size} per op, profile {planned.profile_name}")
-    shared = {"profile": planned.profile_name, "target_count": config.target_count}
+    shared: Payload = {"profile": planned.profile_name, "target_count": config.target_count}
     for number, start in enumerate(range(0, len(documents), size)):
         shard = documents[start : start + size]
         yield dg.DynamicOutput(shared | {"documents": shard}, f"shard_{number:04d}", output_name="shards")
@@ -51,13 +55,11 @@ def plan_shards(
 
 
 @dg.op(out=dg.Out(dict))
-def run_documents(
-    context: dg.OpExecutionContext, shard: dict[str, object], workspace: WorkspaceResource
-) -> dict[str, object]:
+def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
     """Generate and validate questions on each document of the shard; each is durable when done."""
     space = workspace.open()
     planned = plan(space, Combination.from_key(context.partition_key), _options(shard))
-    ids = [str(one) for one in _list(shard["documents"])]
+    ids: list[str] = shard["documents"]
     outcome = run_shard(
         space, planned, ids, context.run_id, question_metadata.log_documents(context, len(ids))
     )
@@ -72,17 +74,17 @@ def run_documents(
 @dg.op(out=dg.Out(dg.Nothing))
 def collect_candidates(
     context: dg.OpExecutionContext,
-    shards: list[dict[str, object]],
-    options: dict[str, object],
+    shards: list[Payload],
+    options: Payload,
     workspace: WorkspaceResource,
 ) -> Iterator[dg.Output[None]]:
     """Gather what the documents gave."""
     space = workspace.open()
     planned = plan(space, Combination.from_key(context.partition_key), _options(options))
     now = datetime.now(UTC).isoformat()
-    found = collect(space, planned, {}, run_id=context.run_id, started=str(options["started"]), ended=now)
+    found = collect(space, planned, {}, run_id=context.run_id, started=options["started"], ended=now)
     results = results_of(space, found)
-    reused = sum(int(str(shard["reused"])) for shard in shards)
+    reused = sum(shard["reused"] for shard in shards)
     yield dg.Output(
         None,
         metadata=question_metadata.of_candidates(found, results, reused),
@@ -92,21 +94,20 @@ def collect_candidates(
 
 def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """candidate_qa, validated_qa and corpus_json over the combinations."""
-    per_corpus = {"partition_mapping": partitions.fan_out, "dagster_type": dg.Nothing}
 
-    @dg.graph_asset(
+    @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         partitions_def=partitions.combinations,
         group_name=GROUP,
         kinds={"llm"},
         ins={
-            "parsed_documents": dg.AssetIn("parsed_documents", **per_corpus),
-            "visual_manifests": dg.AssetIn("visual_manifests", **per_corpus),
+            "parsed_documents": _per_corpus("parsed_documents", partitions),
+            "visual_manifests": _per_corpus("visual_manifests", partitions),
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
         automation_condition=refresh_on_model_change(),
         description="Questions proposed, compared and validated document by document.",
     )
-    def candidate_qa(parsed_documents, visual_manifests, model_config):  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+    def candidate_qa(parsed_documents: Any, visual_manifests: Any, model_config: Any) -> Any:
         shards, options = plan_shards(
             parsed_documents=parsed_documents, visual_manifests=visual_manifests, model_config=model_config
         )
@@ -120,7 +121,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         check_specs=VALIDATED_CHECKS,
         description="Accepted questions of the combination without repeats across documents.",
     )
-    def validated_qa(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
+    def validated_qa(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         space = workspace.open()
         combination = Combination.from_key(context.partition_key)
         validated = validate_set(space, combination, minilm.shared().encode)
@@ -138,7 +139,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         check_specs=PUBLISHED_CHECKS,
         description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
     )
-    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
+    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         space = workspace.open()
         combination = Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run_id)
@@ -151,10 +152,9 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [candidate_qa, validated_qa, corpus_json]
 
 
-def _options(values: dict[str, object]) -> RunOptions:
-    target = values.get("target_count")
-    return RunOptions(str(values["profile"]), target if isinstance(target, int) else None)
+def _per_corpus(name: str, partitions: Partitions) -> dg.AssetIn:
+    return dg.AssetIn(name, partition_mapping=partitions.fan_out, dagster_type=dg.Nothing)
 
 
-def _list(value: object) -> list[object]:
-    return list(value) if isinstance(value, (list, tuple)) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _options(values: Payload) -> RunOptions:
+    return RunOptions(values["profile"], values["target_count"])

@@ -17,7 +17,7 @@ from qagen_dagster.store import Keys
 def build_nightly_refresh(partitions: Partitions) -> dg.ScheduleDefinition:
     """Every night, one run for each combination whose published set is not what its configuration asks for."""
 
-    @dg.schedule(
+    @dg.schedule(  # pyright: ignore[reportUnknownMemberType]
         name="nightly_refresh",
         job_name=QUESTION_SET,
         cron_schedule="0 2 * * *",

@@ -13,7 +13,7 @@ VERSION_TAG = "dagster/data_version"
 def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
     """The observer of model_config, and the automation of paid assets."""
 
-    @dg.sensor(
+    @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
         name="observe_model_config",
         minimum_interval_seconds=60,
         description="Record a new version of each combination whose models, prompts, scenario or limits changed.",

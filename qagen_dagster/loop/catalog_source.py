@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ def rebuild_catalog(store: Store) -> dict[str, int]:
 
 
 @contextmanager
-def catalog_file(store: Store) -> Iterator[Path]:
+def catalog_file(store: Store) -> Generator[Path]:
     """The catalog as a local file. Raises StoreError when there is none."""
     local = store.local_path(Keys.CATALOG)
     if local is not None:

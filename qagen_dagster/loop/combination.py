@@ -142,8 +142,8 @@ def run_shard(
             todo.append(entry)
     if todo:
         models = workspace.models(planned.profile, planned.combination.mode)
-        with workspace.parsers() as pool:
-            _run_all(_ShardRun(workspace, planned, models, pool, run_id), todo, outcome, progress)
+        run = _ShardRun(workspace, planned, models, workspace.parsers(), run_id)
+        _run_all(run, todo, outcome, progress)
     return outcome
 
 

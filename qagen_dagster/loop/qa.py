@@ -135,8 +135,7 @@ def next_step(state: QAState, limits: QALimits) -> Step:
     """What to do now. Success is checked first, so a document that reached its target is never exhausted."""
     attempt = state.attempts + 1
     if state.current is not None:
-        unique = state.is_unique or not state.accepted
-        kind = Validate if unique else Dedupe
+        kind = Validate if _is_compared(state) else Dedupe
         return kind(candidate=state.current, attempt=attempt)
     if len(state.accepted) >= limits.target_count:
         return Done(end=DocumentEnd.TARGET_REACHED)
@@ -155,15 +154,16 @@ def transition(state: QAState, event: Event) -> QAState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
     match event:
         case Proposed():
+            _expect(_awaits_candidate(state), event)
             return _proposed(_viewed(state, event.viewed_pages), event.candidate)
         case GenerationFailed():
-            _expect(state.current is None, event)
+            _expect(_awaits_candidate(state), event)
             nothing = Candidate(question="", answer="", evidence=(), question_type="")
             return _reject(
                 _viewed(state, event.viewed_pages), nothing, RejectionReason.GENERATION_FAILED, event.reason
             )
         case Exhausted():
-            _expect(state.current is None, event)
+            _expect(_awaits_candidate(state), event)
             return _viewed(state, event.viewed_pages).model_copy(update={"exhausted": event.reason})
         case Compared():
             return _compared(state, event)
@@ -184,8 +184,16 @@ def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
     return state, len(events)
 
 
+def _awaits_candidate(state: QAState) -> bool:
+    return state.current is None and state.exhausted is None
+
+
+def _is_compared(state: QAState) -> bool:
+    """Whether the current candidate is known not to repeat an accepted one; the first has none to repeat."""
+    return state.is_unique or not state.accepted
+
+
 def _proposed(state: QAState, candidate: Candidate) -> QAState:
-    _expect(state.current is None, candidate)
     if candidate.gate is not None:
         return _reject(state, candidate, candidate.gate, candidate.gate_detail)
     return state.model_copy(update={"current": candidate, "is_unique": False})
@@ -193,15 +201,18 @@ def _proposed(state: QAState, candidate: Candidate) -> QAState:
 
 def _compared(state: QAState, event: Compared) -> QAState:
     candidate = _current(state, event)
+    _expect(not _is_compared(state), event)
     counted = state.model_copy(update={"compared_count": state.compared_count + 1})
     if event.duplicate_of is None:
         return counted.model_copy(update={"is_unique": True})
+    _expect(0 <= event.duplicate_of < len(state.accepted), event)
     of = state.accepted[event.duplicate_of].candidate.question
     return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of)
 
 
 def _judged(state: QAState, event: Judged) -> QAState:
     candidate = _current(state, event)
+    _expect(_is_compared(state), event)
     if event.verdict is None:
         return _reject(state, candidate, RejectionReason.VALIDATOR_FAILED, event.failure)
     counted = state.model_copy(
@@ -246,6 +257,6 @@ def _current(state: QAState, event: Event) -> Candidate:
     return state.current
 
 
-def _expect(holds: bool, event: object) -> None:
+def _expect(holds: bool, event: Event) -> None:
     if not holds:
-        raise ValueError(f"{type(event).__name__} while a candidate is being evaluated")
+        raise ValueError(f"{event.kind} does not fit what the loop waits for")

@@ -5,8 +5,9 @@ It finds things; it decides nothing.
 
 from __future__ import annotations
 
+import atexit
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from qagen_dagster.configuration.corpora import Corpora, Corpus, load_corpora
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
@@ -61,9 +62,14 @@ class Workspace:
         return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
 
     def parsers(self) -> ParserPool:
-        """A pool of parser processes; they start when first used and end with the context."""
-        return ParserPool(
-            workers=self.settings.parser_workers,
-            seconds=self.settings.parser_seconds,
-            memory_bytes=self.settings.parser_memory_mb * 1_000_000,
-        )
+        """This process' parser workers; they start when first used and end with the process."""
+        chosen = self.settings
+        return _parsers(chosen.parser_workers, chosen.parser_seconds, chosen.parser_memory_mb * 1_000_000)
+
+
+@cache
+def _parsers(workers: int, seconds: float, memory_bytes: int) -> ParserPool:
+    """Kept for the process: starting a worker costs more than parsing most documents."""
+    pool = ParserPool(workers=workers, seconds=seconds, memory_bytes=memory_bytes)
+    atexit.register(pool.close)
+    return pool
