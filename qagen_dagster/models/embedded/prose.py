@@ -13,6 +13,7 @@ from qagen_dagster.models.embedded.amounts import be_value, how_long, how_many, 
 from qagen_dagster.models.embedded.asking import Found, ask, ask_subject
 from qagen_dagster.models.embedded.clauses import Clause, solid, words
 from qagen_dagster.models.embedded.nouns import (
+    HUMAN_NOUNS,
     is_date,
     is_organisation,
     is_person,
