@@ -1,0 +1,92 @@
+"""A model that follows a script of turns and keeps what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    ToolCall,
+    ToolMessage,
+    Usage,
+)
+
+Turn = AssistantMessage | Response | Exception
+
+
+class FakeModel:
+    """A `Model`: gives the turns in order, or what a function makes of each request."""
+
+    def __init__(self, turns: Iterable[Turn] | Callable[[Request], Turn], name: str = "fake") -> None:
+        self._next = turns if callable(turns) else self._in_order(list(turns))
+        self._spec = ModelSpec(provider="scripted", model=name)
+        self._guard = threading.Lock()
+        self.requests: list[Request] = []
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def respond(self, request: Request) -> Response:
+        with self._guard:
+            self.requests.append(request)
+            turn = self._next(request)
+        if isinstance(turn, Exception):
+            raise turn
+        return turn if isinstance(turn, Response) else answer(turn)
+
+    @staticmethod
+    def _in_order(turns: list[Turn]) -> Callable[[Request], Turn]:
+        def following(_request: Request) -> Turn:
+            if not turns:
+                raise AssertionError("the model was asked once more than the script foresees")
+            return turns.pop(0)
+
+        return following
+
+
+def tool_call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
+    return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+def calls(*parts: ToolCall) -> AssistantMessage:
+    return AssistantMessage(content=parts)
+
+
+def call(tool: str, **arguments: Any) -> AssistantMessage:
+    """A turn that calls one tool."""
+    return calls(tool_call(tool, **arguments))
+
+
+def say(text: str) -> AssistantMessage:
+    return AssistantMessage(content=(Text(text=text),) if text else ())
+
+
+def answer(message: AssistantMessage, stop: Stop | None = None) -> Response:
+    usual = Stop.TOOLS if message.tool_calls else Stop.END
+    return Response(
+        message=message, stop=stop or usual, usage=Usage(input_tokens=7, output_tokens=3), model="fake"
+    )
+
+
+def told(request: Request) -> str:
+    """Everything a request says to the model, pictures aside."""
+    return "\n".join((request.system, *(_words(message) for message in request.messages)))
+
+
+def _words(message: Message) -> str:
+    if isinstance(message, ToolMessage):
+        parts = [part for result in message.results for part in result.content]
+    else:
+        parts = list(message.content)
+    return "\n".join(
+        part.text if isinstance(part, Text) else str(getattr(part, "arguments", "")) for part in parts
+    )
