@@ -166,7 +166,9 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
             }
         ]
     if isinstance(part, Text):
-        return [{"role": "assistant", "content": part.text}] if part.text.strip() else []
+        # The long form of an assistant's words: llama.cpp's server takes no other.
+        words: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
+        return [{"type": "message", "role": "assistant", "content": [words]}] if part.text.strip() else []
     return [part.payload] if part.wire == _WIRE and part.payload else []
 
 
