@@ -23,7 +23,7 @@ from qagen_dagster.formats.base import (
 )
 from qagen_dagster.formats.front_matter import FrontMatter, read_front_matter
 from qagen_dagster.formats.labels import Labels, caption_label
-from qagen_dagster.formats.lines import Lines, collapse, split_lines
+from qagen_dagster.formats.lines import Lines, collapse
 from qagen_dagster.formats.text import looks_like_text, read_text
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
 
@@ -101,9 +101,7 @@ class MarkdownFormat:
 
 def _parse(source: Source) -> _Parsed:
     lines = read_text(source)
-    if lines.pages:
-        # A form feed means nothing in Markdown; to the line it is white space.
-        lines = Lines(split_lines(lines.text).lines, (), lines.note)
+    lines = Lines(lines.lines, (), lines.note)  # a form feed makes no page in Markdown
     front = read_front_matter(lines.lines)
     parsed = _Parsed(lines, front)
     body = [""] * front.line_count + list(lines.lines[front.line_count :])

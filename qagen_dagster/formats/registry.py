@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import DocumentError
@@ -97,7 +97,7 @@ def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] 
             raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
         chosen = choose(source, formats)
         name, parser = chosen.name, f"{chosen.name}-{chosen.version}"
-        entries = tuple(_within(one, options) for one in chosen.parse(source, options))
+        entries = tuple(_settled(one, options) for one in chosen.parse(source, options))
         outcome, detail = _of_entries(entries)
     except Exception as error:  # the stage boundary: a parser's failure costs one document
         outcome, detail = failure_of(error)
@@ -128,7 +128,8 @@ def _of_entries(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outcome, st
     return (first.outcome, first.detail) if first.row is None else (Outcome.PARSED, "")
 
 
-def _within(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
+def _settled(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
+    """The entry within the limits, its sections in the order of their lines."""
     if isinstance(entry, RowFailure):
         return entry
     if len(entry.text) > options.max_chars:
@@ -136,7 +137,8 @@ def _within(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText
     elif (entry.page_count or 0) > options.max_pages:
         detail = f"{entry.page_count:,} pages; the limit is {options.max_pages:,}"
     else:
-        return entry
+        sections = tuple(sorted(entry.sections, key=lambda one: one.start_line))
+        return entry if sections == entry.sections else replace(entry, sections=sections)
     if entry.row is None:
         raise DocumentError("too_large", detail)
     return RowFailure(entry.row, Outcome.TOO_LARGE, detail)

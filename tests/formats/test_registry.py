@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file, suffixes
-from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.document import Outcome, Section
 from tests.formats.misbehaving import Misbehaving
 
 OPTIONS = ParseOptions(ocr=False)
@@ -118,6 +118,18 @@ def test_a_parsers_exception_is_corrupt_with_its_name() -> None:
         Outcome.CORRUPT,
         "ZeroDivisionError: integer division or modulo by zero",
     )
+
+
+def test_sections_come_in_the_order_of_their_lines() -> None:
+    sections = tuple(Section(title=str(line), level=1, start_line=line) for line in (2, 1, 3))
+
+    class Unsorted(Misbehaving):
+        def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+            return [ParsedText(text="1\n2\n3", sections=sections)]
+
+    (entry,) = parse_file(Source("a.bad", b"x"), OPTIONS, (Unsorted(),)).entries
+    assert isinstance(entry, ParsedText)
+    assert [one.start_line for one in entry.sections] == [1, 2, 3]
 
 
 def test_memory_has_its_own_outcome() -> None:
