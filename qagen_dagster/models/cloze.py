@@ -25,6 +25,7 @@ from qagen_dagster.models.messages import (
 _GAP = "____"
 _LEAD = "Which word fills the gap in this line of the document: "
 _MIN_WORDS = 8
+_MAX_CHARACTERS = 1000  # of a line that is asked about: longer ones may be shown cut
 _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -81,8 +82,8 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
 
 
 def _blank(line: str) -> str | None:
-    """The longest word that stands in the line once, or None if the line is too short to ask about."""
-    words = _WORD.findall(line)
+    """The longest word that stands in the line once, or None if the line is no length to ask about."""
+    words = _WORD.findall(line) if len(line) <= _MAX_CHARACTERS else []
     alone = [word for word in words if len(word) > 3 and line.count(word) == 1]
     return max(alone, key=len) if len(words) >= _MIN_WORDS and alone else None
 
