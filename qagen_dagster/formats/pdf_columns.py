@@ -7,6 +7,7 @@ everything on characters (`pdf_order.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -148,7 +149,7 @@ class _Cutter:
         if chars < _MIN_PROSE:
             return False
         sides = [item.fragment.x0 >= edge for item in both]
-        changes = sum(a != b for a, b in zip(sides, sides[1:], strict=False))
+        changes = sum(a != b for a, b in pairwise(sides))
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[Fragment]]:

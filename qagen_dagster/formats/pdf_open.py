@@ -5,13 +5,12 @@ What belongs here: the document as a whole. What does not: its pages' content.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-
-import pymupdf
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, Source
+from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.records.document import Outcome
 
 HEAD = 1_024  # readers accept rubbish before the signature, up to here
@@ -23,7 +22,7 @@ def looks_like_pdf(head: bytes) -> bool:
 
 
 @contextmanager
-def opened(source: Source, options: ParseOptions) -> Iterator[pymupdf.Document]:
+def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
     """The document, unlocked and within its limits; closed at the end.
 
     Raises:
@@ -35,36 +34,35 @@ def opened(source: Source, options: ParseOptions) -> Iterator[pymupdf.Document]:
     if len(data) > options.max_bytes:
         raise DocumentError(Outcome.TOO_LARGE, f"{len(data):,} bytes; the limit is {options.max_bytes:,}")
     if not looks_like_pdf(data):
-        raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "named .pdf but there is no PDF signature in it")
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
+        raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "there is no PDF signature in the file")
     with _as_corrupt("the file cannot be opened as PDF"):
-        document = pymupdf.open(stream=data, filetype="pdf")
+        pdf = Pdf(data)
     try:
-        _unlock(document, source.name, options.passwords)
-        _check_pages(document, options)
-        yield document
+        _unlock(pdf, source.name, options.passwords)
+        _check(pdf, options)
+        yield pdf
     finally:
-        document.close()
+        pdf.close()
 
 
-def _unlock(document: pymupdf.Document, name: str, passwords: dict[str, str]) -> None:
-    if not document.needs_pass:
+def _unlock(pdf: Pdf, name: str, passwords: dict[str, str]) -> None:
+    if not pdf.is_locked:
         return
-    password = next(
-        (passwords[key] for key in (name, name.rsplit("/", 1)[-1], "*") if key in passwords), None
-    )
+    keys = (name, name.rsplit("/", 1)[-1], "*")
+    password = next((passwords[key] for key in keys if key in passwords), None)
     if password is None:
         raise DocumentError(Outcome.ENCRYPTED, "a password is needed and none is configured for this file")
-    if not document.authenticate(password):
+    with _as_corrupt("the encryption is broken"):
+        fits = pdf.unlock(password)
+    if not fits:
         raise DocumentError(Outcome.ENCRYPTED, "the configured password does not open the file")
 
 
-def _check_pages(document: pymupdf.Document, options: ParseOptions) -> None:
-    if not document.is_pdf:
+def _check(pdf: Pdf, options: ParseOptions) -> None:
+    if not pdf.is_pdf:
         raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "the content is not PDF")
     with _as_corrupt("the list of pages is broken"):
-        count = document.page_count
+        count = pdf.count
     if count < 1:
         raise DocumentError(Outcome.EMPTY, "the document has no pages")
     if count > options.max_pages:
@@ -72,7 +70,7 @@ def _check_pages(document: pymupdf.Document, options: ParseOptions) -> None:
 
 
 @contextmanager
-def _as_corrupt(detail: str) -> Iterator[None]:
+def _as_corrupt(detail: str) -> Generator[None]:
     """The library raises many kinds of errors, some of them its own mistakes; here they mean one thing."""
     try:
         yield

@@ -1,81 +1,91 @@
-"""The text of a PDF, page by page: rows joined to lines, pages recognised from pictures where that is needed and possible.
+"""The text of a PDF, page by page: rows joined to lines, pages recognised from pictures where needed and possible.
 
-What belongs here: what goes into the text and the page map. What does not: geometry (`pdf_order.py`), titles and
-headings (`pdf_meta.py`).
+What belongs here: what goes into the text and the page map. What does not: geometry (`pdf_order.py`), recognition
+(`pdf_scan.py`), titles and headings (`pdf_meta.py`).
 """
 
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
-
-import pymupdf
+from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.ocr import ocr_image, tesseract_available
-from qagen_dagster.formats.pdf_lines import SCALE, Fragment, page_fragments
+from qagen_dagster.formats.pdf_library import Pdf
+from qagen_dagster.formats.pdf_lines import Fragments, fragments_of
 from qagen_dagster.formats.pdf_order import Row, rows_in_order
+from qagen_dagster.formats.pdf_scan import Recogniser, worth_recognising
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_OCR_PAGES = 50  # of one document
-_OCR_SECONDS = 80.0  # of one document; a document's parser is given two minutes by default
-_OCR_PAGE_SECONDS = 40.0
-_OCR_PIXELS = 6_000_000
-_OCR_DPI = 300
-_PICTURE_SHARE = 0.1  # of a page that pictures cover at least, to be worth reading
-_FILLING = re.compile(r"[\s.|…·_\-–—]+")
+_FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
-_SAMPLE = 600  # characters of a page looked at to see whether its letters mean anything
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
 
 
-class Line:
-    """One line of the text: what it says and the fragments it is made of (none: a blank line, or recognised text)."""
+class Line(NamedTuple):
+    """One line of a page and the fragments it is made of (none for a blank line)."""
 
-    __slots__ = ("row", "text")
-
-    def __init__(self, text: str, row: Row | None) -> None:
-        self.text, self.row = text, row
+    text: str
+    row: Row | None
 
 
 @dataclass
 class PdfText:
-    """What reading all pages gave."""
+    """What reading all pages gave. Page numbers are 1-based."""
 
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[str] = field(default_factory=list[str])
+    fonts: list[int] = field(
+        default_factory=list[int]
+    )  # by line: size in tenths, negative if bold; 0 unknown
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
-    broken: list[int] = field(default_factory=list[int])  # pages, 1-based, as all below
+    broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
     unreadable: list[int] = field(
         default_factory=list[int]
     )  # pictures or meaningless letters, not recognised
-    ocr_note: str = ""
+    note: str = ""  # why they were not
 
 
-def read_pages(document: pymupdf.Document, options: ParseOptions) -> PdfText:
+def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
     """All pages in order. A broken page is empty and noted.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.
     """
-    reader = _Reader(document, options)
-    for number in range(document.page_count):
-        reader.read(number)
-    return reader.text
+    text = PdfText()
+    recogniser = Recogniser(options)
+    chars = 0
+    for number in range(pdf.count):
+        try:
+            texts, fonts = _read(pdf, number, recogniser, text)
+        except (DocumentError, MemoryError):
+            raise
+        except Exception:  # one page is one stage: whatever is wrong with it, the others go on
+            text.broken.append(number + 1)
+            texts, fonts = [], []
+        chars += sum(map(len, texts)) + len(texts)
+        if chars > options.max_chars:
+            raise DocumentError(Outcome.TOO_LARGE, f"more than {options.max_chars:,} characters of text")
+        start = len(text.lines) + 1
+        text.lines += texts
+        text.fonts += fonts
+        text.pages.append(PageSpan(page=number + 1, start_line=start, end_line=len(text.lines)))
+    text.note = recogniser.note
+    return text
 
 
-def page_lines(fragments: list[Fragment]) -> list[Line]:
-    """The lines of one page in reading order, a blank one where the page leaves more than a line free."""
+def page_lines(fragments: Fragments) -> list[Line]:
+    """The lines of one page in reading order, a blank one where the page leaves most of a line free."""
     lines: list[Line] = []
-    before = 0
-    height = 0
+    bottom = height = 0
     for row in rows_in_order(fragments):
-        first = row[0]
-        if lines and first.y0 - before > height * 7 // 10 > 0:
+        _, y0, _, y1, *_, text = row[0]
+        if lines and (y0 - bottom) * 10 > height * 7:
             lines.append(Line("", None))
-        lines.append(Line(first.text if len(row) == 1 else _joined(row), row))
-        before, height = first.y1, first.y1 - first.y0
+        lines.append(Line(text if len(row) == 1 else _joined(row), row))
+        bottom, height = y1, y1 - y0
     return lines
 
 
@@ -86,118 +96,37 @@ def _joined(row: Row) -> str:
     last = row[0]
     for fragment in row[1:]:
         gap = max(fragment.x0 - last.x1, last.x0 - fragment.x1)
-        if gap * 10 >= wide * last.size and not (
-            _DOTS.fullmatch(fragment.text) or _DOTS.fullmatch(last.text)
-        ):
+        dots = _DOTS.fullmatch(fragment.text) or _DOTS.fullmatch(last.text)
+        if gap * 10 >= wide * last.size and not dots:
             parts.append(" | ")
-        elif gap * 8 > last.size:
+        elif gap * 8 > last.size or dots:
             parts.append(" ")
         parts.append(fragment.text)
         last = fragment
     return "".join(parts)
 
 
-class _Reader:
-    """Reads page after page and keeps count of the limits."""
-
-    def __init__(self, document: pymupdf.Document, options: ParseOptions) -> None:
-        self.document, self.options = document, options
-        self.text = PdfText()
-        self.chars = 0
-        self.ocr_ends = 0.0
-
-    def read(self, number: int) -> None:
-        lines: list[Line] = []
-        try:
-            lines = page_lines(page_fragments(self.document, number))
-            if not lines or _meaningless(lines):
-                lines = self._recognised(number, lines)
-        except (DocumentError, MemoryError):
-            raise
-        except Exception:  # one page is one stage: whatever is wrong with it, the others go on
-            self.text.broken.append(number + 1)
-        self.chars += sum([len(line.text) for line in lines]) + len(lines)
-        if self.chars > self.options.max_chars:
-            raise DocumentError(Outcome.TOO_LARGE, f"more than {self.options.max_chars:,} characters of text")
-        start = len(self.text.lines) + 1
-        self.text.lines.extend(lines)
-        self.text.pages.append(PageSpan(page=number + 1, start_line=start, end_line=len(self.text.lines)))
-
-    def _recognised(self, number: int, lines: list[Line]) -> list[Line]:
-        """The page's lines read from its picture, or `lines` if that cannot be done."""
-        page = self.document[number]
-        if not lines and not needs_recognition(page):
-            return lines
-        if not self.options.ocr or not tesseract_available():
-            self.text.ocr_note = (
-                "text recognition is switched off" if not self.options.ocr else "tesseract is not installed"
-            )
-        elif any(w * h > self.options.max_pixels for w, h in picture_sizes(page)):
-            self.text.ocr_note = "a picture is too large"
-        else:
-            found = self._ocr(page)
-            if found is not None:
-                self.text.recognised.append(number + 1)
-                return [Line(line, None) for line in found.split("\n")] if found else []
-        self.text.unreadable.append(number + 1)
-        return lines
-
-    def _ocr(self, page: pymupdf.Page) -> str | None:
-        now = time.monotonic()
-        self.ocr_ends = self.ocr_ends or now + _OCR_SECONDS
-        left = self.ocr_ends - now
-        if len(self.text.recognised) >= _OCR_PAGES or left < 1:
-            self.text.ocr_note = f"the limit is {_OCR_PAGES} pages or {_OCR_SECONDS:.0f} seconds a document"
-            return None
-        zoom = min(_OCR_DPI / 72, (_OCR_PIXELS / max(page.rect.width * page.rect.height, 1)) ** 0.5)
-        picture = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False)
-        try:
-            found = ocr_image(
-                picture.tobytes("png"), self.options.ocr_languages, seconds=min(left, _OCR_PAGE_SECONDS)
-            )
-        except DocumentError as error:
-            self.text.ocr_note = error.detail
-            return None
+def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[int]]:
+    """The page's lines with their fonts."""
+    lines = page_lines(fragments_of(pdf.print_text(number)))
+    texts = [line for line, _ in lines]
+    if texts and not _is_noise(texts):
+        return texts, [0 if not row else -row[0].size if row[0].bold else row[0].size for _, row in lines]
+    page = pdf.page(number)
+    if texts or worth_recognising(page):
+        found = recogniser.text_of(page)
         if found is None:
-            self.text.ocr_note = f"tesseract has none of the languages {self.options.ocr_languages}"
-        return found
+            text.unreadable.append(number + 1)
+        else:
+            text.recognised.append(number + 1)
+            texts = found.split("\n") if found else []
+    return texts, [0] * len(texts)
 
 
-def needs_recognition(page: pymupdf.Page) -> bool:
-    """Whether pictures cover enough of a page without text that there may be writing in them."""
-    area = abs(page.rect.width * page.rect.height) or 1
-    boxes = [
-        pymupdf.Rect(info["bbox"]) & page.rect * page.derotation_matrix for info in page.get_image_info()
-    ]
-    return sum(abs(box.width * box.height) for box in boxes if not box.is_empty) > _PICTURE_SHARE * area
-
-
-def picture_sizes(page: pymupdf.Page) -> list[tuple[int, int]]:
-    """Width and height in pixels of the pictures a page shows."""
-    return [(int(info["width"]), int(info["height"])) for info in page.get_image_info()]
-
-
-def _meaningless(lines: list[Line]) -> bool:
-    """Whether the letters stand for nothing, as when the file does not say what its glyphs mean."""
-    first = "".join([line.text for line in lines[:24]])[:_SAMPLE]
-    return _is_noise(first) and _is_noise("".join([line.text for line in lines]))
-
-
-def _is_noise(text: str) -> bool:
-    shown = _FILLING.sub("", text)
+def _is_noise(texts: list[str]) -> bool:
+    """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
+    sample = " ".join(texts[:12])[:_SAMPLE]
+    if len(_LETTERS.findall(sample)) * 20 > len(sample):
+        return False
+    shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
-
-
-def fragment_box(row: Row) -> tuple[float, float, float, float]:
-    """The box of a row in points."""
-    return (
-        min(f.x0 for f in row) / SCALE,
-        min(f.y0 for f in row) / SCALE,
-        max(f.x1 for f in row) / SCALE,
-        max(f.y1 for f in row) / SCALE,
-    )
-
-
-def has_marks(document: pymupdf.Document) -> bool:
-    """Whether any of the first pages shows pictures or drawings."""
-    return any(document[number].get_bboxlog() for number in range(min(document.page_count, 20)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pymupdf
-
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.records.document import Visual
 
 
-def find_visuals(document: pymupdf.Document, options: ParseOptions) -> tuple[Visual, ...]:
+def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """Nothing yet."""
     return ()
