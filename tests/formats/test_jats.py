@@ -332,8 +332,37 @@ def test_spans_of_monstrous_tables_are_bounded() -> None:
 
 
 TAGS = st.sampled_from(
-    "p sec title fig label caption table-wrap table tr td th thead tbody disp-formula tex-math list list-item "
-    "sup sub xref ref-list ref mixed-citation element-citation name surname boxed-text fn fn-group".split()
+    [
+        "p",
+        "sec",
+        "title",
+        "fig",
+        "label",
+        "caption",
+        "table-wrap",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "thead",
+        "tbody",
+        "disp-formula",
+        "tex-math",
+        "list",
+        "list-item",
+        "sup",
+        "sub",
+        "xref",
+        "ref-list",
+        "ref",
+        "mixed-citation",
+        "element-citation",
+        "name",
+        "surname",
+        "boxed-text",
+        "fn",
+        "fn-group",
+    ]
 )
 TREES = st.recursive(
     st.sampled_from(["text", " a. B ", "x" * 400, "1", "", "Table 1"]),

@@ -152,8 +152,26 @@ def test_there_is_nothing_to_render() -> None:
 
 
 PIECES = st.sampled_from(
-    "# h\n@text\n@\n@| a | b |\n|---|---|\n| 1 | 2 |\n@```\n@---\n@===\n@![x](y.png)\n@<table>\n@</table>\n"
-    "@> quote\n@- item\n@Table 1. x\n@    code\n@\f@\r\n@* *\n@Figure 2: y\n".split("@")
+    [
+        "# h\n",
+        "text\n",
+        "\n",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n",
+        "```\n",
+        "---\n",
+        "===\n",
+        "![x](y.png)\n",
+        "<table>\n",
+        "</table>\n",
+        "> quote\n",
+        "- item\n",
+        "Table 1. x\n",
+        "    code\n",
+        "\x0c",
+        "\r\n",
+        "* *\n",
+        "Figure 2: y\n",
+    ]
 )
 
 
