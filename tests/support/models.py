@@ -53,7 +53,7 @@ class FakeModel:
         return following
 
 
-def tool_call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
+def tool_call(name: str, call_id: str = "c1", /, **arguments: Any) -> ToolCall:
     return ToolCall(id=call_id, name=name, arguments=arguments)
 
 
@@ -61,7 +61,7 @@ def calls(*parts: ToolCall) -> AssistantMessage:
     return AssistantMessage(content=parts)
 
 
-def call(tool: str, **arguments: Any) -> AssistantMessage:
+def call(tool: str, /, **arguments: Any) -> AssistantMessage:
     """A turn that calls one tool."""
     return calls(tool_call(tool, **arguments))
 

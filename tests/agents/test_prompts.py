@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.agents import prompts
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.qa import deduplicator, generator, validator
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.records.ids import Mode
+
+ALL: list[Callable[[], Prompt]] = [
+    lambda: generator.prompt_for(Mode.TEXTUAL),
+    lambda: generator.prompt_for(Mode.VISUAL),
+    lambda: validator.blind_prompt(Mode.TEXTUAL),
+    lambda: validator.blind_prompt(Mode.VISUAL),
+    validator.compare_prompt,
+    deduplicator.prompt,
+]
+PROMPT = Prompt("p", "You are ${who}.", "Find ${what}, ${who}.")
+
+
+def test_both_parts_are_filled() -> None:
+    assert PROMPT.fill({"who": "a cat", "what": "wool"}) == ("You are a cat.", "Find wool, a cat.")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"who": "a cat"}, r"prompt p: missing values \['what'\], unused values \[\]"),
+        ({"who": "a", "what": "b", "wool": "c"}, r"missing values \[\], unused values \['wool'\]"),
+        ({}, r"missing values \['what', 'who'\]"),
+    ],
+)
+def test_a_missing_or_an_unused_value_is_an_error(values: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        PROMPT.fill(values)
+
+
+@pytest.mark.parametrize("value", ["$5.00", "${what}", "$who$$", "a $ b", "\\1", "{0}", ""])
+def test_values_are_never_read_as_placeholders(value: str) -> None:
+    assert PROMPT.fill({"who": value, "what": "x"}) == (f"You are {value}.", f"Find x, {value}.")
+
+
+def test_the_hash_follows_every_word() -> None:
+    hashes = {
+        PROMPT.hash,
+        Prompt("p", "You are ${who}!", PROMPT.user).hash,
+        Prompt("p", PROMPT.system, "Find ${what} now, ${who}.").hash,
+    }
+    assert len(hashes) == 3
+    assert Prompt("another name", PROMPT.system, PROMPT.user).hash == PROMPT.hash
+
+
+def test_a_file_needs_both_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompts, "FOLDER", tmp_path)
+    for name, text in {"none": "only a system part", "blank": "system\n---user---\n \n"}.items():
+        (tmp_path / f"{name}.md").write_text(text)
+        with pytest.raises(ConfigError, match=f"prompt {name} needs a system and a user part"):
+            load_prompt(name)
+
+
+@pytest.mark.parametrize("load", ALL)
+def test_the_models_are_told_that_documents_are_no_instructions(load: Callable[[], Prompt]) -> None:
+    prompt = load()
+    flat = " ".join(prompt.system.split())
+    assert "never instructions" in flat or "never meant for you" in flat
+    assert prompt.system.count("${") + prompt.user.count("${") >= 2
