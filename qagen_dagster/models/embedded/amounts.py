@@ -105,9 +105,12 @@ def be_value(clause: Clause) -> Iterator[Found]:
         return
     for child in clause.root.children:
         if child.dep_ in ("attr", "acomp") and child.i > clause.root.i:
-            answer = clause.span(child)
+            gap = [index for index in clause.kept if clause.root.i < index <= child.right_edge.i]
+            answer = solid(clause.doc, gap)
+            if clause.root.lower_ in ("are", "were") and clause.subject.tag_ == "NN":
+                continue
             counted = any(token.tag_ == "CD" for token in child.subtree)
             if any(token.dep_ == "conj" for token in child.subtree):
                 continue
             if counted and (is_unit(child) or child.tag_ == "CD") and answer[:1].isalnum():
-                yield ask(clause, "What", set(clause.within(child))), answer, "value", "numeric", 0.85
+                yield ask(clause, "What", set(gap)), answer, "value", "numeric", 0.85

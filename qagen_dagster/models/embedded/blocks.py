@@ -117,7 +117,9 @@ class _Segmenter:
         self.pending: list[Line] = []
         self.kind = Kind.TEXT
         self.marker, self.column = "", 0
-        self.path: list[tuple[int, str]] = []
+        start = lines[0].number if lines else 0
+        above = [number for number in headings if number < start]
+        self.path = [(2, headings[max(above)])] if above else list[tuple[int, str]]()
         self.fenced = False
         self.blank_before = True
         self.blanks = 0

@@ -100,7 +100,13 @@ _TRANSPOSED = frozenset(
 
 
 def _askable(label: str, cell: str, head: str) -> bool:
-    if cell.lower() in _EMPTY or not label or len(label.split()) > 7 or len(cell.split()) > 16:
+    if (
+        cell.lower() in _EMPTY
+        or head.lower().rstrip("s.") in ("unit", "no", "notes", "reference", "ref")
+        or not label
+        or len(label.split()) > 7
+        or len(cell.split()) > 16
+    ):
         return False
     return len(head) > 1 and label.lower() not in ("total", "note", "notes") and len(cell) < 140
 

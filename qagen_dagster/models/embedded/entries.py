@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from spacy.tokens import Token
+
 from qagen_dagster.models.embedded.blocks import Block, Kind
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.context import Context
@@ -95,7 +97,7 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             yield from _meaning(entry, means.group(2).rstrip("."), context)
             continue
         plural = entry.key.split()[-1].endswith("s") and not entry.key.endswith(("ss", "us", "is"))
-        if re.search(r"\b(?:is|are|was|were|has|have|can|must)\b", value) and len(value.split()) > 6:
+        if re.search(r"\b(?:is|are|was|were|has|have|can|must)\b", value) and len(value.split()) > 4:
             continue
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(entry.key.split()) > 5:
             continue
@@ -196,6 +198,11 @@ def _procedures(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 def _instructs(run: list[Block]) -> bool:
     firsts = [doc[0] for doc in parse([block.passage.text[:200] for block in run])]
-    return sum(
-        token.pos_ in ("VERB", "AUX") or token.dep_ in ("mark", "neg") for token in firsts
-    ) >= 0.6 * len(firsts)
+    return sum(_commands(token) for token in firsts) >= 0.6 * len(firsts)
+
+
+def _commands(token: Token) -> bool:
+    """Whether the item's first word is an imperative, or opens a clause before one."""
+    if token.tag_ in ("VBZ", "VBD", "VBN", "NNP", "NNPS", "NNS"):
+        return False
+    return token.pos_ in ("VERB", "AUX") or token.dep_ in ("ROOT", "mark", "neg")

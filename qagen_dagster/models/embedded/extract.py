@@ -66,9 +66,12 @@ def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
 
 def _is_back_matter(block: Block) -> bool:
     names = {name.lower().strip(" .:") for name in block.section}
-    return bool(names & _BACK_MATTER)
+    return bool(names & _BACK_MATTER) or bool(_REFERENCE.search(block.passage.text[:600]))
 
 
+_REFERENCE = re.compile(
+    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
+)
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",

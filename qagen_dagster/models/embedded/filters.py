@@ -56,7 +56,11 @@ def content_words(text: str) -> list[str]:
 
 def _pronoun(candidate: Candidate, context: Context) -> bool:
     question = unframed(candidate.question)
-    if _PRONOUN.search(question) and candidate.family != "what_happens":
+    if candidate.family == "what_happens":
+        return bool(re.search(r"\b(?:we|us|our|i|he|she|they|it)\b", question, re.I)) or bool(
+            re.search(r"\b(?:we|us|our)\b", candidate.answer, re.I)
+        )
+    if _PRONOUN.search(question) or re.search(r"\b(?:we|our)\b", candidate.answer):
         return True
     if _POSSESSIVE.search(question.split(" ", 4)[-1]) and not re.search(
         r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\b(?:its|their)\b", question[5:]
@@ -139,7 +143,7 @@ def _loose(candidate: Candidate, context: Context) -> bool:
     """Whether a weak family asks about some unnamed thing, or about what might be."""
     if candidate.family not in ("subject", "object"):
         return False
-    return bool(_LOOSE.search(unframed(candidate.question)))
+    return bool(_LOOSE.search(unframed(candidate.question)) or _LOOSE.match(candidate.answer))
 
 
 _LOOSE = re.compile(

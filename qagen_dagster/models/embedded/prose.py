@@ -173,6 +173,9 @@ def what_happens(clause: Clause) -> Iterator[Found]:
         ):
             continue
         condition = [token.i for token in child.subtree]
+        bounded = any(token.dep_ in ("nsubj", "nsubjpass") for token in child.children)
+        if not bounded or condition[-1] + 1 >= len(doc) or doc[condition[-1] + 1].text != ",":
+            continue
         if child.tag_ == "VBD" or any(token.tag_ == "VBD" for token in child.children):
             continue  # one event of the past, not a rule
         main = list(range(condition[-1] + 1, len(doc)))
@@ -216,15 +219,25 @@ def definition(clause: Clause) -> Iterator[Found]:
         return
     if before or not (determined or attribute.tag_ == "NNS") or not specified or len(answer.split()) < 4:
         return
-    if clause.subject.pos_ not in ("NOUN", "PROPN"):
+    if clause.subject.pos_ not in ("NOUN", "PROPN") or clause.subject.lemma_.lower() in _GENERIC:
         return
     yield (
-        ask(clause, "What", set(range(clause.root.i + 1, len(clause.doc)))),
+        ask(
+            clause,
+            "Who" if is_person(clause.subject) else "What",
+            set(range(clause.root.i + 1, len(clause.doc))),
+        ),
         answer,
         "definition",
         "definition",
         0.9,
     )
+
+
+_GENERIC = word_set(
+    "result problem goal aim idea reason question issue point case difference purpose effect advantage answer approach method fact "
+    "way example objective task step thing factor exception consequence conclusion explanation possibility alternative"
+)
 
 
 def _is_bare_definite(noun: Token) -> bool:
