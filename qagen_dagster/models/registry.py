@@ -27,7 +27,7 @@ PROVIDERS: dict[str, _Entry] = {
     "openai": _Entry(f"{_PACKAGE}.openai:OpenAIProvider", "OPENAI_API_KEY"),
     "openai_compatible": _Entry(f"{_PACKAGE}.openai_compatible:OpenAICompatibleProvider"),
     "anthropic": _Entry(f"{_PACKAGE}.anthropic:AnthropicProvider", "ANTHROPIC_API_KEY"),
-    "embedded": _Entry(f"{_PACKAGE}.embedded:EmbeddedProvider", local=True),
+    "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
     "scripted": _Entry(f"{_PACKAGE}.scripted:ScriptedProvider", local=True),
 }
 
