@@ -109,8 +109,13 @@ def be_value(clause: Clause) -> Iterator[Found]:
             answer = solid(clause.doc, gap)
             if clause.root.lower_ in ("are", "were") and clause.subject.tag_ == "NN":
                 continue
+            if any(clause.doc[index].tag_ == "CD" for index in clause.kept if index > child.right_edge.i):
+                continue
             counted = any(token.tag_ == "CD" for token in child.subtree)
-            if any(token.dep_ == "conj" for token in child.subtree):
+            following = child.right_edge.i + 1
+            if any(token.dep_ == "conj" for token in child.subtree) or (
+                following < len(clause.doc) and clause.doc[following].pos_ == "ADJ"
+            ):
                 continue
             if counted and (is_unit(child) or child.tag_ == "CD") and answer[:1].isalnum():
                 yield ask(clause, "What", set(gap)), answer, "value", "numeric", 0.85

@@ -28,6 +28,8 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     if not subject:
         return ""
     before, middle, after = _around(clause, subject, gap)
+    if after and clause.doc[after[0]].text in {",", ";", ":"}:
+        return ""
     name = words(clause.doc, subject)
     name = _lower_first(name, clause.doc[subject[0]])
     pieces = [
@@ -52,7 +54,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     subject = set(clause.within(clause.subject))
     before = [index for index in clause.kept if index < min(subject)]
     after = [index for index in clause.kept if index > max(subject)]
-    if not after or clause.doc[after[0]].is_punct:
+    if not after or clause.doc[after[0]].pos_ not in ("VERB", "AUX", "ADV", "PART"):
         return ""
     text = words(clause.doc, _trim(clause, after)).rstrip(".")
     if first.lower_ in _SINGULAR and first.tag_ in ("VBP", "VBD") and _is_plural(clause.subject):
@@ -100,7 +102,9 @@ def _around(clause: Clause, subject: list[int], gap: set[int]) -> tuple[list[int
     before = [index for index in free if index < subject[0]]
     middle = [index for index in free if subject[-1] < index < clause.root.i]
     after = [index for index in free if index > clause.root.i]
-    return before, [index for index in middle if clause.doc[index].pos_ != "PUNCT"], _trim(clause, after)
+    while after and clause.doc[after[-1]].is_punct and clause.doc[after[-1]].text not in ')"”':
+        after = after[:-1]
+    return before, [index for index in middle if clause.doc[index].pos_ != "PUNCT"], after
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:

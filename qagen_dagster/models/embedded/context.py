@@ -40,6 +40,7 @@ class Context:
     case: bool = False  # a court case
     words: Counter[str] = field(default_factory=Counter[str])  # how often each occurs, in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
+    names: frozenset[str] = frozenset()  # words with a capital in the middle of a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: Mapping[int, str] = field(default_factory=dict[int, str])
 
@@ -224,6 +225,13 @@ def thing_of(title: str, text: str) -> str:
 def plain_words(lines: Sequence[Line]) -> frozenset[str]:
     """Words written in lower case somewhere: they are no names."""
     return frozenset(word for line in lines for word in re.findall(r"\b[a-z][a-z-]+\b", line.text))
+
+
+def name_words(lines: Sequence[Line]) -> frozenset[str]:
+    """Words with a capital where no sentence begins, in lower case."""
+    return frozenset(
+        word.lower() for line in lines for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", line.text)
+    )
 
 
 def word_counts(blocks: Sequence[Block]) -> Counter[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from qagen_dagster.models.messages import AssistantMessage, Content, Request, Text, UserMessage
@@ -126,3 +126,24 @@ def section(prompt: str, label: str) -> str:
     )
     found = pattern.search(prompt)
     return found.group(1).strip() if found else ""
+
+
+_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+_FILE = re.compile(r"^file:[ \t]*(\S.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^[ ]{2}line (\d+): (\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the prompt says of the document. Empty where it says nothing."""
+
+    title: str = ""
+    file: str = ""
+    headings: dict[int, str] = field(default_factory=dict[int, str])  # by line
+
+
+def card(prompt: str) -> Card:
+    """The document card of a prompt."""
+    title, file = _TITLE.search(prompt), _FILE.search(prompt)
+    headings = {int(number): name.strip() for number, name in _SECTION.findall(prompt)}
+    return Card(title.group(1).strip() if title else "", file.group(1).strip() if file else "", headings)

@@ -133,7 +133,7 @@ def _key_question(entry: Entry, value: str, plural: bool, context: Context) -> t
     if owner:
         return f"What {'are' if plural else 'is'} the {key} of {owner}?", 0.75
     name = property_name(key, context)
-    if name and not plural:
+    if name and not plural and (" " in name or context.inner(entry.section)):
         return f"{frame}what is the {name}?", 0.65
     return f'{frame}what is given for "{key}"?', 0.55
 

@@ -19,7 +19,7 @@ from qagen_dagster.models.embedded.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.cells import cell_questions
 from qagen_dagster.models.embedded.clauses import read_clause
-from qagen_dagster.models.embedded.context import Context, plain_words, topic_words, word_counts
+from qagen_dagster.models.embedded.context import Context, name_words, plain_words, topic_words, word_counts
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.entries import keyed, lead_ins, steps
 from qagen_dagster.models.embedded.filters import refusal, without_rivals
@@ -57,6 +57,7 @@ def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
         context,
         words=Counter(context.words) + word_counts(blocks),
         plain=plain_words(lines),
+        names=name_words(lines),
         topic=topic_words(blocks, context),
     )
     found = [framed(candidate, context) for candidate in proposals(blocks, context)]

@@ -14,6 +14,7 @@ from qagen_dagster.models.embedded.conversation import (
     Action,
     Conversation,
     Line,
+    card,
     document_rows,
     line_total,
 )
@@ -26,9 +27,6 @@ MAX_READS = 40  # of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
 
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
-_TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-_FILE = re.compile(r"^file:[ \t]*(\S.*)$", re.MULTILINE)
-_SECTION = re.compile(r"^[ ]{2}line (\d+): (\S.*)$", re.MULTILINE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
 
@@ -107,10 +105,8 @@ def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
 
 def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
     head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
-    title = _TITLE.search(conversation.prompt)
-    headings = {int(number): name.strip() for number, name in _SECTION.findall(conversation.prompt)}
-    file = _FILE.search(conversation.prompt)
-    return read_context(head, title.group(1) if title else "", headings, file.group(1) if file else "")
+    about = card(conversation.prompt)
+    return read_context(head, about.title, about.headings, about.file)
 
 
 def _resume_line(prompt: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from difflib import SequenceMatcher
 
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.values import names, negated, numbers, overlap, terms
@@ -15,6 +16,11 @@ from qagen_dagster.models.minilm import shared
 
 # Precision .97 on public question pairs (see docs); the guards below are stricter still.
 THRESHOLD = 0.85
+SYNONYM = 0.75
+_OPPOSITES = word_set(
+    "highest lowest largest smallest most least maximum minimum first last before after above below with without north south "
+    "east west left right inner outer upper lower start end opening closing hot cold earliest latest longest shortest"
+)
 _NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
 _NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
 _ANSWER = re.compile(r"^Its answer:[ \t]*(\S.*)$", re.MULTILINE)
@@ -50,6 +56,9 @@ class Matcher:
             return _verdict(None, "numbers, names or words that matter differ from every accepted question")
         vectors = shared(self.threads).encode([bare(new[0]), *(bare(question) for _, question in alike)])
         cosines = vectors[1:] @ vectors[0]
+        for place, (_, question) in enumerate(alike):
+            if self._one_term_differs(bare(new[0]), bare(question)):
+                cosines[place] = 0.0
         best = int(cosines.argmax())
         score = float(cosines[best])
         if score >= THRESHOLD:
@@ -57,6 +66,25 @@ class Matcher:
                 alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it"
             )
         return _verdict(None, f"highest cosine {score:.2f}, under {THRESHOLD}")
+
+    def _one_term_differs(self, left: str, right: str) -> bool:
+        """Whether the questions are one template with another column, row or opposite in it."""
+        ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
+        changes = [
+            change
+            for change in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+            if change[0] != "equal"
+        ]
+        if len(changes) != 1 or changes[0][0] != "replace":
+            return False
+        _, start, end, other_start, other_end = changes[0]
+        pair = shared(self.threads).encode(
+            [" ".join(ours[start:end]), " ".join(theirs[other_start:other_end])]
+        )
+        return (
+            float(pair[0] @ pair[1]) < SYNONYM
+            or {*ours[start:end], *theirs[other_start:other_end]} & _OPPOSITES != set()
+        )
 
 
 def _apart(text: str) -> tuple[str, str]:

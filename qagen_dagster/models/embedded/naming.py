@@ -22,7 +22,9 @@ PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
 def in_sentence(name: str, context: Context) -> str:
     """A label as it stands inside a sentence: its capital goes, a name's or an abbreviation's stays."""
     first, _, rest = name.partition(" ")
-    known = first.lower() in context.plain or first.lower() in ATTRIBUTES or first.lower() in HEAD_NOUNS
+    known = (
+        first.lower() in context.plain or first.lower() not in context.names or first.lower() in HEAD_NOUNS
+    )
     if (
         len(first) > 1
         and first[1:].islower()

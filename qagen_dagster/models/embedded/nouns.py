@@ -108,7 +108,7 @@ def is_duration(token: Token) -> bool:
 def number_of(token: Token) -> Token | None:
     """The number that counts the noun, if it is written before it and is no year."""
     for child in token.children:
-        if child.dep_ == "nummod" and child.i < token.i and child.tag_ == "CD":
+        if child.dep_ == "nummod" and child.i < token.i and re.fullmatch(r"[\d.,]+|[A-Za-z-]+", child.text):
             digits = child.text.replace(",", "")
             if child.lower_ in ("one", "1") or (
                 digits.isdigit()

@@ -234,6 +234,7 @@ def definition(clause: Clause) -> Iterator[Found]:
     )
 
 
+_POINTING = word_set("this that these those")
 _GENERIC = word_set(
     "result problem goal aim idea reason question issue point case difference purpose effect advantage answer approach method fact "
     "way example objective task step thing factor exception consequence conclusion explanation possibility alternative"
@@ -252,7 +253,9 @@ RULES = (
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """Everything the rules find in one clause."""
+    """Everything the rules find in one clause, unless it points at something said before."""
+    if any(clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept):
+        return
     for rule in RULES:
         for found in rule(clause):
             if found[0] and found[1]:

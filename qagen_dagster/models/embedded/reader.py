@@ -6,17 +6,23 @@ wrong answer from elsewhere in the document well, the neighbouring name in the s
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from qagen_dagster.models.embedded.conversation import (
     Action,
+    Card,
     Conversation,
+    Line,
+    card,
     document_rows,
     line_total,
     section,
 )
-from qagen_dagster.models.embedded.retrieval import Asked, Hit, rank, take_apart
+from qagen_dagster.models.embedded.retrieval import Asked, Hit, Index, make_index, rank, take_apart
 from qagen_dagster.models.embedded.spans import answer_in, expected
 from qagen_dagster.models.embedded.units import Unit, units
 from qagen_dagster.models.embedded.values import same_answer, terms
@@ -26,6 +32,10 @@ LINES_PER_READ = 400
 MAX_READS = 14
 ANSWERABLE = 0.55
 CLOSE = 0.04
+CACHED_DOCUMENTS = 64
+
+_lock = threading.Lock()
+_indexes: OrderedDict[str, Index] = OrderedDict()
 _BOILERPLATE = re.compile(
     r"\b(?:copyright|all rights reserved|isbn|issn|licen[cs]e|permission|library stamp|watermark|page number)\b",
     re.IGNORECASE,
@@ -47,7 +57,7 @@ class Reader:
         more = self._more(question, conversation)
         if more and len(reads) + len(more) <= MAX_READS:
             return more
-        return [self.answer(question, units(document_rows(reads)))]
+        return [self.answer(question, indexed(document_rows(reads), card(conversation.prompt)))]
 
     def _more(self, question: str, conversation: Conversation) -> list[Action]:
         """Read a short document whole; search a long one for the question's rarest words."""
@@ -65,13 +75,13 @@ class Reader:
             Action("read_lines", {"start_line": start, "end_line": min(total, start + LINES_PER_READ - 1)})
         ]
 
-    def answer(self, question: str, pieces: Sequence[Unit]) -> Action:
+    def answer(self, question: str, index: Index) -> Action:
         """The blind answer, with its mechanism and score in the note."""
         asked = take_apart(question)
         if expected(asked) == "extreme":
-            hits = extremes(asked, pieces)
+            hits = extremes(asked, index.pieces)
         else:
-            ranked = rank(asked, pieces, self.threads)
+            ranked = rank(asked, index, self.threads)
             hits = [(hit, text) for hit in ranked if (text := answer_in(asked, hit.unit))]
         if not hits or hits[0][0].score < ANSWERABLE:
             score = f"{hits[0][0].score:.2f}" if hits else "none"
@@ -83,7 +93,11 @@ class Reader:
             )
         (best, text), rivals = hits[0], hits[1:]
         other = next(
-            (rival for hit, rival in rivals if best.score - hit.score < CLOSE and not _agree(text, rival)),
+            (
+                rival
+                for hit, rival in rivals
+                if best.score - hit.score < CLOSE and _alike(best.unit, hit.unit) and not _agree(text, rival)
+            ),
             None,
         )
         note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f}), type {expected(asked)}"
@@ -99,6 +113,29 @@ def _searches(asked: Asked) -> list[Action]:
     )
     wanted = [*asked.quoted[:2], *[word for word in words if set(terms(word)) <= asked.terms][:4]]
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
+
+
+def _alike(left: Unit, right: Unit) -> bool:
+    """Whether two pieces are of one form: a table row is no rival of a sentence."""
+    return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
+
+
+def indexed(known: dict[int, Line], about: Card) -> Index:
+    """The index of the lines read, remembered for the next question about them."""
+    text = "\n".join(f"{number}|{known[number].text}" for number in sorted(known))
+    text = f"{about.title}\n{sorted(about.headings.items())}\n{text}"
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    with _lock:
+        if key in _indexes:
+            _indexes.move_to_end(key)
+            return _indexes[key]
+    title = about.title or (known[1].text if 1 in known else "")
+    made = make_index(units(known, about.headings), title)
+    with _lock:
+        _indexes[key] = made
+        while len(_indexes) > CACHED_DOCUMENTS:
+            _indexes.popitem(last=False)
+    return made
 
 
 def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:

@@ -22,9 +22,11 @@ from qagen_dagster.models.minilm import Vectors, shared
 
 _FRAME = re.compile(r"^(?:According to|In) (.{1,200}?), (?=[a-z])")
 _WH = word_set(
-    "what which who whom when where why how many much long doe do did give given happen under accord"
+    "what which who whom when where why how many much long doe do did give given happen accord stand"
 )
+_TITLED = re.compile(r"^(When was|Who is the [\w -]{1,40} of) \"([^\"]+)\"((?: \w+)?\?)$")
 LEXICAL_WEIGHT = 0.65
+TITLE_WEIGHT = 0.2
 CANDIDATES = 8
 CACHED_VECTORS = 20_000
 
@@ -43,6 +45,27 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Index:
+    """The pieces of a document with their words, made once."""
+
+    pieces: tuple[Unit, ...]
+    bags: tuple[frozenset[str], ...]
+    counts: Counter[str]
+    title: frozenset[str] = frozenset()  # words that the whole document is about
+
+
+def make_index(pieces: Sequence[Unit], title: str) -> Index:
+    """Words of each piece; a labelled line also has its label's and section's."""
+    bags = tuple(
+        frozenset(
+            terms(f"{unit.text} {unit.label} {unit.section[-1] if unit.section and unit.label else ''}")
+        )
+        for unit in pieces
+    )
+    return Index(tuple(pieces), bags, Counter(term for bag in bags for term in bag), frozenset(terms(title)))
+
+
+@dataclass(frozen=True)
 class Hit:
     unit: Unit
     share: float
@@ -58,36 +81,43 @@ def take_apart(question: str) -> Asked:
     match = _FRAME.match(question)
     frame = match.group(1) if match else ""
     text = question[match.end() :] if match else question
+    if titled := _TITLED.match(text):
+        frame, text = titled.group(2), f"{titled.group(1)}{titled.group(3)}"
+    text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
+    text = text.replace("what is given under ", "what is ").replace("what is given for ", "what is ")
     quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
     return Asked(text, frame, frozenset(terms(text)) - _WH, quoted)
 
 
-def rank(asked: Asked, pieces: Sequence[Unit], threads: int) -> list[Hit]:
+def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
     """The best pieces, best first."""
-    bags = [
-        frozenset(terms(f"{unit.text} {unit.section[-1] if unit.section and unit.label else ''}"))
-        for unit in pieces
-    ]
-    counts = Counter(term for bag in bags for term in bag)
-    weight = {term: math.log(1 + len(bags) / (1 + counts[term])) for term in asked.terms}
+    total_pieces = len(index.pieces)
+    weight = {
+        term: math.log(1 + total_pieces / (1 + index.counts[term]))
+        * (TITLE_WEIGHT if term in index.title else 1.0)
+        for term in asked.terms
+    }
     total = sum(weight.values()) or 1.0
     shares = [
         sum(weight[term] for term in asked.terms & bag) / total + _place_bonus(asked, unit)
-        for unit, bag in zip(pieces, bags, strict=True)
+        for unit, bag in zip(index.pieces, index.bags, strict=True)
     ]
-    best = sorted(range(len(pieces)), key=lambda index: -shares[index])[:CANDIDATES]
+    best = sorted(range(total_pieces), key=lambda number: -shares[number])[:CANDIDATES]
     if not best:
         return []
-    vectors = encode([asked.text, *(pieces[index].text for index in best)], threads)
+    vectors = encode([asked.text, *(index.pieces[number].text for number in best)], threads)
     cosines = vectors[1:] @ vectors[0]
     hits = [
-        Hit(pieces[index], shares[index], float(cosine)) for index, cosine in zip(best, cosines, strict=True)
+        Hit(index.pieces[number], shares[number], float(cosine))
+        for number, cosine in zip(best, cosines, strict=True)
     ]
     return sorted(hits, key=lambda hit: -hit.score)
 
 
 def _place_bonus(asked: Asked, unit: Unit) -> float:
     """A little for standing in the section or table that the question names."""
+    if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
+        return 0.2
     inner = re.findall(r'"([^"]+)"', asked.frame)
     named = [name.lower() for name in inner] + [asked.frame.lower().split(" of ")[0]]
     here = [name.lower() for name in unit.section] + ([unit.caption.lower()] if unit.caption else [])

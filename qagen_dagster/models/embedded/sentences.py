@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from qagen_dagster.models.embedded.passage import Passage
 
@@ -81,6 +82,8 @@ def is_prose(sentence: Sentence) -> bool:
         return False
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
+    if re.search(r":\s", text):
+        return False  # a label, a list or a title glued on: not one clause
     letters = sum(len(word) for word in words)
     return letters >= 0.6 * len(text.replace(" ", "")) and balanced(text) and not _broken(sentence)
 
@@ -100,5 +103,10 @@ def balanced(text: str) -> bool:
 def _broken(sentence: Sentence) -> bool:
     """Whether a line inside the sentence is so short that something else was glued in."""
     numbers = sorted({number for number, _ in sentence.passage.places})
-    lengths = [len(sentence.passage.lines[number].strip()) for number in numbers]
-    return len(lengths) > 1 and min(lengths[:-1]) < 0.55 * max(lengths)
+    texts = [sentence.passage.lines[number].strip() for number in numbers]
+    longest = max(map(len, texts))
+    for text, following in pairwise(texts):
+        least = 0.72 if following[:1].isupper() else 0.55
+        if len(text) < least * longest:
+            return True
+    return False

@@ -18,7 +18,9 @@ _NUMBER_WORD = (
     "nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand"
 )
 _QUANTIFIED = r"(?:(?:about|up to|at least|at most|less than|more than|fewer than|nearly|over|around|only|approximately) )?"
-_NUMBER = rf"{_QUANTIFIED}(?:[±<>~]?\d[\d,]*(?:\.\d+)?|\b(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))?\b)"
+_NUMBER = (
+    rf"{_QUANTIFIED}(?:(?<![\w-])[±<>~]?\d[\d,]*(?:\.\d+)?|\b(?:{_NUMBER_WORD})(?:-(?:{_NUMBER_WORD}))?\b)"
+)
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 PATTERNS = {
     "number": re.compile(_NUMBER, re.IGNORECASE),
@@ -66,7 +68,11 @@ def answer_in(asked: Asked, unit: Unit) -> str:
         return cell_for(asked, unit)
     if unit.label:
         return unit.body.strip() if _label_asked(asked, unit) else ""
+    if asked.quoted and not all(quoted.lower() in unit.text.lower() for quoted in asked.quoted):
+        return ""
     kind = expected(asked)
+    if kind == "name":
+        return _named(asked, unit.text)
     if kind in PATTERNS:
         return _typed(asked, unit.text, kind)
     if kind == "reason":
@@ -77,10 +83,30 @@ def answer_in(asked: Asked, unit: Unit) -> str:
     if kind == "consequence":
         return _consequence(asked, unit.text)
     if kind == "definition":
-        found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", unit.text)
-        aligned = found and len(set(terms(unit.text[: found.start()])) & asked.terms) >= 1
-        return found.group(1).rstrip(".; ") if found and aligned else ""
+        return _defined(asked, unit.text)
     return gap(asked, unit.text)
+
+
+def _named(asked: Asked, text: str) -> str:
+    """Who or where: of the runs of words the question leaves out, the one most like a name."""
+    left_out = [
+        run
+        for run in gaps(asked, text)
+        if 1 <= len(run.split()) <= 12 and len(run) > 2 and not re.search(r"\d", run)
+    ]
+    if not left_out:
+        return _typed(asked, text, "name")
+    return max(left_out, key=lambda run: sum(word[0].isupper() for word in run.split()) / len(run.split()))
+
+
+def _defined(asked: Asked, text: str) -> str:
+    """What follows "is" in a sentence about just the thing asked for."""
+    found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
+    if found is None:
+        return ""
+    said = set(terms(text[: found.start()]))
+    same = len(said & asked.terms) / max(1, len(said | asked.terms))
+    return found.group(1).rstrip(".; ") if same >= 0.6 else ""
 
 
 def _label_asked(asked: Asked, unit: Unit) -> bool:
@@ -111,15 +137,25 @@ def cell_for(asked: Asked, unit: Unit) -> str:
 
 
 def _typed(asked: Asked, text: str, kind: str) -> str:
-    """The typed span nearest to the words that follow the question word."""
+    """The typed span that is new and stands among the question's words."""
     spans = [match for match in PATTERNS[kind].finditer(text) if _is_new(match.group(), asked)]
     if not spans:
         return ""
     if kind == "number":
         thing = next(iter(terms(re.sub(r"^how (?:many|much)", "", asked.text.lower()))), "")
-        spans.sort(key=lambda match: _distance(text, match.end(), thing))
-        return spans[0].group()
-    return max((match.group() for match in spans), key=len) if kind == "date" else spans[0].group()
+        return min(spans, key=lambda match: _distance(text, match.end(), thing)).group()
+    longest = max(len(match.group()) for match in spans) if kind == "date" else 0
+    return max(spans, key=lambda match: (_company(asked, text, match), len(match.group()) == longest)).group()
+
+
+def _company(asked: Asked, text: str, span: re.Match[str]) -> float:
+    """How many of the question's words stand near the span, nearer ones counting more."""
+    score = 0.0
+    for word in re.finditer(r"[\w'-]+", text):
+        if set(terms(word.group())) & asked.terms:
+            gap_size = max(word.start() - span.end(), span.start() - word.end(), 0)
+            score += 1 / (10 + gap_size)
+    return score
 
 
 def _is_new(span: str, asked: Asked) -> bool:
@@ -159,6 +195,11 @@ def _consequence(asked: Asked, text: str) -> str:
 
 def gap(asked: Asked, text: str) -> str:
     """The longest run of the sentence's words that the question does not repeat."""
+    return max(gaps(asked, text), key=lambda run: len(terms(run)), default="")
+
+
+def gaps(asked: Asked, text: str) -> list[str]:
+    """The runs of words that the question does not repeat, in order."""
     tokens = list(re.finditer(r"\S+", text))
     runs: list[list[int]] = [[]]
     for index, token in enumerate(tokens):
@@ -167,9 +208,8 @@ def gap(asked: Asked, text: str) -> str:
             runs.append([])
         else:
             runs[-1].append(index)
-    runs = [_trimmed(run, tokens) for run in runs]
-    best = max(runs, key=lambda run: sum(bool(terms(tokens[index].group())) for index in run))
-    return text[tokens[best[0]].start() : tokens[best[-1]].end()].strip(" ,.;:") if best else ""
+    trimmed = [_trimmed(run, tokens) for run in runs]
+    return [text[tokens[run[0]].start() : tokens[run[-1]].end()].strip(" ,.;:") for run in trimmed if run]
 
 
 def _trimmed(run: list[int], tokens: list[re.Match[str]]) -> list[int]:

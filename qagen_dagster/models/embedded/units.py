@@ -34,13 +34,13 @@ class Unit:
     caption: str = ""
 
 
-def units(known: dict[int, Line]) -> list[Unit]:
-    """All pieces of the lines known so far."""
+def units(known: dict[int, Line], headings: dict[int, str]) -> list[Unit]:
+    """All pieces of the lines known so far; `headings` are lines known to be headings."""
     found: list[Unit] = []
     run: list[Line] = []
     for number in [*sorted(known), None]:
         if run and (number is None or number != run[-1].number + 1):
-            blocks = segment(run)
+            blocks = segment(run, headings)
             found += [unit for block in blocks for unit in _of_block(block)]
             found += _of_tables(blocks)
             run = []
@@ -52,12 +52,12 @@ def units(known: dict[int, Line]) -> list[Unit]:
 def _of_tables(blocks: Sequence[Block]) -> Iterator[Unit]:
     for table in tables(blocks):
         header = table.header.cells
+        # A single row needs no name: its columns are properties of the document's subject.
+        place = table.header.line.number * (1 if len(table.rows) > 1 else -1)
         for row in table.rows:
             pairs = "; ".join(f"{head}: {cell}" for head, cell in zip(header, row.cells, strict=True) if cell)
             caption = f"{table.label} {table.caption}".strip()
-            yield Unit(
-                pairs, row.quote, table.section, "", "", header, row.cells, table.header.line.number, caption
-            )
+            yield Unit(pairs, row.quote, table.section, "", "", header, row.cells, place, caption)
 
 
 def _of_block(block: Block) -> Iterator[Unit]:

@@ -98,6 +98,11 @@ def names(text: str) -> set[str]:
     }
 
 
+def negations(text: str) -> int:
+    """How many words of denial there are."""
+    return len(_NEGATION.findall(text))
+
+
 def negated(text: str) -> bool:
     return bool(_NEGATION.search(text))
 
@@ -119,13 +124,17 @@ def same_answer(own: str, proposed: str) -> tuple[bool, str]:
             False,
             f"the proposed answer has the number {next(iter(theirs - mine))}, the document's passage does not",
         )
-    if negated(own) != negated(proposed):
+    if negations(own) != negations(proposed) and (
+        not negations(own) or len(terms(proposed)) > 0.7 * len(terms(own))
+    ):
         return False, "one of the answers is negated"
     a, b = terms(own), terms(proposed)
     if not a or not b:
         return own.strip() == proposed.strip(), "compared as they are written"
     if set(b) == set(a):
         return True, "same words and numbers"
+    if len(b) >= 3 and a[: len(b)] == b:
+        return True, "the proposed answer is how the document's passage begins"
     shorter, longer = sorted((a, b), key=len)
     inside = not Counter(shorter) - Counter(longer)
     share = len(shorter) / len(longer)
