@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from pydantic import ValidationError
 
@@ -36,8 +37,7 @@ class Terminal:
 
     def spec(self) -> ToolSpec:
         """The tool as the model sees it; the record's docstring is its description."""
-        schema = schema_of(self.result)
-        return ToolSpec(name=self.name, description=str(schema.pop("description")), parameters=schema)
+        return _terminal_spec(self.name, self.result)
 
     def submit(self, arguments: dict[str, object]) -> Record:
         """The result record. Raises ToolError when it does not fit or is refused."""
@@ -48,6 +48,12 @@ class Terminal:
         if self.check is not None:
             self.check(result)
         return result
+
+
+@cache
+def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
+    schema = schema_of(result)
+    return ToolSpec(name=name, description=str(schema.pop("description")), parameters=schema)
 
 
 @dataclass(frozen=True)

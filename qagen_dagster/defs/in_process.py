@@ -48,7 +48,7 @@ class Graph:
 
     def documents(self, corpus: str) -> list[str]:
         """Parse a corpus and find its visuals; returns what failed."""
-        return self._run(f"parse {corpus}", DOCUMENTS, corpus, None)
+        return self.materialize(f"parse {corpus}", DOCUMENTS, corpus)
 
     def questions(
         self,
@@ -61,15 +61,20 @@ class Graph:
         wishes = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
         given = {name: value for name, value in wishes.items() if value is not None}
         config = {"ops": {"candidate_qa": {"ops": {"plan_shards": {"config": given}}}}}
-        return self._run(combination.key, QUESTIONS, combination.key, config)
+        return self.materialize(combination.key, QUESTIONS, combination.key, config)
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog; returns what failed."""
-        return self._run("catalog", ("catalog",), None, None)
+        return self.materialize("catalog", ("catalog",), None)
 
-    def _run(
-        self, title: str, assets: tuple[str, ...], partition: str | None, config: dict[str, Any] | None
+    def materialize(
+        self,
+        title: str,
+        assets: tuple[str, ...],
+        partition: str | None,
+        config: dict[str, Any] | None = None,
     ) -> list[str]:
+        """Materialize `assets` for one partition; returns what failed, one line each."""
         self._progress.step(title)
         job = self._definitions.resolve_implicit_global_asset_job_def()
         result = job.execute_in_process(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,19 +46,39 @@ class Known:
     answer: str
 
 
+@dataclass(frozen=True)
+class _Features:
+    """What of a question can tell it from another without a model."""
+
+    normal: str
+    numbers: frozenset[str]
+    words: frozenset[str]
+    names: frozenset[str]  # capitalised words that do not open the question
+    negated: bool
+
+
+@lru_cache(maxsize=20_000)
+def _features(question: str) -> _Features:
+    words = _words(question)
+    return _Features(
+        normal=normalise(question),
+        numbers=frozenset(_NUMBER.findall(question)),
+        words=words,
+        names=frozenset(word.casefold() for word in _WORD.findall(question)[1:] if word[0].isupper()),
+        negated=bool(words & _NEGATIONS),
+    )
+
+
 def vetoed(new: str, old: str) -> bool:
     """Whether two questions cannot be the same: other numbers, names, negation or direction."""
-    if normalise(new) == normalise(old):
+    a, b = _features(new), _features(old)
+    if a.normal == b.normal:
         return False
-    if set(_NUMBER.findall(new)) != set(_NUMBER.findall(old)):
+    if a.numbers != b.numbers or a.negated != b.negated:
         return True
-    a, b = _names(new), _names(old)
-    if a - _words(old) and b - _words(new):
+    if a.names - b.words and b.names - a.words:
         return True
-    words_a, words_b = _words(new), _words(old)
-    if bool(words_a & _NEGATIONS) != bool(words_b & _NEGATIONS):
-        return True
-    return any((x in words_a) != (x in words_b) and (y in words_a) != (y in words_b) for x, y in _OPPOSITES)
+    return any((x in a.words) != (x in b.words) and (y in a.words) != (y in b.words) for x, y in _OPPOSITES)
 
 
 def compare(
@@ -98,13 +119,8 @@ def grey_pairs(questions: Sequence[str], encode: Encode) -> list[list[int]]:
     return found
 
 
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
-
-
-def _names(text: str) -> set[str]:
-    """Capitalised words that do not open the question."""
-    return {word.casefold() for word in _WORD.findall(text)[1:] if word[0].isupper()}
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _WORD.findall(text))
 
 
 def _overlap(a: str, b: str) -> float:

@@ -9,6 +9,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
@@ -50,8 +51,20 @@ class Tool:
         }
 
 
-def tool(function: Callable[..., ToolReturn]) -> Tool:
-    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring."""
+def tool(function: FunctionType) -> Tool:
+    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring.
+
+    The interface is worked out once per function in the source, however many documents it is bound to.
+    """
+    code = function.__code__
+    spec, arguments = _INTERFACES.get(code) or _INTERFACES.setdefault(code, _interface(function))
+    return Tool(spec, arguments, function)
+
+
+_INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
+
+
+def _interface(function: FunctionType) -> tuple[ToolSpec, type[BaseModel]]:
     hints = typing.get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -61,11 +74,8 @@ def tool(function: Callable[..., ToolReturn]) -> Tool:
         f"{function.__name__}_arguments", __config__=ConfigDict(extra="forbid"), **fields
     )
     description = inspect.cleandoc(function.__doc__ or "")
-    return Tool(
-        ToolSpec(name=function.__name__, description=description, parameters=schema_of(arguments)),
-        arguments,
-        function,
-    )
+    spec = ToolSpec(name=function.__name__, description=description, parameters=schema_of(arguments))
+    return spec, arguments
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:

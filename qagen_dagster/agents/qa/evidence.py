@@ -1,14 +1,15 @@
 """Prove by code that quotes stand in the document and carry the answer.
 
-Matching ignores white space, line-end hyphenation, case, typographic variants and Markdown emphasis;
-what is kept as evidence is always the document's own text of the matched place, never the model's copy.
+Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis, but never
+begins or ends inside a word or a number. What is kept as evidence is always the document's own text of
+the matched place, never the model's copy.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,7 @@ from qagen_dagster.records.verdict import EvidenceQuote
 _LINE_PREFIX = re.compile(r"(?m)^\s{0,8}\d{1,7}\|>? ?")
 _PAGE_MARK = re.compile(r"(?m)^--- page \d+ ---$")
 _DROPPED = frozenset("*_`|#\u00ad\u200b\ufeff")
-_HYPHENS = frozenset("-\u2010\u2011")
+_HYPHENS = frozenset("-\u2010\u2011\u2013\u2014\u2212")
 _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
     {
         "\u2018": "'",
@@ -33,6 +34,11 @@ _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
     }
 )
 _MIN_SKELETON = 8
+_JOINED = re.compile(  # two characters, a place, two characters: decimals, contractions, compounds, signs
+    "\\d\0[.,]\\d|\\d[.,]\0\\d"
+    "|[^\\W\\d_]\0['\u2019\u2010\u2011-][^\\W\\d_]|[^\\W\\d_][\u2010\u2011-]\0[^\\W\\d_]"
+    "|(?:^|[\\s(])[\u2212-]\0\\d"
+)
 
 
 @dataclass(frozen=True)
@@ -47,27 +53,42 @@ def skeleton(text: str) -> Skeleton:
     """Reduce `text`; linear in its length."""
     kept: list[str] = []
     offsets: list[int] = []
-    length = len(text)
     for index, char in enumerate(text):
         if char.isspace() or char in _DROPPED:
             continue
-        if char in _HYPHENS and _between_letters(text, index, length):
+        if char in _HYPHENS and _between_letters(text, index):
             continue
-        plain = char if char.isascii() else unicodedata.normalize("NFKC", char).translate(_SAME)
+        plain = char if char.isascii() else unicodedata.normalize("NFKD", char).translate(_SAME)
         for piece in plain.casefold():
             kept.append(piece)
             offsets.append(index)
     return Skeleton("".join(kept), tuple(offsets))
 
 
-def _between_letters(text: str, index: int, length: int) -> bool:
-    """A hyphen that may be a line-end break: letters on both sides, white space aside."""
-    if index == 0 or not text[index - 1].isalpha():
+def _between_letters(text: str, index: int) -> bool:
+    """A dash that joins or breaks words, white space and markup aside: it comes and goes with typesetting."""
+    before = next((char for char in reversed(text[max(0, index - 40) : index]) if not _passed(char)), "")
+    after = next((char for char in text[index + 1 : index + 41] if not _passed(char)), "")
+    return before.isalpha() and after.isalpha()
+
+
+def _passed(char: str) -> bool:
+    return char.isspace() or char in _DROPPED or unicodedata.combining(char) > 0
+
+
+def _inside_token(text: str, at: int) -> bool:
+    """Whether the place before `text[at]` lies inside a word or a number."""
+    left, right = text[max(0, at - 2) : at], text[at : at + 2]
+    if not left or not right:
         return False
-    after = index + 1
-    while after < length and after < index + 40 and text[after].isspace():
-        after += 1
-    return after < length and text[after].isalpha()
+    if unicodedata.combining(right[0]) or (_solid(left[-1]) and _solid(right[0])):
+        return True
+    return _JOINED.search(f"{left}\0{right}") is not None
+
+
+def _solid(char: str) -> bool:
+    """A digit, or a letter of a script with capitals: scripts without may not divide words at all."""
+    return char.isdigit() or (char.isalpha() and char.lower() != char.upper())
 
 
 class EvidenceIndex:
@@ -92,10 +113,12 @@ class EvidenceIndex:
     def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
         """The place of a quote, nearest to its stated line; None when it is not in the document."""
         wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
-        spans = self._exact(wanted) or self._loose(wanted)
+        spans = self._exact(wanted)
+        near = quote.start_line or 1
+        if not spans or (quote.start_line and all(self._line(start) != near for start, _ in spans)):
+            spans += self._loose(wanted)
         if not spans:
             return None
-        near = quote.start_line or 1
         start, end = min(spans, key=lambda span: abs(self._line(span[0]) - near))
         first, last = self._line(start), self._line(end - 1)
         return Evidence(
@@ -109,17 +132,25 @@ class EvidenceIndex:
     def _exact(self, wanted: str) -> list[tuple[int, int]]:
         if len(wanted) < 2 or not any(char.isalnum() for char in wanted):
             return []
-        return [(at, at + len(wanted)) for at in _occurrences(self._text, wanted)]
+        return self._whole((at, at + len(wanted)) for at in _occurrences(self._text, wanted))
 
     def _loose(self, wanted: str) -> list[tuple[int, int]]:
         reduced = skeleton(wanted).text
         if len(reduced) < _MIN_SKELETON:
             return []
+        places = _occurrences(self._skeleton.text, reduced)
+        return self._whole(span for at in places if (span := self._span(at, at + len(reduced))))
+
+    def _span(self, first: int, end: int) -> tuple[int, int] | None:
+        """Where a stretch of the skeleton stands in the text; None when it cuts a character (ligatures, accents)."""
         offsets = self._skeleton.offsets
-        return [
-            (offsets[at], offsets[at + len(reduced) - 1] + 1)
-            for at in _occurrences(self._skeleton.text, reduced)
-        ]
+        cut_before = first > 0 and offsets[first - 1] == offsets[first]
+        cut_after = end < len(offsets) and offsets[end] == offsets[end - 1]
+        return None if cut_before or cut_after else (offsets[first], offsets[end - 1] + 1)
+
+    def _whole(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those that begin and end between words: a clipped number is another number."""
+        return [span for span in spans if not any(_inside_token(self._text, edge) for edge in span)]
 
     def _line(self, offset: int) -> int:
         low, high = 0, len(self._starts)
