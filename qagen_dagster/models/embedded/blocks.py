@@ -167,7 +167,7 @@ class _Segmenter:
             self._heading(line, _level(text), title)
         elif found := heading_of(line, alone=self.blank_before):
             self._heading(line, *found)
-        elif text.lstrip().startswith("|") and text.count("|") >= 2:
+        elif (text.lstrip().startswith("|") and text.count("|") >= 2) or " | " in text:
             self._add(Kind.TABLE, line)
         elif _RULE.match(text) or _ADMONITION.match(text) or _PAGE_NUMBER.match(text):
             self._flush()

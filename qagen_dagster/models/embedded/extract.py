@@ -153,9 +153,16 @@ _STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     """Round robin over the families, best first within each, so that any first few are varied; weak ones last."""
-    order = sorted(found, key=lambda item: (-item.quality, item.line, item.question))
+    order = sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item)))
     strong = [candidate for candidate in order if candidate.quality >= STRONG]
     return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
+
+
+def _spread(candidate: Candidate) -> tuple[str, int]:
+    """Cells of tables in scattered order, so that the first few are from several rows and columns."""
+    if candidate.family != "cell":
+        return "", candidate.line
+    return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0
 
 
 def _in_turn(order: Sequence[Candidate]) -> list[Candidate]:

@@ -78,6 +78,8 @@ class Matcher:
         if len(changes) != 1 or changes[0][0] != "replace":
             return False
         _, start, end, other_start, other_end = changes[0]
+        if {word[:5] for word in ours[start:end]} & {word[:5] for word in theirs[other_start:other_end]}:
+            return False
         pair = shared(self.threads).encode(
             [" ".join(ours[start:end]), " ".join(theirs[other_start:other_end])]
         )

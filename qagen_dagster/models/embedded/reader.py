@@ -144,10 +144,7 @@ def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
     found: list[tuple[Hit, str]] = []
     for table in {unit.table for unit in pieces if unit.cells}:
         rows = [unit for unit in pieces if unit.cells and unit.table == table]
-        matching = [
-            (len(set(terms(head)) & asked.terms) / max(1, len(set(terms(head)))), index)
-            for index, head in enumerate(rows[0].header[1:], start=1)
-        ]
+        matching = [(_share_of(head, asked), index) for index, head in enumerate(rows[0].header[1:], start=1)]
         share, column = max(matching)
         numbers = [_number(unit.cells[column]) for unit in rows]
         if share < 0.5 or any(number is None for number in numbers):
@@ -157,6 +154,12 @@ def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
         here = sum(name.lower() in asked.frame.lower() for name in [*best.section[-1:], best.caption] if name)
         found.append((Hit(best, share + 0.1 * here, share), best.cells[0]))
     return sorted(found, key=lambda item: -item[0].score)
+
+
+def _share_of(head: str, asked: Asked) -> float:
+    """How much of a column's name, units apart, the question says."""
+    said = set(terms(re.sub(r"\([^()]*\)", "", head)))
+    return len(said & asked.terms) / max(1, len(said))
 
 
 def _number(text: str) -> float | None:

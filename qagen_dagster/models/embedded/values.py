@@ -10,6 +10,7 @@ from collections import Counter
 
 from qagen_dagster.models.embedded.vocabulary import word_set
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NUMBER = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?|(?<=[A-Za-z-])\d+(?:\.\d+)?")
 _WORD_NUMBERS = {
     word: str(value)
@@ -84,7 +85,7 @@ def stem(word: str) -> str:
 def terms(text: str) -> list[str]:
     """Content words and numbers, stemmed."""
     found: list[str] = []
-    for word in re.findall(r"[\w°%µ]+(?:[.'\u2019_/-][\w%]+)*", text.lower()):
+    for word in re.findall(r"[\w°%µ]+(?:[.'\u2019_/-][\w%]+)*", _THOUSANDS.sub("", text.lower())):
         if word not in _STOP:
             found.append(stem(str(_WORD_NUMBERS.get(word, word))))
     return found

@@ -78,9 +78,10 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
 
 
 def _of_table(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
-    blocks = segment(lines)
+    blocks = segment(lines, context.headings)
     for table in tables(blocks):
-        named: Table = replace(table, label=visual.label, caption=visual.caption)
+        numbered = visual.label if _NUMBERED.match(visual.label) else ""
+        named: Table = replace(table, label=numbered, caption=visual.caption)
         for candidate in cell_questions([named], context):
             yield replace(candidate, visuals=(visual.label,))
 
@@ -95,6 +96,7 @@ def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Itera
         yield replace(candidate, question=question, visuals=(visual.label,), anchored=True)
 
 
+_NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
 _LABEL = re.compile(r"^\W{0,3}(?:Figure|Fig\.?|FIGURE|Scheme|Chart|Plate)\s+[\dIVX]+[.:]?\s+")
 
 

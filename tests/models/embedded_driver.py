@@ -1,0 +1,96 @@
+"""Fake tools over a text, and the turns of one agent run, for the tests of the embedded model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded.provider import EmbeddedProvider
+from qagen_dagster.models.messages import (
+    Message,
+    Request,
+    Text,
+    ToolMessage,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+
+TERMINALS = {
+    "submit_qa",
+    "report_exhausted",
+    "submit_answer",
+    "submit_comparison",
+    "submit_duplicate_verdict",
+}
+
+
+@dataclass
+class Paper:
+    """A document behind tools that answer as the toolkit does; `listing` is its visual content."""
+
+    text: str
+    listing: str = "No tables, figures or images were found in this document."
+    max_lines: int = 400
+    reads: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def answer(self, name: str, arguments: dict[str, Any]) -> str:
+        lines = self.text.split("\n")
+        if name == "list_visual_content":
+            return self.listing
+        if name == "search":
+            pattern = re.compile(re.escape(arguments["pattern"]), re.IGNORECASE)
+            hits = [f"{number}| {line}" for number, line in enumerate(lines, 1) if pattern.search(line)]
+            return "\n".join([f"{len(hits)} matches", *hits])
+        start = arguments["start_line"]
+        end = min(arguments.get("end_line") or len(lines), len(lines), start + self.max_lines - 1)
+        self.reads.append((start, end))
+        rows = [f"{number}| {lines[number - 1]}" for number in range(start, end + 1)]
+        return "\n".join(
+            [f"lines {start}-{end} of {len(lines)}", "<document_excerpt>", *rows, "</document_excerpt>"]
+        )
+
+
+def run(
+    model: str, prompt: str, paper: Paper, *terminals: str, refuse: int = 0
+) -> tuple[str, dict[str, Any]]:
+    """Run until a terminal tool is called; the first `refuse` terminal calls get an error."""
+    provider = EmbeddedProvider(ModelSpec(provider="embedded", model=model))
+    names = ["read_lines", "search", "list_visual_content", "view_page", *terminals]
+    tools = tuple(ToolSpec(name=name, description="", parameters={}) for name in names)
+    messages: list[Message] = [UserMessage(content=(Text(text=prompt),))]
+    for _ in range(30):
+        response = provider.read(provider.send(Request(system="", messages=tuple(messages), tools=tools)))
+        messages.append(response.message)
+        results: list[ToolResult] = []
+        for call in response.message.tool_calls:
+            ends = call.name in TERMINALS
+            if ends and refuse == 0:
+                return call.name, call.arguments
+            refuse -= ends
+            text = "evidence_not_found: look again" if ends else paper.answer(call.name, call.arguments)
+            results.append(
+                ToolResult(call_id=call.id, name=call.name, content=(Text(text=text),), is_error=ends)
+            )
+        messages.append(ToolMessage(results=tuple(results)))
+    raise AssertionError("no terminal tool was called in 30 turns")
+
+
+def generate(
+    paper: Paper, *, asked: tuple[str, ...] = (), mode: str = "textual", refuse: int = 0
+) -> tuple[str, dict[str, Any]]:
+    prompt = f"Mode: {mode}\n\nAlready accepted questions:\n" + "\n".join(asked)
+    return run("rules", prompt, paper, "submit_qa", "report_exhausted", refuse=refuse)
+
+
+def all_questions(paper: Paper, *, mode: str = "textual", limit: int = 60) -> dict[str, dict[str, Any]]:
+    """Every question the generator has, by its words, with its submission."""
+    found: dict[str, dict[str, Any]] = {}
+    while len(found) < limit:
+        name, arguments = generate(paper, asked=tuple(found), mode=mode)
+        if name == "report_exhausted":
+            break
+        found[arguments["question"]] = arguments
+    return found
