@@ -90,7 +90,7 @@ def _tool_turn(
             content = tuple(_stub(part, later) for part in content)
         content = _nonempty(_shown(content, spec))
         if result.is_error and not error_flag:
-            content = (Text(text="The tool call failed."), *content)
+            content = (Text(text="Error:"), *content)
         results.append(result.model_copy(update={"content": content}))
     turn: list[Message] = [ToolMessage(results=tuple(results))]
     return [*turn, UserMessage(content=tuple(later))] if later else turn

@@ -19,15 +19,11 @@ class EvidenceQuote(Record):
         str,
         Field(
             min_length=1,
-            description="Copied character for character from the document, without the line numbers. One to three sentences or table rows.",
+            description="One contiguous passage: the document's own words and punctuation. Spaces and line breaks do not matter.",
         ),
     ]
     start_line: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            description="Line the quote starts on, as read_lines shows it. Null only when it can be seen on a page image but is not in the text.",
-        ),
+        int | None, Field(ge=1, description="Line the quote starts on; null if it has none.")
     ] = None
 
 
@@ -38,16 +34,10 @@ class SubmitQA(Record):
         str,
         Field(
             min_length=8,
-            description="One self-contained question. A reader who has the document but has not seen this conversation must understand what it is about.",
+            description="One self-contained question. Its reader knows only the corpus, not which document is meant.",
         ),
     ]
-    answer: Annotated[
-        str,
-        Field(
-            min_length=1,
-            description="The complete, shortest correct answer. Use the document's own numbers, names and units.",
-        ),
-    ]
+    answer: Annotated[str, Field(min_length=1, description="The shortest complete answer.")]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(
@@ -57,15 +47,22 @@ class SubmitQA(Record):
     question_type: Annotated[
         str,
         Field(
-            description="Kind of question in one or two words: factual, definition, comparison, causal, temporal, multi_hop, numeric, procedural, ..."
+            description="multi_hop if the answer needs two passages together; else one of factual, definition, numeric, "
+            "temporal, causal, comparison, procedural; or another word the scenario uses."
         ),
     ] = "factual"
+
+
+class SubmitVisualQA(SubmitQA):
+    """Submit one question about tables or figures, with its answer and what proves it."""
+
     visuals: Annotated[
         tuple[str, ...],
         Field(
-            description="Visual mode only: labels, as list_visual_content shows them, of the tables and figures one must look at."
+            min_length=1,
+            description="Labels, as list_visual_content shows them, of the tables and figures one must look at.",
         ),
-    ] = ()
+    ]
 
 
 class ReportExhausted(Record):

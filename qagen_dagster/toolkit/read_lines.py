@@ -26,12 +26,11 @@ def make(view: DocumentView) -> Tool:
             Field(description="Last line to read, inclusive. Leave out to read on until the output is full."),
         ] = None,
     ) -> str:
-        """Read lines of the document in order. Use it to begin a document, or to read on around a line that search found.
+        """Read lines of the document in order: to begin it, or to read on around a line that search found.
 
-        Comes back: a header with the range, the total number of lines and the pages; then one row per
-        line, `41| text`. What follows `41| ` is the line itself; the number is not part of it. A row
-        `--- page 4 ---` marks where a page starts. At most 400 lines or 24,000 characters are returned;
-        when there is more, the last line says with which start_line to go on.
+        Comes back: the range, the total number of lines and any pages; then one row per line, `41| text`,
+        and `--- page 4 ---` where a page starts. At most 400 lines or 24,000 characters; when there is
+        more, the last line says how to go on.
         """
         if not view.has_text:
             return "This document has no text to read. If view_page is among your tools, look at its pages."
@@ -72,4 +71,5 @@ def _read(view: DocumentView, start: int, wanted: int) -> str:
     body = f"{header}\n{enclose(rows)}"
     if last == wanted:
         return body
-    return f"{body}\n[cut at line {last} of {total:,}: call read_lines(start_line={last + 1}) to go on]"
+    rest = f"start_line={last + 1}" + ("" if wanted == total else f", end_line={wanted}")
+    return f"{body}\n[cut at line {last} of {total}: call read_lines({rest}) to go on]"

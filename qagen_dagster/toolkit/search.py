@@ -44,13 +44,12 @@ def make(view: DocumentView) -> Tool:
             int, Field(ge=1, description="Line to search from; use it to see matches that were cut.")
         ] = 1,
     ) -> str:
-        """Find where a word, phrase or regular expression stands in the document. Use it to locate a topic, name or number without reading everything, and to check whether a fact is stated more than once.
+        """Find a word, phrase or regular expression: to locate a topic, name or number without reading everything, and to check whether a fact is stated more than once.
 
-        A phrase is found also where a line break or a hyphen at a line's end divides it. A regular
-        expression sees one line and the next; look-around and back-references do not exist.
-        Comes back: the number of matching lines, then groups of rows `41| text` (the match and its context),
-        each under `-- match on line 41 (page 3)`. What follows `41| ` is the line itself. Output is
-        capped; then the last line says with which start_line to go on. Read more with read_lines.
+        A phrase is found also where a line break or a line-end hyphen divides it. A regular expression
+        (RE2) sees one line and the next. Comes back: the number of matching lines, then groups of rows
+        with context, each under `-- match on line 41 (page 3)`, touching ones together. At most 30 groups
+        or 16,000 characters; when there is more, the last line says how to go on.
         """
         if not view.has_text:
             return "This document has no text to search. If view_page is among your tools, look at its pages."
@@ -96,8 +95,8 @@ def _show(view: DocumentView, quoted: str, found: Hits, start_line: int, context
     at_least = "more than " if found.stopped_at is not None else ""
     count = len(found.hits)
     noun = "matching line" if count == 1 else "matching lines"
-    where = f"lines {start_line}-{len(view.lines)}"
-    header = f"{at_least}{count} {noun} for {quoted} in {where}"
+    where = f" from line {start_line} on" if start_line > 1 else ""
+    header = f"{at_least}{count} {noun} for {quoted}{where}"
     return "\n".join((header, enclose(output.rows), *_notes(found, output.next_match)))
 
 

@@ -50,7 +50,7 @@ def test_page_without_text_is_marked(make_view) -> None:
 def test_cut_says_how_to_go_on(make_view) -> None:
     view = make_view("\n".join(f"line {n}" for n in range(1, 1311)))
     output = read(view, start_line=41)
-    assert output.endswith("[cut at line 440 of 1,310: call read_lines(start_line=441) to go on]")
+    assert output.endswith("[cut at line 440 of 1310: call read_lines(start_line=441) to go on]")
     assert rows(output)[440] == "line 440"
     assert len(rows(output)) == read_lines.MAX_LINES
 

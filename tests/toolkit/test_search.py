@@ -34,7 +34,7 @@ def plain(text: str) -> DocumentView:
 def test_form(make_view) -> None:
     view = make_view("a\nb\nneedle\nd\ne\nf\ng\nh\ni\nneedle", pages=((1, 5), (6, 10)))
     assert search(view, "needle", context_lines=1) == (
-        '2 matching lines for "needle" in lines 1-10\n<document_excerpt>\n'
+        '2 matching lines for "needle"\n<document_excerpt>\n'
         "-- match on line 3 (page 1)\n2| b\n3| needle\n4| d\n"
         "-- match on line 10 (page 2)\n9| i\n10| needle\n</document_excerpt>"
     )

@@ -21,7 +21,7 @@ def test_schemas_are_plain_and_described(make_view) -> None:
         assert tool.spec.parameters["additionalProperties"] is False
         for name, field in tool.spec.parameters["properties"].items():
             assert field["description"], f"{tool.spec.name}.{name}"
-        assert "Use it" in tool.spec.description
+        assert len(tool.spec.description) > 80
 
 
 def test_a_listed_label_can_be_viewed(make_view) -> None:

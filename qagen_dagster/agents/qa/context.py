@@ -13,8 +13,11 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import CallSummary
 from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import enclose, one_line
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
+
+_MOST_SECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -45,20 +48,34 @@ class QAContext:
 
     def document_card(self) -> str:
         """A few lines that say what the document is; its own words stay inside the delimiters."""
-        document, meta = self.view.document, self.view.document.metadata
+        document = self.view.document
         facts = [
-            f"title: {meta.title}" if meta.title else "",
-            f"authors: {', '.join(meta.authors[:6])}" if meta.authors else "",
-            f"date: {meta.date}" if meta.date else "",
-            f"file: {document.source}",
             f"lines: {document.line_count}",
             f"pages: {document.page_count}" if document.page_count else "",
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
         ]
-        sections = [f"  line {s.start_line}: {s.title}" for s in document.sections if s.level <= 2][:40]
-        if sections:
-            facts.append("sections:\n" + "\n".join(sections))
-        return "\n".join(fact.replace("</document", "< /document") for fact in facts if fact)
+        return "\n".join((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
+
+    def _own_words(self) -> list[str]:
+        """What the document calls itself, each on one line."""
+        document, meta = self.view.document, self.view.document.metadata
+        facts = [
+            f"file: {one_line(document.source, 200)}",
+            f"title: {one_line(meta.title, 300)}" if meta.title else self._beginning(),
+            f"authors: {one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
+            f"date in the file: {one_line(meta.date, 40)}" if meta.date else "",
+        ]
+        shown = [section for section in document.sections if section.level <= 3][:_MOST_SECTIONS]
+        if shown:
+            facts.append("sections:")
+        for section in shown:
+            facts.append(f"{'  ' * section.level}line {section.start_line}: {one_line(section.title, 120)}")
+        return facts
+
+    def _beginning(self) -> str:
+        """The first words of a document that has no title."""
+        words = " ".join(line.strip() for line in self.view.lines[:60])
+        return f"begins: {one_line(words, 250)}" if words.strip() else ""
 
 
 def call_summaries(

@@ -129,6 +129,25 @@ class EvidenceIndex:
             visual=visual,
         )
 
+    def disagreement(self, quote: EvidenceQuote) -> str:
+        """Where a quote that is not in the document leaves it, in words for the one who copied it."""
+        reduced = skeleton(_PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()).text
+        low, high = 0, len(reduced)
+        while low < high:  # a beginning is found whenever a longer one is
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if reduced[:middle] in self._skeleton.text else (low, middle - 1)
+        if low < _MIN_SKELETON:
+            return f"its beginning {quote.quote[:60]!r} is nowhere. Search for a few of its words, then copy them"
+        if low == len(reduced):
+            return "it begins or ends inside a word or number. Copy whole words"
+        end = self._skeleton.offsets[self._skeleton.text.index(reduced[:low]) + low - 1] + 1
+        agreed = " ".join(self._text[:end].split()[-8:])
+        follows = " ".join(self._text[end : end + 200].split()[:8])
+        return (
+            f"it agrees up to {agreed!r} (line {self._line(end - 1)}), where the document goes on {follows!r}. "
+            "If a page break, footnote or figure stands between, give the parts as two quotes"
+        )
+
     def _exact(self, wanted: str) -> list[tuple[int, int]]:
         if len(wanted) < 2 or not any(char.isalnum() for char in wanted):
             return []

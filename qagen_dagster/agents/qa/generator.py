@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -22,11 +23,13 @@ from qagen_dagster.records.question import (
     RejectedQA,
     RejectionReason,
 )
-from qagen_dagster.records.verdict import ReportExhausted, SubmitQA
+from qagen_dagster.records.verdict import ReportExhausted, SubmitQA, SubmitVisualQA
+from qagen_dagster.toolkit.excerpt import shown_label
 
 ROLE = "generator"
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
+_SHOWN_GAPS = 6
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,14 @@ def prompt_for(mode: Mode) -> Prompt:
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
     gate = _Gate(context)
+    submission = SubmitVisualQA if context.mode is Mode.VISUAL else SubmitQA
     spec = AgentSpec(
         name=f"{context.mode.value} question generator",
         role=ROLE,
         prompt=prompt_for(context.mode),
         tools=tuple(context.tools),
         terminals=(
-            Terminal("submit_qa", SubmitQA, gate.refuse_once),
+            Terminal("submit_qa", submission, gate.refuse_once),
             Terminal("report_exhausted", ReportExhausted),
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
@@ -85,7 +89,9 @@ def _proposal(run: AgentRun, gate: _Gate, calls: tuple[CallSummary, ...]) -> Pro
         return Proposal(None, None, f"{run.end.reason.value}: {run.end.detail}", pages, calls)
     if isinstance(run.end.result, ReportExhausted):
         return Proposal(None, run.end.result.reason, None, pages, calls)
-    submission = SubmitQA.model_validate(run.end.result)
+    submission = run.end.result
+    if not isinstance(submission, SubmitQA):
+        raise TypeError(f"{type(submission).__name__} is no result of a generator")
     return Proposal(gate.examine(submission), None, None, pages, calls)
 
 
@@ -103,22 +109,30 @@ class _Gate:
         if candidate.gate is not None:
             self._told = True
             raise ToolError(
-                f"Not accepted: {candidate.gate_detail}. Read the lines again, then submit a corrected "
-                "question, answer or quotes. A second submission is final."
+                f"Not accepted: {candidate.gate_detail}. Correct it and submit once more; if that is refused too, "
+                "the question is dropped."
             )
 
     def examine(self, submission: SubmitQA) -> Candidate:
-        known = {visual.label: visual for visual in self._context.view.visuals}
-        shown = next((label for label in submission.visuals if label in known), None)
-        found = [(quote, self._context.evidence.find(quote, shown)) for quote in submission.evidence]
+        known = {shown_label(visual.label): visual for visual in self._context.view.visuals}
+        visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
+        unknown = next((label for label in visuals if shown_label(label) not in known), None)
+        chosen = [known[shown_label(label)] for label in visuals if shown_label(label) in known]
+        shown = chosen[0] if chosen else None
+        found = [
+            (quote, self._context.evidence.find(quote, shown.label if shown else None))
+            for quote in submission.evidence
+        ]
         evidence = [place for _, place in found if place is not None]
-        reason, detail = self._fault(
-            submission, [quote.quote for quote, place in found if place is None], evidence
+        lost = [number for number, (_, place) in enumerate(found) if place is None]
+        reason, detail = (
+            _unknown_label(unknown, list(known)) or self._fault(submission, lost, evidence) or (None, "")
         )
         if not evidence and reason is None and shown is not None:
-            page = known[shown].page
             evidence = [
-                Evidence(quote=quote.quote, start_line=None, end_line=None, page=page, visual=shown)
+                Evidence(
+                    quote=quote.quote, start_line=None, end_line=None, page=shown.page, visual=shown.label
+                )
                 for quote, _ in found
             ]
         return Candidate(
@@ -126,32 +140,32 @@ class _Gate:
             answer=submission.answer.strip(),
             evidence=tuple(evidence),
             question_type=submission.question_type,
-            visuals=submission.visuals,
+            visuals=tuple(visual.label for visual in chosen),
             gate=reason,
             gate_detail=detail,
         )
 
     def _fault(
-        self, submission: SubmitQA, lost: list[str], evidence: list[Evidence]
-    ) -> tuple[RejectionReason | None, str]:
-        labels = [visual.label for visual in self._context.view.visuals]
+        self, submission: SubmitQA, lost: list[int], evidence: list[Evidence]
+    ) -> tuple[RejectionReason, str] | None:
         visual_mode = self._context.mode is Mode.VISUAL
-        unknown = [label for label in submission.visuals if label not in labels]
-        if visual_mode and (unknown or not submission.visuals):
-            named = (
-                f"no visual is labelled {unknown[0]!r}" if unknown else "`visuals` names no table or figure"
-            )
-            return RejectionReason.EVIDENCE_NOT_FOUND, f"{named} (labels: {', '.join(labels[:30])})"
         if lost and not (visual_mode and not self._context.view.document.line_count):
-            return RejectionReason.EVIDENCE_NOT_FOUND, (
-                f"this quote is not in the document as one piece: {lost[0][:200]!r}. Copy one "
-                "contiguous passage exactly as read_lines shows it, without line numbers or ellipses"
-            )
+            number = lost[0]
+            which = f"quote {number + 1} of {len(submission.evidence)}"
+            why = self._context.evidence.disagreement(submission.evidence[number])
+            return RejectionReason.EVIDENCE_NOT_FOUND, f"{which} is not in the document as one piece: {why}"
         if visual_mode:
-            return None, ""
+            return None
         text = "\n".join(place.quote for place in evidence)
         why = unsupported(submission.question, submission.answer, text, submission.question_type)
-        return (None, "") if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+        return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+
+
+def _unknown_label(label: str | None, known: list[str]) -> tuple[RejectionReason, str] | None:
+    if label is None:
+        return None
+    detail = f"no visual is labelled {label[:80]!r} (labels: {', '.join(known[:30])})"
+    return RejectionReason.EVIDENCE_NOT_FOUND, detail
 
 
 def _values(context: QAContext, history: History) -> dict[str, str]:
@@ -160,7 +174,8 @@ def _values(context: QAContext, history: History) -> dict[str, str]:
     values = context.task_values() | {
         "document_card": context.document_card(),
         "accepted": "\n".join(
-            f"{number}. {pair.question} {_lines(pair.evidence)}" for number, pair in enumerate(accepted, 1)
+            f"{number}. {pair.question} -> {pair.answer[:120]} [{pair.question_type}] {_lines(pair.evidence)}"
+            for number, pair in enumerate(accepted, 1)
         )
         or "(none yet)",
         "rejected": "\n".join(
@@ -172,9 +187,34 @@ def _values(context: QAContext, history: History) -> dict[str, str]:
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
+    else:
+        used = [place for pair in history.accepted for place in pair.evidence]
+        used += [place for evidence in history.rejected_evidence for place in evidence]
+        values["unused"] = unused_parts(used, context.view.document.line_count)
     return values
 
 
+def unused_parts(used: Sequence[Evidence], total: int) -> str:
+    """The longest stretches of lines that no evidence was taken from, in order: `1-40, 90-310`."""
+    spans = sorted(
+        (p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None
+    )
+    gaps: list[tuple[int, int]] = []
+    at = 1
+    for start, end in spans:
+        if start > at:
+            gaps.append((at, start - 1))
+        at = max(at, end + 1)
+    if at <= total:
+        gaps.append((at, total))
+    longest = sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
+    return ", ".join(_span(start, end) for start, end in longest) or "none"
+
+
 def _lines(evidence: tuple[Evidence, ...]) -> str:
-    spans = [f"{place.start_line}-{place.end_line}" for place in evidence if place.start_line is not None]
+    spans = [_span(p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line is not None]
     return f"(lines {', '.join(spans)})" if spans else ""
+
+
+def _span(start: int, end: int) -> str:
+    return str(start) if start == end else f"{start}-{end}"

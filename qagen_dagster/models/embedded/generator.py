@@ -172,13 +172,14 @@ def _read(start: int, end: int) -> Action:
 
 def _submit(candidate: Candidate) -> Action:
     evidence = [{"quote": quote.text, "start_line": quote.start_line} for quote in candidate.quotes]
-    arguments = {
+    arguments: dict[str, object] = {
         "question": candidate.question,
         "answer": candidate.answer,
         "evidence": evidence,
         "question_type": candidate.question_type,
-        "visuals": list(candidate.visuals),
     }
+    if candidate.visuals:
+        arguments["visuals"] = list(candidate.visuals)
     return Action("submit_qa", arguments)
 
 
