@@ -11,6 +11,7 @@ from qagen_dagster.models.embedded.context import Context
 from qagen_dagster.models.embedded.sentences import split
 from qagen_dagster.models.embedded.vocabulary import word_set
 
+FIRST = 3
 _SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)")
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
@@ -19,7 +20,8 @@ _SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it."""
+    """One question for each abbreviation whose letters begin the words before it; after a few they bore."""
+    count = 0
     for block in blocks:
         if block.kind not in (Kind.TEXT, Kind.ITEM):
             continue
@@ -28,9 +30,11 @@ def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             for match in _SHORT.finditer(text):
                 long_form = expansion(text[: match.start()], match.group(1))
                 if long_form and match.group(1) not in _COMMON:
+                    count += 1
+                    name = match.group(1)
                     yield Candidate(
-                        f"what does {match.group(1)} stand for?", long_form, (sentence.passage.quote(),), "acronym",
-                        "definition", 0.7, (),
+                        f"what does {name if not name.endswith('s') else f'the abbreviation {name}'} stand for?", long_form, (sentence.passage.quote(),), "acronym",
+                        "definition", 0.7 if count <= FIRST else 0.4, (),
                     )  # fmt: skip
 
 

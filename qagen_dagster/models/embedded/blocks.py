@@ -54,6 +54,9 @@ _COMMON_SECTION = re.compile(
     r"literature cited|acknowledge?ments|appendix|contents|funding|author contributions)$",
     re.IGNORECASE,
 )
+_REFERENCES = re.compile(
+    r"^(?:\d{1,2}\.? )?(?:references|bibliography|works cited|literature cited)$", re.IGNORECASE
+)
 _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
 
 
@@ -62,6 +65,8 @@ def heading_of(line: Line, *, alone: bool) -> tuple[int, str] | None:
     if marked := _HEADING.match(line.text):
         return len(marked.group(1)), plain(marked.group(2))[0].strip()
     text = line.text.strip()
+    if _REFERENCES.match(text):
+        return 2, text
     if not alone or not 3 <= len(text) <= 80 or text[-1] in ".,;:?!" or _KEY_VALUE.match(text):
         return None
     if numbered := _NUMBERED.match(text):

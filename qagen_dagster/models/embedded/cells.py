@@ -18,6 +18,7 @@ from qagen_dagster.models.embedded.naming import (
     row_words,
 )
 from qagen_dagster.models.embedded.tables import Row, Table
+from qagen_dagster.models.embedded.vocabulary import HEAD_NOUNS
 
 _EMPTY = frozenset(
     {"", "-", "\u2013", "—", "none", "n/a", "yes", "no", "x", "✓", "✗", "true/false", "all", "any", "0"}
@@ -66,7 +67,7 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
         head, values = table.header.cells[column], table.column(column)
         asked = column_words(head, context)
         natural = "given under" not in asked
-        for row in table.rows:
+        for row in table.rows if _names_rows(table, context) else ():
             cell, label = row.cells[column], row.cells[0]
             if _askable(label, cell, head):
                 question = f"{place}{asked} {row_words(first, label, context)}?"
@@ -97,6 +98,13 @@ _TRANSPOSED = frozenset(
         "specification",
     }
 )
+
+
+def _names_rows(table: Table, context: Context) -> bool:
+    """Whether the first column says which row is meant: words, or numbers of a named kind (years, sizes)."""
+    first = table.header.cells[0]
+    numeric = sum(bool(PLAIN_NUMBER.match(label)) for label in table.column(0))
+    return numeric == 0 or first.lower() in HEAD_NOUNS or bool(property_name(first, context))
 
 
 def _askable(label: str, cell: str, head: str) -> bool:

@@ -24,7 +24,7 @@ _WORK_WORD = re.compile(
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(
-    r"^(?:\W*|abstract|contents|table of contents|research article|article|original (?:article|paper)|open access|"
+    r"^(?:\W*|produced by .*|.*project gutenberg.*|.*proofreading team.*|abstract|contents|table of contents|research article|article|original (?:article|paper)|open access|"
     r"case report|correspondence|editorial|.*\b(?:doi|issn|http|www\.|©|copyright|volume|vol\.|pages? \d).*)$",
     re.IGNORECASE,
 )
@@ -91,6 +91,9 @@ def title_of(head: Sequence[Line]) -> str:
             title.append(text)
         elif text and len(text.split()) > 14:
             break
+    while title and title[-1].split()[-1].lower() in _SMALL:
+        title.pop()
+    title = [part.rstrip(":") for part in title]
     return _cased(": ".join(title) if title and title[0].isupper() else " ".join(title))
 
 
@@ -189,8 +192,9 @@ def read_context(
 ) -> Context:
     """Names from the document's first lines; `title` wins if the prompt gave one, unless the lines say more."""
     read = title_of(head)
-    title = _cased(re.sub(r"\s+", " ", title)).strip(" .")
-    title = re.sub(r"\s+", " ", read if not title or title.lower() in read.lower() else title).strip(" .")
+    # A title in capitals may be only the first of several title lines.
+    fuller = title.isupper() and title.lower() in read.lower() and len(read) <= 120
+    title = _cased(re.sub(r"\s+", " ", read if fuller or not title else title)).strip(" .")
     if not title or _COURT.search(title):
         title = file_title(file)
     title = _dated(title, head)

@@ -158,7 +158,7 @@ def lead_ins(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         body = block.passage.part(body_start, len(block.passage.text))
         kind = " ".join([*block.section[-1].lower().split()[:-1], _SINGULAR_GROUP[group]])
         text = body.text.strip()
-        if 5 <= len(text.split()) <= 60:
+        if 5 <= len(text.split()) <= 60 and not text.endswith(":"):
             yield Candidate(
                 f'What does the "{label}" {kind} of {context.thing} do?', text, (block.passage.quote(),),
                 "entry", "factual", 0.6, block.section, anchored=True,

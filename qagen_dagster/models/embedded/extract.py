@@ -67,7 +67,12 @@ def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
 
 def _is_back_matter(block: Block) -> bool:
     names = {name.lower().strip(" .:") for name in block.section}
-    return bool(names & _BACK_MATTER) or bool(_REFERENCE.search(block.passage.text[:600]))
+    return bool(names & _BACK_MATTER) or _is_reference_list(block)
+
+
+def _is_reference_list(block: Block) -> bool:
+    text = block.passage.text
+    return bool(_REFERENCE.search(text[:500])) or len(_REFERENCE.findall(text)) > 2
 
 
 _REFERENCE = re.compile(
@@ -76,7 +81,7 @@ _REFERENCE = re.compile(
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
-        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading",
+        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
         "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
     }
 )  # fmt: skip

@@ -27,12 +27,12 @@ _DEICTIC = re.compile(
 _DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
 _BAD_ANSWER = re.compile(
     r"^(?:this|that|these|those|it|its|their|his|her|our|my|your|one|such|many|some|several|both|all|a lot|them|"
-    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|each|the following|what|which|who|how)\b",
+    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|a number of|recent|each|the following|what|which|who|how)\b",
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(
     r"\b(?:copyright|all rights reserved|permission|licen[cs]e[ds]? under|table of contents|isbn|issn|https?:|www\.|doi:|"
-    r"@\w+\.\w+|\bpp\. \d|section \d|see also|click)\b|\[\d+\]|…|\.\.\.|\|",
+    r"@\w+\.\w+|\bpp\. \d|section \d|see also|click)\b|\[\d+\]|&(?:amp|lt|gt);|\bU\.S\.C|\bC\.F\.R|\b\d F\.\s?\dd|\$ (?:m|b)illion|…|\.\.\.|\|",
     re.IGNORECASE,
 )
 _ODD = re.compile(r"[^\w\s.,;:'\u2019\"“”()?!%$€£°±\u00d7µ/&§+\-\u2013—=<>*#`\[\]²³½¼→]")
@@ -117,7 +117,11 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         or not question.endswith("?")
     ):
         return True
-    if re.search(r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with)\?$| - ", question, re.IGNORECASE):
+    if re.search(
+        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| - ",
+        question,
+        re.IGNORECASE,
+    ):
         return True
     if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])", unframed(question)):
         return True

@@ -65,6 +65,8 @@ def column_words(head: str, context: Context) -> str:
 def row_words(first: str, label: str, context: Context) -> str:
     """The row by its first cell, with the column it stands in where that helps."""
     kind = first.lower().rstrip("s")
+    if kind in ("name", "names"):
+        return f'"{label}"'
     if PLAIN_NUMBER.match(label):
         return (
             f"the {in_sentence(first, context)} {label}"

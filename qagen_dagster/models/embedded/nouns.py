@@ -54,10 +54,14 @@ def is_person(token: Token) -> bool:
     """Whether the phrase headed by `token` names a person or says an office held by one."""
     if token.lemma_.lower() in _PERSON_NOUNS:
         return True
-    if token.ent_type_ != "PERSON":
+    if token.ent_type_ != "PERSON" or token.tag_ in ("NNS", "NNPS"):
         return False
     entity = [other for other in token.doc if other.ent_type_ == "PERSON" and abs(other.i - token.i) < 4]
-    names = [other.text for other in entity if other.text.isalpha() and other.text[0].isupper()]
+    names = [
+        other.text
+        for other in entity
+        if re.fullmatch(r"[A-Z]\.|[^\W\d_]*[^\W\d_A-Z][^\W\d_]*", other.text) and other.text[0].isupper()
+    ]
     return len(names) >= 2 and all(not char.isdigit() for other in entity for char in other.text)
 
 

@@ -236,7 +236,7 @@ def definition(clause: Clause) -> Iterator[Found]:
 
 _POINTING = word_set("this that these those")
 _GENERIC = word_set(
-    "result problem goal aim idea reason question issue point case difference purpose effect advantage answer approach method fact "
+    "result problem goal aim idea reason question issue point case difference purpose effect advantage answer approach method majority rest part half number fact "
     "way example objective task step thing factor exception consequence conclusion explanation possibility alternative"
 )
 

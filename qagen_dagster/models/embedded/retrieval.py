@@ -22,7 +22,7 @@ from qagen_dagster.models.minilm import Vectors, shared
 
 _FRAME = re.compile(r"^(?:According to|In) (.{1,200}?), (?=[a-z])")
 _WH = word_set(
-    "what which who whom when where why how many much long doe do did give given happen accord stand"
+    "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
 _TITLED = re.compile(r"^(When was|Who is the [\w -]{1,40} of) \"([^\"]+)\"((?: \w+)?\?)$")
 LEXICAL_WEIGHT = 0.65
@@ -118,6 +118,9 @@ def _place_bonus(asked: Asked, unit: Unit) -> float:
     """A little for standing in the section or table that the question names."""
     if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return 0.2
+    short = re.search(r"(\S+) stand for\?$", asked.text)
+    if short and f"({short.group(1)})" in unit.text:
+        return 0.3
     inner = re.findall(r'"([^"]+)"', asked.frame)
     named = [name.lower() for name in inner] + [asked.frame.lower().split(" of ")[0]]
     here = [name.lower() for name in unit.section] + ([unit.caption.lower()] if unit.caption else [])

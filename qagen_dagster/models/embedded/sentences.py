@@ -82,7 +82,7 @@ def is_prose(sentence: Sentence) -> bool:
         return False
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
-    if re.search(r":\s", text):
+    if re.search(r":\s|\$ ?\(", text):
         return False  # a label, a list or a title glued on: not one clause
     letters = sum(len(word) for word in words)
     return letters >= 0.6 * len(text.replace(" ", "")) and balanced(text) and not _broken(sentence)

@@ -171,7 +171,7 @@ def _distance(text: str, end: int, thing: str) -> int:
 
 
 def _expansion(asked: Asked, text: str) -> str:
-    short = re.search(r"does (\S+) stand for", asked.text)
+    short = re.search(r"(\S+) stand for", asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
         return ""
@@ -181,7 +181,8 @@ def _expansion(asked: Asked, text: str) -> str:
     while start > 0 and count < letters:
         start -= 1
         count += before[start].lower() not in _STOP
-    return " ".join(before[start:])
+    found = " ".join(before[start:])
+    return found if found[:1].lower() == short.group(1)[:1].lower() else ""
 
 
 def _consequence(asked: Asked, text: str) -> str:

@@ -11,6 +11,7 @@ from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.passage import Quote, plain
 
 _SEPARATOR = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_HEAD = re.compile(r"^[A-Z][\w %°()/.,&-]{0,50}$")
 _CAPTION = re.compile(r"^\W{0,3}((?:Table|TABLE|Tab\.)\s+[\dIVXA-Z][\w.-]{0,6}?)[.:]?\s+(\S.*)$")
 
 
@@ -66,7 +67,8 @@ def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | Non
 def _looks_headed(parsed: Sequence[Row]) -> bool:
     """Without a separator row: the first row has words only, and is unlike the others."""
     header = parsed[0].cells
-    return all(cell and not cell[0].isdigit() for cell in header) and len(set(header)) == len(header)
+    words = all(_HEAD.match(cell) for cell in header)
+    return words and len(parsed) >= 3 and len(set(header)) == len(header)
 
 
 def tables(blocks: Sequence[Block]) -> list[Table]:
