@@ -114,10 +114,10 @@ class _Gate:
             )
 
     def examine(self, submission: SubmitQA) -> Candidate:
-        known = {shown_label(visual.label): visual for visual in self._context.view.visuals}
+        known = {_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
         visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
-        unknown = next((label for label in visuals if shown_label(label) not in known), None)
-        chosen = [known[shown_label(label)] for label in visuals if shown_label(label) in known]
+        unknown = next((label for label in visuals if _key(label) not in known), None)
+        chosen = [known[key] for key in dict.fromkeys(map(_key, visuals)) if key in known]
         shown = chosen[0] if chosen else None
         found = [
             (quote, self._context.evidence.find(quote, shown.label if shown else None))
@@ -125,9 +125,7 @@ class _Gate:
         ]
         evidence = [place for _, place in found if place is not None]
         lost = [number for number, (_, place) in enumerate(found) if place is None]
-        reason, detail = (
-            _unknown_label(unknown, list(known)) or self._fault(submission, lost, evidence) or (None, "")
-        )
+        reason, detail = self._unknown_label(unknown) or self._fault(submission, lost, evidence) or (None, "")
         if not evidence and reason is None and shown is not None:
             evidence = [
                 Evidence(
@@ -145,6 +143,12 @@ class _Gate:
             gate_detail=detail,
         )
 
+    def _unknown_label(self, label: str | None) -> tuple[RejectionReason, str] | None:
+        if label is None:
+            return None
+        known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])
+        return RejectionReason.EVIDENCE_NOT_FOUND, f"no visual is labelled {label[:80]!r} (labels: {known})"
+
     def _fault(
         self, submission: SubmitQA, lost: list[int], evidence: list[Evidence]
     ) -> tuple[RejectionReason, str] | None:
@@ -161,11 +165,9 @@ class _Gate:
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
 
 
-def _unknown_label(label: str | None, known: list[str]) -> tuple[RejectionReason, str] | None:
-    if label is None:
-        return None
-    detail = f"no visual is labelled {label[:80]!r} (labels: {', '.join(known[:30])})"
-    return RejectionReason.EVIDENCE_NOT_FOUND, detail
+def _key(label: str) -> str:
+    """A label as the tools show it; they take it in any case."""
+    return shown_label(label).casefold()
 
 
 def _values(context: QAContext, history: History) -> dict[str, str]:

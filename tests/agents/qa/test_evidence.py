@@ -136,6 +136,13 @@ def test_a_copy_never_cuts_an_accent_or_a_ligature(quote: str, form: Literal["NF
     assert find(quote, lines=(text,)) is None
 
 
+@pytest.mark.parametrize(
+    "quote", ["a **salt**-free bath", "a salt-free bath", "a saltfree bath", "a salt - free bath"]
+)
+def test_markup_beside_a_dash_makes_no_difference(quote: str) -> None:
+    assert find(quote, lines=("Use a **salt**-free bath.",)) is not None
+
+
 def test_scripts_without_spaces_may_be_quoted_from_anywhere() -> None:
     found = find("水质合格标准为每升五毫克", lines=("本县水质合格标准为每升五毫克以下。",))
     assert found is not None
