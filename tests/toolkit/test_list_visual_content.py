@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ def show(view, **arguments: object) -> str:
     return part.text
 
 
-def visual(number: int, **more: object) -> Visual:
-    return Visual(label=f"Figure {number}", type=VisualType.FIGURE, **more)  # type: ignore[arg-type]
+def visual(number: int, **more: Any) -> Visual:
+    return Visual(label=f"Figure {number}", type=VisualType.FIGURE, **more)
 
 
 def test_form(make_view) -> None:
