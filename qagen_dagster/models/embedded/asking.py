@@ -28,7 +28,11 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     if not subject:
         return ""
     before, middle, after = _around(clause, subject, gap)
-    if after and clause.doc[after[0]].text in {",", ";", ":"}:
+    if after and any(
+        clause.doc[index].text in {",", ";", ":"}
+        for index in range(clause.root.i + 1, after[0] + 1)
+        if index not in gap
+    ):
         return ""
     name = words(clause.doc, subject)
     name = _lower_first(name, clause.doc[subject[0]])

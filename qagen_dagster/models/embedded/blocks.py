@@ -200,7 +200,7 @@ class _Segmenter:
         if not self.pending:
             return True
         before = self._last_filled()
-        return bool(_KEY_VALUE.match(before)) or before.rstrip()[-1:] in ".:!?"
+        return bool(_KEY_VALUE.match(before)) or before.rstrip().endswith(":")
 
     def _at_paragraph(self, line: Line) -> bool:
         before = self._last_filled()

@@ -75,6 +75,11 @@ def title_of(head: Sequence[Line]) -> str:
         return case
     if any(re.match(r"#{2,6} ", line.text) for line in head):
         return ""
+    return _first_lines(head)
+
+
+def _first_lines(head: Sequence[Line]) -> str:
+    """The lines of the head that are set like a title."""
     title: list[str] = []
     for line in head[:30]:
         text = plain(line.text)[0].strip()
@@ -201,7 +206,9 @@ def read_context(
     blocks = segment(head)
     text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
     case = bool(_VERSUS.search(title))
-    if len(title) > 160 or (len(title.split()) < 2 and not title[:1].isupper()):
+    if len(title) > 120 and len(title.split(": ")[0].split()) >= 4:
+        title = title.split(": ")[0]  # the subtitle is left out of long titles
+    if len(title) > 240 or (len(title.split()) < 2 and not title[:1].isupper()):
         title = ""
     counts = Counter(re.findall(r"[a-z][a-z-]+", title.lower()) * 5)
     return Context(title, "" if case else thing_of(title, text), case, counts, headings=headings or {})

@@ -32,7 +32,7 @@ _BAD_ANSWER = re.compile(
 )
 _FURNITURE = re.compile(
     r"\b(?:copyright|all rights reserved|permission|licen[cs]e[ds]? under|table of contents|isbn|issn|https?:|www\.|doi:|"
-    r"@\w+\.\w+|\bpp\. \d|section \d|see also|click)\b|\[\d+\]|&(?:amp|lt|gt);|\bU\.S\.C|\bC\.F\.R|\b\d F\.\s?\dd|\$ (?:m|b)illion|…|\.\.\.|\|",
+    r"@\w+\.\w+|\bpp\. \d|section \d|see also|click)\b|\[\d+\]|&(?:amp|lt|gt);|\babs/|\bCoRR\b|\barXiv\b|\bU\.S\.C|\bC\.F\.R|\b\d F\.\s?\dd|\$ (?:m|b)illion|…|\.\.\.|\|",
     re.IGNORECASE,
 )
 _ODD = re.compile(r"[^\w\s.,;:'\u2019\"“”()?!%$€£°±\u00d7µ/&§+\-\u2013—=<>*#`\[\]²³½¼→]")
@@ -96,6 +96,8 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
     if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family in ("entry", "step")):
         return True
     if _BAD_ANSWER.match(answer) and candidate.family not in _CLAUSE_ANSWERS:
+        return True
+    if candidate.family == "definition" and re.search(r"\b(?:he|she|they|we)\b", answer):
         return True
     if candidate.family in ("definition", "why") and re.search(
         r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b", answer

@@ -26,6 +26,9 @@ from qagen_dagster.models.embedded.vocabulary import word_set
 _LIGHT = word_set(
     "be have do make take give get go come seem appear become include contain show see note say mean involve remain"
 )
+_TELLING = word_set(
+    "mean be have seem become appear show reveal indicate suggest illustrate depict represent demonstrate find compare"
+)
 _WHEN_PREPOSITIONS = word_set("in on at")
 _WHERE_PREPOSITIONS = word_set("in at near on")
 
@@ -36,7 +39,7 @@ def subject(clause: Clause) -> Iterator[Found]:
     answer = clause.span(head)
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
     full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
-    if not answer or full < 2 or clause.root.lemma_ in ("mean", "be", "have", "seem", "become", "appear"):
+    if not answer or full < 2 or clause.root.lemma_ in _TELLING:
         return
     if is_person(head) and head.pos_ == "PROPN":
         role = answer.split()[0].lower() == "the"
