@@ -23,16 +23,23 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 _WORD = re.compile(r"[^\W_]+")
 _NEGATIONS = frozenset({"no", "not", "never", "without", "neither", "nor", "cannot", "except"})
-_OPPOSITES = (
-    ("minimum", "maximum"),
-    ("lowest", "highest"),
-    ("first", "last"),
-    ("before", "after"),
-    ("smallest", "largest"),
-    ("least", "most"),
-    ("increase", "decrease"),
-    ("oldest", "youngest"),
-    ("start", "end"),
+_CONTRACTED_NOT = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
+_NUMBER_WORDS = {
+    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
+_OPPOSITES = tuple(
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("minimum min lowest smallest least fewest", "maximum max highest largest most greatest"),
+        ("first", "last"),
+        ("before", "after"),
+        ("increase increases increased", "decrease decreases decreased"),
+        ("oldest", "youngest"),
+        ("start", "end"),
+        ("left", "right"),
+        ("upper", "lower"),
+    )
 )
 GREY_FROM = 0.65  # below this cosine two questions are never the same fact (measured on question pairs)
 MOST_COMPARED = 40
@@ -51,7 +58,7 @@ class _Features:
     """What of a question can tell it from another without a model."""
 
     normal: str
-    numbers: frozenset[str]
+    numbers: frozenset[str]  # without thousands separators; small ones also where they are words
     words: frozenset[str]
     names: frozenset[str]  # capitalised words that do not open the question
     negated: bool
@@ -62,10 +69,15 @@ def _features(question: str) -> _Features:
     words = _words(question)
     return _Features(
         normal=normalise(question),
-        numbers=frozenset(_NUMBER.findall(question)),
+        numbers=frozenset(
+            (
+                *(number.replace(",", "") for number in _NUMBER.findall(question)),
+                *(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS),
+            )
+        ),
         words=words,
         names=frozenset(word.casefold() for word in _WORD.findall(question)[1:] if word[0].isupper()),
-        negated=bool(words & _NEGATIONS),
+        negated=bool(words & _NEGATIONS) or _CONTRACTED_NOT.search(question) is not None,
     )
 
 
@@ -78,7 +90,10 @@ def vetoed(new: str, old: str) -> bool:
         return True
     if a.names - b.words and b.names - a.words:
         return True
-    return any((x in a.words) != (x in b.words) and (y in a.words) != (y in b.words) for x, y in _OPPOSITES)
+    return any(
+        bool(a.words & one) != bool(b.words & one) and bool(a.words & other) != bool(b.words & other)
+        for one, other in _OPPOSITES
+    )
 
 
 def compare(
