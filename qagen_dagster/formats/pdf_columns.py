@@ -6,12 +6,13 @@ everything on characters (`pdf_order.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf_lines import Fragment
+from qagen_dagster.formats.pdf_lines import Fragments
 
 _DEPTH = 8  # of cuts inside cuts
 _MIN_PROSE = 11  # characters per row that a column has at least, on average
@@ -19,12 +20,15 @@ _CELL_PROSE = 18  # characters per line from which a cell of several lines is re
 
 
 class _Item(NamedTuple):
-    """A fragment with its place in the order of drawing and its height cut to where letters really are."""
+    """A fragment, with its height cut to where letters really are, and its place in the order of drawing."""
 
     top: int
     bottom: int
     order: int
-    fragment: Fragment
+    x0: int
+    x1: int
+    size: int
+    chars: int  # where one of a wide script counts double
 
 
 @dataclass
@@ -37,18 +41,18 @@ class _Band:
     spans: list[tuple[int, int]]
 
 
-def blocks_in_order(fragments: list[Fragment], *, rtl: bool) -> list[list[Fragment]]:
-    """Rows of the page in reading order; each row as it comes, not yet sorted."""
-    items: list[_Item] = []
-    for order, fragment in enumerate(fragments):
-        trim = (fragment.y1 - fragment.y0) // 5
-        items.append(_Item(fragment.y0 + trim, fragment.y1 - trim, order, fragment))
-    size = int(median(fragment.size for fragment in fragments)) or 10
-    cutter = _Cutter(size, rtl)
-    rows: list[list[Fragment]] = []
-    for part in cutter.margins(items):
-        rows.extend(cutter.region(part, 0))
-    return rows
+def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[list[int]]:
+    """Rows of those fragments in reading order; each row as it comes, not yet sorted."""
+    items = [_item(fragments, number) for number in which]
+    cutter = _Cutter(int(median([item.size for item in items])) or 10, rtl)
+    return [row for part in cutter.margins(items) for row in cutter.region(part, 0)]
+
+
+def _item(f: Fragments, n: int) -> _Item:
+    trim = (f.y1[n] - f.y0[n]) // 5
+    text = f.text[n]
+    chars = len(text) + (0 if f.ascii or text.isascii() else sum(char > "\u2e7f" for char in text))
+    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,9 @@ class _Cutter:
             parts[1] = [item for band in bands for item in band.items]
         return [part for part in parts if part]
 
-    def region(self, items: list[_Item], depth: int) -> list[list[Fragment]]:
+    def region(self, items: list[_Item], depth: int) -> list[list[int]]:
         """The rows of one part of the page."""
-        rows: list[list[Fragment]] = []
+        rows: list[list[int]] = []
         for bands, spans in self._groups(self._bands(items)):
             inside = [item for band in bands for item in band.items]
             if len(spans) > 1 and len(bands) > 1 and depth < _DEPTH:
@@ -97,7 +101,7 @@ class _Cutter:
             else:
                 bands.append(_Band(item.top, item.bottom, [item], []))
         for band in bands:
-            band.spans = self._union([(item.fragment.x0, item.fragment.x1) for item in band.items])
+            band.spans = self._union([(item.x0, item.x1) for item in band.items])
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -133,8 +137,8 @@ class _Cutter:
         columns: list[list[_Item]] = []
         rest = sorted(items, key=lambda item: item.order)
         for _, edge in spans[:-1]:
-            left = [item for item in rest if item.fragment.x0 < edge]
-            right = [item for item in rest if item.fragment.x0 >= edge]
+            left = [item for item in rest if item.x0 < edge]
+            right = [item for item in rest if item.x0 >= edge]
             if self._are_columns(rest, left, right, edge):
                 columns.append(left)
                 rest = right
@@ -145,20 +149,20 @@ class _Cutter:
         rows_left, rows_right = len(self._bands(left)), len(self._bands(right))
         if min(rows_left, rows_right) < 2:
             return False
-        chars = min(_width(left) / rows_left, _width(right) / rows_right)
+        chars = min(_chars(left) / rows_left, _chars(right) / rows_right)
         if chars < _MIN_PROSE:
             return False
-        sides = [item.fragment.x0 >= edge for item in both]
+        sides = [item.x0 >= edge for item in both]
         changes = sum(a != b for a, b in pairwise(sides))
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
-    def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[Fragment]]:
+    def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[int]]:
         """Table rows: by baseline, but a cell that holds a paragraph is read as one."""
         cells = self._stacked(items, spans)
-        rows: list[list[Fragment]] = []
+        rows: list[list[int]] = []
         for part in _side_by_side(cells):
-            paragraphs = [cell for cell in part if len(cell) > 1 and _width(cell) >= _CELL_PROSE * len(cell)]
-            part.sort(key=lambda cell: cell[0].fragment.x0, reverse=self.rtl)
+            paragraphs = [cell for cell in part if len(cell) > 1 and _chars(cell) >= _CELL_PROSE * len(cell)]
+            part.sort(key=lambda cell: cell[0].x0, reverse=self.rtl)
             if paragraphs and (len(paragraphs) > 1 or paragraphs[0] is not part[-1]):
                 for cell in part:
                     rows.extend(self._rows(cell))
@@ -171,40 +175,31 @@ class _Cutter:
         cells: list[list[_Item]] = []
         column = -1
         for item in sorted(items, key=lambda item: item.order):
-            place = next((n for n, span in enumerate(spans) if item.fragment.x0 < span[1]), len(spans))
+            place = next((n for n, span in enumerate(spans) if item.x0 < span[1]), len(spans))
             last = cells[-1][-1] if cells else None
-            if (
-                last
-                and place == column
-                and -item.fragment.size < item.top - last.bottom < item.fragment.size * 0.8
-            ):
+            if last and place == column and -item.size < item.top - last.bottom < item.size * 0.8:
                 cells[-1].append(item)
             else:
                 cells.append([item])
             column = place
         return cells
 
-    def _rows(self, items: list[_Item]) -> list[list[Fragment]]:
+    def _rows(self, items: list[_Item]) -> list[list[int]]:
         """Items side by side make a row; rows from the top down."""
-        rows: list[list[Fragment]] = []
+        rows: list[list[int]] = []
         middle = height = 0
         for item in sorted(items, key=lambda item: item.top + item.bottom):
             centre, tall = item.top + item.bottom >> 1, item.bottom - item.top
             if rows and centre - middle <= min(tall, height) * 0.6:
-                rows[-1].append(item.fragment)
+                rows[-1].append(item.order)
             else:
-                rows.append([item.fragment])
+                rows.append([item.order])
                 middle, height = centre, tall
         return rows
 
 
-def _width(items: list[_Item]) -> int:
-    """Characters, where one of a wide script counts double."""
-    return sum(len(item.fragment.text) + _wide(item.fragment.text) for item in items)
-
-
-def _wide(text: str) -> int:
-    return 0 if text.isascii() else sum(char > "\u2e7f" for char in text)
+def _chars(items: list[_Item]) -> int:
+    return sum([item.chars for item in items])
 
 
 def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:

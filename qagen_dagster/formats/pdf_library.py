@@ -36,12 +36,11 @@ class Entry(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A raster picture as a page shows it. `xref` is 0 for one inside the page's own commands."""
+    """A raster picture as a page shows it: where, and its own size in pixels."""
 
     box: Rect
     width: int
     height: int
-    xref: int
 
 
 class Drawing(NamedTuple):
@@ -170,8 +169,8 @@ class Page:
     def pictures(self) -> list[Picture]:
         """The raster pictures on the page; their pixels are not touched."""
         return [
-            Picture(self._shown(info["bbox"]), int(info["width"]), int(info["height"]), int(info["xref"]))
-            for info in self._page.get_image_info(xrefs=True)
+            Picture(self._shown(info["bbox"]), int(info["width"]), int(info["height"]))
+            for info in self._page.get_image_info()
         ]
 
     def marks(self) -> int:

@@ -10,133 +10,143 @@ same row, or at the top of a column to its right.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from qagen_dagster.formats.pdf_columns import blocks_in_order
-from qagen_dagster.formats.pdf_lines import Fragment, Fragments
+from qagen_dagster.formats.pdf_lines import Fragments
 
-Row = list[Fragment]  # one visual line, in reading direction
+Row = list[int]  # the fragments of one visual line, in reading direction
 
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _MAX_COLUMN_JUMPS = 12
 _PROSE = 14  # characters per line, on average, from which a run of lines is a column and not cells
+_FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
 
 
-def rows_in_order(fragments: Fragments) -> list[Row]:
+def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     """Rows of the page in reading order; text set in other directions follows the upright text.
 
-    The boxes of such turned rows are as if the page were turned.
+    Returns the fragments with them: those of turned text have boxes as if the page were turned.
     """
-    rtl = not fragments.ascii and _is_rtl(fragments.items)
-    if not fragments.turned:
-        return _upright_rows(fragments.items, rtl=rtl)
-    upright: list[Fragment] = []
-    turned: dict[str, list[Fragment]] = {}
-    for fragment in fragments.items:
-        way = _direction(fragment)
-        if way:
-            turned.setdefault(way, []).append(_FRAMES[way](fragment))
-        else:
-            upright.append(fragment)
-    rows = _upright_rows(upright, rtl=rtl)
-    for those in turned.values():
-        rows.extend(_upright_rows(those, rtl=rtl))
-    return rows
+    every = range(len(fragments.text))
+    rtl = not fragments.ascii and _is_rtl(fragments.text)
+    turned = _turned(fragments)
+    if not turned:
+        return fragments, _upright_rows(fragments, every, rtl=rtl)
+    fragments = _set_upright(fragments, turned)
+    rows = _upright_rows(fragments, [n for n in every if n not in turned], rtl=rtl)
+    for way in dict.fromkeys(turned.values()):
+        rows += _upright_rows(fragments, [n for n in every if turned.get(n) == way], rtl=rtl)
+    return fragments, rows
 
 
-def _direction(fragment: Fragment) -> str:
-    """ "" for upright text, else which way it runs."""
-    x0, y0, x1, y1, size = fragment[:5]
-    if len(fragment.text) < 2:
+def _is_rtl(texts: list[str]) -> bool:
+    text = "".join(texts)
+    return len(_RTL.findall(text)) * 2 > len(text)
+
+
+def _turned(fragments: Fragments) -> dict[int, str]:
+    """Fragments that do not run left to right or right to left, and which way they run."""
+    f = fragments
+    suspects = [
+        n
+        for n, (x0, y0, x1, y1, base) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, f.base, strict=True))
+        if y1 - y0 > x1 - x0 or base + base < y0 + y1
+    ]
+    ways = {n: _direction(f, n) for n in suspects}
+    return {n: way for n, way in ways.items() if way}
+
+
+def _direction(f: Fragments, n: int) -> str:
+    width, height = f.x1[n] - f.x0[n], f.y1[n] - f.y0[n]
+    if len(f.text[n]) < 2:
         return ""
-    if fragment.vertical:
-        return "down"
-    if y1 - y0 > max(1.5 * (x1 - x0), 1.6 * size):
-        return "up" if fragment.origin_y > (y0 + y1) // 2 else "down"
-    over = fragment.origin_y < y0 + (y1 - y0) * 0.4 and fragment.origin_x > (x0 + x1) // 2
-    return "over" if over and x1 - x0 > y1 - y0 else ""
+    if height > max(1.5 * width, 1.6 * f.size[n]):
+        return "up" if f.base[n] * 2 > f.y0[n] + f.y1[n] else "down"
+    return "over" if f.base[n] < f.y0[n] + height * 0.3 and width > height else ""
 
 
-# Each turns a fragment's box so that its text runs left to right and its lines follow downwards.
-_FRAMES: dict[str, Callable[[Fragment], Fragment]] = {
-    "down": lambda f: f._replace(x0=f.y0, y0=-f.x1, x1=f.y1, y1=-f.x0),
-    "up": lambda f: f._replace(x0=-f.y1, y0=f.x0, x1=-f.y0, y1=f.x1),
-    "over": lambda f: f._replace(x0=-f.x1, y0=-f.y1, x1=-f.x0, y1=-f.y0),
+_Box = tuple[int, int, int, int]
+# Each turns a box so that its text runs left to right and its lines follow downwards.
+_FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
+    "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
+    "up": lambda x0, y0, x1, y1: (-y1, x0, -y0, x1),
+    "over": lambda x0, y0, x1, y1: (-x1, -y1, -x0, -y0),
 }
 
 
-def unturned(fragment: Fragment, way: str) -> Fragment:
-    """A fragment of a turned row with its box where it is on the page."""
-    return _FRAMES[{"down": "up", "up": "down"}.get(way, way)](fragment)
+def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:
+    boxes = list(zip(f.x0, f.y0, f.x1, f.y1, strict=True))
+    for n, way in turned.items():
+        boxes[n] = _FRAMES[way](*boxes[n])
+    x0, y0, x1, y1 = (list(side) for side in zip(*boxes, strict=True))
+    return replace(f, x0=x0, y0=y0, x1=x1, y1=y1)
 
 
-def _upright_rows(fragments: list[Fragment], *, rtl: bool) -> list[Row]:
-    if not fragments:
+def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[Row]:
+    if not which:
         return []
-    rows = None if rtl else _as_drawn(fragments)
+    rows = None if rtl else _as_drawn(fragments, which)
     if rows is None:
-        rows = blocks_in_order(fragments, rtl=rtl)
+        rows = blocks_in_order(fragments, which, rtl=rtl)
     for row in rows:
         if len(row) > 1:
-            row.sort(reverse=rtl)
-            _drop_overprints(row)
+            row.sort(key=fragments.x0.__getitem__, reverse=rtl)
+            _drop_overprints(fragments, row)
     return rows
 
 
-def _is_rtl(fragments: list[Fragment]) -> bool:
-    text = "".join([fragment.text for fragment in fragments])
-    return not text.isascii() and len(_RTL.findall(text)) * 2 > len(text)
-
-
-def _as_drawn(fragments: list[Fragment]) -> list[Row] | None:
+def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
     """Rows in the order of drawing, if that is a reading order, else None."""
     rows: list[Row] = []
     row: Row = []
-    start = 0  # index in `rows` of the column being read
-    edge = jumps = height = 0
-    middle = -1_000_000
-    for fragment in fragments:
-        x0, y0, x1, y1, size, *_ = fragment
-        tall = y1 - y0
-        centre = (y0 + y1) // 2
-        reach = (tall if tall < height else height) * 2 // 5
-        if centre > middle + reach:
-            row = [fragment]
-        elif centre >= middle - reach:
-            if x0 < edge - size:
-                return None
-            row.append(fragment)
-            edge = x1
+    start = jumps = formulas = 0  # `start` is the row at which the column being read began
+    edge, top, bottom = 0, -1_000_000, -1_000_000
+    sizes, lefts, rights, tops, bottoms = f.size, f.x0, f.x1, f.y0, f.y1
+    for n in which:
+        y0, y1 = tops[n], bottoms[n]
+        reach = min(y1 - y0, bottom - top) * 2 // 5
+        if y0 >= bottom - reach or (y0 + y1 > top + bottom + reach + reach):
+            row = [n]
+        elif lefts[n] < edge - sizes[n]:
+            return None
+        elif y1 > top + reach or (y1 > top - _FORMULA * sizes[n] and len(f.text[n]) < _PROSE):
+            formulas += y1 <= top + reach
+            row.append(n)
+            edge = rights[n]
             continue
         else:
             jumps += 1
-            if jumps > _MAX_COLUMN_JUMPS or not _starts_column(rows, start, fragment):
+            if jumps > _MAX_COLUMN_JUMPS or not _starts_column(f, rows[start:], n):
                 return None
             start = len(rows)
-            row = [fragment]
+            row = [n]
         rows.append(row)
-        middle, height, edge = centre, tall, x1
-    return rows if not jumps or _is_prose(rows[start:]) else None
+        top, bottom, edge = y0, y1, rights[n]
+    if formulas * 6 > len(which) + 12 or (jumps and not _is_prose(f, rows[start:])):
+        return None
+    return rows
 
 
-def _starts_column(rows: list[Row], start: int, fragment: Fragment) -> bool:
-    """Whether `fragment` lies right of all rows of the column before that stand beside or below it."""
-    beside = [row for row in rows[start:] if row[0].y1 > fragment.y0]
-    if len(beside) < 2 or (len(beside) == len(rows) - start and fragment.y1 < beside[0][0].y0):
+def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
+    """Whether fragment `n` lies right of all rows of the column before that stand beside or below it."""
+    beside = [row for row in column if f.y1[row[0]] > f.y0[n]]
+    if len(beside) < 2 or (len(beside) == len(column) and f.y1[n] < f.y0[beside[0][0]]):
         return False
-    edge = max(row[-1].x1 for row in beside)
-    return fragment.x0 >= edge - fragment.size // 2 and _is_prose(beside)
+    edge = max([f.x1[row[-1]] for row in beside])
+    return f.x0[n] >= edge - f.size[n] // 2 and _is_prose(f, beside)
 
 
-def _is_prose(rows: list[Row]) -> bool:
-    return sum(len(f.text) for row in rows for f in row) >= _PROSE * len(rows)
+def _is_prose(f: Fragments, rows: list[Row]) -> bool:
+    return sum([len(f.text[n]) for row in rows for n in row]) >= _PROSE * len(rows)
 
 
-def _drop_overprints(row: Row) -> None:
+def _drop_overprints(f: Fragments, row: Row) -> None:
     """Takes out text drawn twice at one place, which is how some programs make bold."""
     keep = [row[0]]
-    for fragment in row[1:]:
+    for n in row[1:]:
         last = keep[-1]
-        if fragment.text != last.text or abs(fragment.x0 - last.x0) >= last.size // 3:
-            keep.append(fragment)
+        if f.text[n] != f.text[last] or abs(f.x0[n] - f.x0[last]) >= f.size[last] // 3:
+            keep.append(n)
     row[:] = keep

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
@@ -24,11 +24,9 @@ _LETTERS = re.compile(r"[^\W\d_]{3}")
 _SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
 
 
-class Line(NamedTuple):
-    """One line of a page and the fragments it is made of (none for a blank line)."""
-
-    text: str
-    row: Row | None
+# A line of a page and the fragments it is made of, none for a blank line.
+Line = tuple[str, Row]
+_BLANK: Line = ("", [])
 
 
 @dataclass
@@ -78,40 +76,46 @@ def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
 
 def page_lines(fragments: Fragments) -> list[Line]:
     """The lines of one page in reading order, a blank one where the page leaves most of a line free."""
+    f, rows = rows_in_order(fragments)
+    texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
-    bottom = height = 0
-    for row in rows_in_order(fragments):
-        _, y0, _, y1, *_, text = row[0]
-        if lines and (y0 - bottom) * 10 > height * 7:
-            lines.append(Line("", None))
-        lines.append(Line(text if len(row) == 1 else _joined(row), row))
-        bottom, height = y1, y1 - y0
+    limit = 1 << 30  # where the next line may begin without a blank one before it
+    for row in rows:
+        first = row[0]
+        top, bottom = tops[first], bottoms[first]
+        if top > limit:
+            lines.append(_BLANK)
+        lines.append((texts[first] if len(row) == 1 else _joined(f, row), row))
+        limit = bottom + (bottom - top) * 7 // 10
     return lines
 
 
-def _joined(row: Row) -> str:
+def _joined(f: Fragments, row: Row) -> str:
     """The fragments of a row; those clearly apart, like cells of a table, are parted by a bar."""
     wide = 10 if len(row) > 2 else 18  # tenths of the letter size
-    parts = [row[0].text]
-    last = row[0]
-    for fragment in row[1:]:
-        gap = max(fragment.x0 - last.x1, last.x0 - fragment.x1)
-        dots = _DOTS.fullmatch(fragment.text) or _DOTS.fullmatch(last.text)
-        if gap * 10 >= wide * last.size and not dots:
+    parts = [f.text[row[0]]]
+    for last, n in pairwise(row):
+        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        dots = _DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last])
+        if gap * 10 >= wide * f.size[last] and not dots:
             parts.append(" | ")
-        elif gap * 8 > last.size or dots:
+        elif gap * 8 > f.size[last] or dots:
             parts.append(" ")
-        parts.append(fragment.text)
-        last = fragment
+        parts.append(f.text[n])
     return "".join(parts)
 
 
 def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[int]]:
     """The page's lines with their fonts."""
-    lines = page_lines(fragments_of(pdf.print_text(number)))
+    fragments = fragments_of(pdf.print_text(number))
+    lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
-        return texts, [0 if not row else -row[0].size if row[0].bold else row[0].size for _, row in lines]
+        fonts = [
+            -size if bold == "bold" else size
+            for size, bold in zip(fragments.size, fragments.weight, strict=True)
+        ]
+        return texts, [fonts[row[0]] if row else 0 for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
