@@ -12,6 +12,9 @@ from qagen_dagster.models.embedded.sentences import split
 from qagen_dagster.models.embedded.vocabulary import word_set
 
 FIRST = 3
+_VENUE = re.compile(
+    r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"
+)
 _SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)")
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
@@ -27,6 +30,8 @@ def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             continue
         for sentence in split(block.passage):
             text = sentence.passage.text
+            if _VENUE.search(text):
+                continue
             for match in _SHORT.finditer(text):
                 long_form = expansion(text[: match.start()], match.group(1))
                 if long_form and match.group(1) not in _COMMON:

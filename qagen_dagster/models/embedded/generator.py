@@ -25,6 +25,7 @@ WINDOW_LINES = 240
 HEAD_LINES = 40
 MAX_READS = 40  # of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
+MAX_ACRONYMS = 4  # of one document: more of them bore
 
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
@@ -163,7 +164,17 @@ def _first_fresh(
 ) -> Candidate | None:
     said = conversation.prompt
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
-    return next((item for item in found if item.question not in said and item.question not in tried), None)
+    enough = said.count(" stand for?") >= MAX_ACRONYMS
+    return next(
+        (
+            item
+            for item in found
+            if item.question not in said
+            and item.question not in tried
+            and not (enough and item.family == "acronym")
+        ),
+        None,
+    )
 
 
 def _read(start: int, end: int) -> Action:

@@ -39,7 +39,7 @@ def subject(clause: Clause) -> Iterator[Found]:
     answer = clause.span(head)
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
     full = sum(token.pos_ in ("NOUN", "PROPN", "NUM", "ADJ") for token in rest)
-    if not answer or full < 2 or clause.root.lemma_ in _TELLING:
+    if not answer or full < 2 or clause.negation is not None or clause.root.lemma_ in _TELLING:
         return
     if is_person(head) and head.pos_ == "PROPN":
         role = answer.split()[0].lower() == "the"
