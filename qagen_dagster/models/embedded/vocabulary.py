@@ -18,7 +18,7 @@ ATTRIBUTES = word_set(
     "purpose range rank rate rating ratio reason region remark resolution result revenue role salinity score season "
     "sensitivity shape signal size source speed stage start status strength supply surface symbol symptom "
     "temperature threshold time title tolerance total type unit usage value variance velocity version voltage "
-    "volume wage warranty weight width yield year change share lifetime "
+    "volume wage warranty weight width yield thickness change share lifetime "
     "scale term default description method family density"
 )
 
