@@ -28,7 +28,7 @@ class Settings:
         parser_workers: parser processes.
         parser_seconds: time limit of one document's parse.
         parser_memory_mb: address space of one parser process.
-        shard_size: documents per op; None: `max(1, ceil(N / 32))`.
+        shard_size: documents per op; None: as many as run at once, more when that made over 32 ops.
     """
 
     corpora: Path

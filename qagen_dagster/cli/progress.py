@@ -46,6 +46,11 @@ class Progress:
         if not self._quiet and not self._console.is_terminal:
             self._console.print(title, highlight=False)
 
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        if not self._quiet:
+            self._console.print(text, highlight=False)
+
     def say(self, note: str) -> None:
         """What the current step is doing."""
         self._bar.update(self._task, note=note[:60])

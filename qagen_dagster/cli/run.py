@@ -12,9 +12,13 @@ from rich.console import Console
 from qagen_dagster.cli.options import combination_options, json_option, mode_of, profile_option
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
+from qagen_dagster.ingest.parsing import is_current
+from qagen_dagster.loop.combination import RunOptions
+from qagen_dagster.loop.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings, dagster_home
+from qagen_dagster.store import Keys
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,18 @@ class RunWishes:
     profile: str | None
     target_count: int | None
     shard_size: int | None
+    force: bool
+
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(self.profile, self.target_count)
 
 
 @click.command()
 @combination_options
 @click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
 @click.option("--shard-size", type=click.IntRange(1), help="Documents per op; 1 is one op per document.")
+@click.option("--force", is_flag=True, help="Run combinations that are up to date, too.")
 @profile_option
 @json_option
 @click.pass_obj
@@ -40,22 +50,23 @@ def run(
     mode: str | None,
     target_count: int | None,
     shard_size: int | None,
+    force: bool,
     profile: str | None,
     as_json: bool,
 ) -> int:
     """Generate, validate and publish question sets.
 
-    Runs the asset graph for every combination of corpus, scenario and mode that matches. What is
-    finished already is kept; a rerun after a failure or an interruption goes on from there.
+    Runs the asset graph for every combination of corpus, scenario and mode that matches and is not up
+    to date. What is finished already is kept; a rerun after a failure or an interruption goes on from there.
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
-    wishes = RunWishes(profile, target_count, shard_size)
+    wishes = RunWishes(profile, target_count, shard_size, force)
     for combination in combinations:  # a profile that cannot be used is told before any work
         space.models(space.profile(space.profile_name(combination, profile)), combination.mode)
     console = Console(stderr=True)
     with Progress(console, quiet=as_json) as progress:
-        failures = _materialize(settings, combinations, wishes, progress)
+        failures = _materialize(space, combinations, wishes, progress)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
     for fault in space.corpora.faults:
@@ -66,22 +77,34 @@ def run(
 
 
 def _materialize(
-    settings: Settings, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
+    space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
-    from qagen_dagster.definitions import (
-        open_graph,
-    )  # Dagster takes half a second: only commands that run it pay
+    corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
+    stale = {key for key in corpora if wishes.force or not _parsed(space, key)}
+    due = [
+        one
+        for one in combinations
+        if wishes.force or one.corpus in stale or not is_up_to_date(space, one, wishes.options)
+    ]
+    if not due and not stale and space.store.exists(Keys.CATALOG):
+        progress.note("everything is up to date")
+        return []
+    # Dagster takes seconds to load: only a run that has something to do pays for it.
+    from qagen_dagster.definitions import open_graph
 
     failures: list[str] = []
-    with open_graph(settings, progress) as graph:
-        corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
-        progress.begin(len(corpora) + len(combinations) + 1)
-        for key in corpora:
+    with open_graph(space.settings, progress) as graph:
+        progress.begin(len(stale) + len(due) + 1)
+        for key in sorted(stale):
             failures += graph.documents(key)
-        for combination in combinations:
-            failures += graph.questions(combination, wishes.profile, wishes.target_count, wishes.shard_size)
+        for one in due:
+            failures += graph.questions(one, wishes.profile, wishes.target_count, wishes.shard_size)
         failures += graph.catalog()
     return failures
+
+
+def _parsed(space: Workspace, corpus: str) -> bool:
+    return is_current(space.corpus(corpus), space.store, space.settings)
 
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:

@@ -85,6 +85,13 @@ def load_corpora(folder: Path) -> Corpora:
     return Corpora(folder, found, tuple(faults))
 
 
+def find_corpus(folder: Path, key: str) -> Corpus:
+    """Read the corpus `key` alone. Raises ConfigError; for an unknown one it names those that exist."""
+    if key in {path.parent.name for path in folder.glob(f"*/{CONFIG_NAME}")}:
+        return load_corpus(folder / key)
+    return load_corpora(folder).get(key)
+
+
 def load_corpus(folder: Path) -> Corpus:
     """Read one corpus. Raises ConfigError."""
     path = folder / CONFIG_NAME

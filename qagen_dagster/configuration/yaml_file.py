@@ -15,6 +15,7 @@ from qagen_dagster.errors import ConfigError
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 _MAX_BYTES = 1_000_000
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the wheel has it
 Positions = dict[tuple[str | int, ...], int]
 
 
@@ -41,10 +42,10 @@ def _compose(path: Path) -> yaml.Node:
         if path.stat().st_size > _MAX_BYTES:
             raise ConfigError("is larger than 1 MB", file=path)
         text = path.read_text(encoding="utf-8-sig")
-        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        for token in yaml.scan(text, Loader=_Loader):
             if isinstance(token, yaml.AliasToken):
                 raise ConfigError("YAML aliases are not supported", file=path, line=token.start_mark.line + 1)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_Loader)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError:

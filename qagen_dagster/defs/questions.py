@@ -12,9 +12,10 @@ from qagen_dagster.defs.automation import refresh_on_model_change
 from qagen_dagster.defs.checks import PUBLISHED_CHECKS, VALIDATED_CHECKS, published_results, validated_results
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.combination import RunOptions, collect, plan, run_shard
+from qagen_dagster.loop.combination import RunOptions, collect, plan, run_shard, unfinished
 from qagen_dagster.loop.corpus_set import results_of, validate_set
 from qagen_dagster.loop.publish import publish
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import minilm
 from qagen_dagster.records.ids import Combination, fingerprint
 
@@ -44,9 +45,12 @@ def plan_shards(
     space = workspace.open()
     options = RunOptions(config.profile, config.target_count)
     planned = plan(space, Combination.from_key(context.partition_key), options)
-    documents = [entry.id for entry in planned.documents]
-    size = config.shard_size or space.settings.shard_size or max(1, math.ceil(len(documents) / MOST_SHARDS))
-    context.log.info(f"{len(documents)} documents, {size} per op, profile {planned.profile_name}")
+    documents = unfinished(space, planned)
+    size = config.shard_size or space.settings.shard_size or _shard_size(len(documents), space)
+    total = len(planned.documents)
+    context.log.info(
+        f"{len(documents)} of {total} documents to do, {size} per op, profile {planned.profile_name}"
+    )
     shared: Payload = {"profile": planned.profile_name, "target_count": config.target_count}
     for number, start in enumerate(range(0, len(documents), size)):
         shard = documents[start : start + size]
@@ -68,7 +72,7 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: Wor
             f"{len(outcome.failed)} of {len(ids)} documents failed; the others are kept, a rerun tries only these",
             metadata={name: why[:500] for name, why in sorted(outcome.failed.items())[:50]},
         )
-    return {"finished": len(outcome.finished), "reused": len(outcome.reused)}
+    return {"finished": len(outcome.finished)}
 
 
 @dg.op(out=dg.Out(dg.Nothing))
@@ -84,10 +88,10 @@ def collect_candidates(
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, {}, run_id=context.run_id, started=options["started"], ended=now)
     results = results_of(space, found)
-    reused = sum(shard["reused"] for shard in shards)
+    fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
         None,
-        metadata=question_metadata.of_candidates(found, results, reused),
+        metadata=question_metadata.of_candidates(found, results, len(results) - fresh),
         data_version=dg.DataVersion(fingerprint(str(document.result_key) for document in found.documents)),
     )
 
@@ -154,6 +158,11 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
 def _per_corpus(name: str, partitions: Partitions) -> dg.AssetIn:
     return dg.AssetIn(name, partition_mapping=partitions.fan_out, dagster_type=dg.Nothing)
+
+
+def _shard_size(documents: int, space: Workspace) -> int:
+    """Wide enough that documents of an op run side by side, few enough ops that the run page stays readable."""
+    return max(space.settings.document_workers, math.ceil(documents / MOST_SHARDS))
 
 
 def _options(values: Payload) -> RunOptions:

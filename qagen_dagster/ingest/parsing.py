@@ -72,6 +72,26 @@ def parse_corpus(
     return ParsingResult(index, parsed)
 
 
+def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
+    """Whether parsing the corpus again would change nothing: same files, same reading, all stored."""
+    known = store.find(Keys.corpus_index(corpus.key), CorpusIndex)
+    if known is None:
+        return False
+    by_source = _by_source(known.documents)
+    tag = options_fingerprint(corpus.config.documents, settings)
+    files = discover(corpus)
+    if {file.name for file in files} != set(by_source):
+        return False
+    for file in files:
+        sha256 = "" if file.refused else file_hash(file.path)
+        if not file.refused and not all(
+            _still_good(entry, sha256, tag, corpus.key, store) for entry in by_source[file.name]
+        ):
+            return False
+    usable = (entry for entry in known.documents if entry.text_sha256)
+    return all(store.exists(Keys.visuals(corpus.key, entry.id)) for entry in usable)
+
+
 def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
     found: dict[str, tuple[IndexEntry, ...]] = {}
     for entry in entries:
@@ -84,7 +104,7 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
         return [_failure(file, Outcome.UNSUPPORTED, file.refused)], False
     sha256 = file_hash(file.path)
     kept = job.previous.get(file.name, ())
-    if kept and all(_still_good(entry, sha256, job) for entry in kept):
+    if kept and all(_still_good(e, sha256, job.options_tag, job.corpus, job.store) for e in kept):
         return list(kept), False
     started = time.monotonic()
     found = job.pool.parse(FileSource(file.name, file.path), job.options)
@@ -94,13 +114,13 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
     return [_store(file, found, entry, sha256, job, seconds) for entry in found.entries], True
 
 
-def _still_good(entry: IndexEntry, sha256: str, job: _Job) -> bool:
-    if entry.source_sha256 != sha256 or entry.options != job.options_tag or entry.outcome in _RETRIED:
+def _still_good(entry: IndexEntry, sha256: str, options_tag: str, corpus: str, store: Store) -> bool:
+    if entry.source_sha256 != sha256 or entry.options != options_tag or entry.outcome in _RETRIED:
         return False
     current = {f"{one.name}-{one.version}" for one in FORMATS}
     if entry.parser not in current:
         return False
-    return not entry.text_sha256 or job.store.exists(Keys.record(job.corpus, entry.id))
+    return not entry.text_sha256 or store.exists(Keys.record(corpus, entry.id))
 
 
 def _store(

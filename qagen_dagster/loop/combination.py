@@ -94,6 +94,11 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     )
 
 
+def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
+    """Ids of the documents that have no result yet, in order."""
+    return [e.id for e in planned.documents if not workspace.store.exists(planned.result_key(e))]
+
+
 def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
     """Changes when the configuration of exactly this combination does: models, prompts, scenario, limits.
 

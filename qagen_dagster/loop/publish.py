@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.combination import RunOptions, plan
 from qagen_dagster.loop.corpus_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.base import EvalSet
 from qagen_dagster.publishing.registry import EXPORTERS
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.question import CorpusGenerationResult, ValidatedSet
+from qagen_dagster.records.question import CandidateSet, CorpusGenerationResult, ValidatedSet
 from qagen_dagster.store import Keys
 
 
@@ -45,6 +46,27 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
                 workspace.store.write_bytes(Keys.history(combination, run_id, path), data)
                 changed.append(path)
     return Published(eval_set, tuple(paths), tuple(changed))
+
+
+def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
+    """Whether running the combination again would change nothing: same documents, same configuration, published.
+
+    Raises ConfigError.
+    """
+    if not workspace.store.exists(Keys.corpus_index(combination.corpus)):
+        return False
+    planned = plan(workspace, combination, options)
+    made = workspace.store.find(Keys.candidate_set(combination), CandidateSet)
+    validated = workspace.store.find(Keys.validated_set(combination), ValidatedSet)
+    if made is None or validated is None or validated.run_id != made.run_id:
+        return False
+    wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
+    if made.profile != planned.profile_name or wanted != [
+        (d.document_id, d.result_key) for d in made.documents
+    ]:
+        return False
+    published = workspace.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
+    return published is not None and published == _eval_set(workspace, combination, validated).published()
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:

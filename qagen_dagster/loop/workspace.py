@@ -9,7 +9,7 @@ import atexit
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from qagen_dagster.configuration.corpora import Corpora, Corpus, load_corpora
+from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, load_corpora
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
@@ -38,7 +38,7 @@ class Workspace:
 
     def corpus(self, key: str) -> Corpus:
         """Raises ConfigError for an unknown or broken corpus."""
-        return self.corpora.get(key)
+        return find_corpus(self.settings.corpora, key)
 
     def index(self, corpus: str) -> CorpusIndex:
         """The parsed documents of a corpus. Raises StoreError when it was never parsed."""
