@@ -76,10 +76,12 @@ class ReportExhausted(Record):
 class BlindAnswer(Record):
     """Answer the question from the document alone."""
 
-    answerable: Annotated[bool, Field(description="True if the document answers the question.")]
+    answerable: Annotated[
+        bool,
+        Field(description="True if the document answers the whole question; false if only a part of it."),
+    ]
     answer: Annotated[
-        str,
-        Field(description="Your answer: the shortest complete one. Empty if the document does not answer."),
+        str, Field(description="Only what is asked, as short as it can be. Empty if not answerable.")
     ]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
@@ -90,46 +92,45 @@ class BlindAnswer(Record):
         Field(
             description="False if a careful reader could defend two different answers, or cannot tell what is asked."
         ),
-    ] = True
+    ]
     note: Annotated[
-        str, Field(description="One sentence: what made it hard, or which other answers are possible.")
+        str,
+        Field(
+            description="One sentence: intermediate findings, what made it hard, or which other answers are possible."
+        ),
     ] = ""
 
 
 class Comparison(Record):
-    """Compare your own answer with the proposed one and judge the question."""
+    """Compare your own answer with the proposed one and judge the question by the four criteria."""
 
-    matches: Annotated[
-        bool,
-        Field(
-            description="True if both answers state the same facts; wording, order and formatting do not matter, numbers, units, names and negation do."
-        ),
-    ]
-    non_trivial: Annotated[
-        bool,
-        Field(
-            description="True if one must read the document to answer; false if common knowledge or the question itself gives the answer away."
-        ),
-    ]
-    unambiguous: Annotated[
-        bool, Field(description="True if there is exactly one right answer in the document.")
-    ]
-    relevant: Annotated[
-        bool,
-        Field(
-            description="True if the question serves the described corpus and scenario; false for page furniture, stamps, boilerplate."
-        ),
-    ]
+    matches: Annotated[bool, Field(description="Criterion 1.")]
+    non_trivial: Annotated[bool, Field(description="Criterion 2.")]
+    unambiguous: Annotated[bool, Field(description="Criterion 3.")]
+    relevant: Annotated[bool, Field(description="Criterion 4.")]
     explanation: Annotated[
-        str, Field(min_length=1, description="One or two sentences with the reason for the verdict.")
+        str,
+        Field(
+            min_length=1,
+            description='The reason for every false, in one or two sentences; "all hold" if none.',
+        ),
     ]
 
 
 class DuplicateVerdict(Record):
     """Say whether the new question asks the same as one of the numbered ones."""
 
+    explanation: Annotated[
+        str,
+        Field(
+            description="One short sentence: which fact the new question asks for, and which the nearest one does."
+        ),
+    ] = ""
     verdict: Literal["unique", "duplicate"]
     duplicate_of: Annotated[
-        int | None, Field(ge=1, description="Number of the question it repeats; null if unique.")
+        int | None,
+        Field(
+            ge=1,
+            description="Number of the accepted question it repeats, the closest if several; null if unique.",
+        ),
     ] = None
-    explanation: Annotated[str, Field(description="One short sentence.")] = ""

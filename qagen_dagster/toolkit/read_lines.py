@@ -28,7 +28,7 @@ def make(view: DocumentView) -> Tool:
     ) -> str:
         """Read lines of the document in order: to begin it, or to read on around a line that search found.
 
-        Comes back: the range, the total number of lines and any pages; then one row per line, `41| text`,
+        Returns the range, the total number of lines and any pages; then one row per line, `41| text`,
         and `--- page 4 ---` where a page starts. At most 400 lines or 24,000 characters; when there is
         more, the last line says how to go on.
         """

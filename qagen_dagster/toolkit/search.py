@@ -46,8 +46,8 @@ def make(view: DocumentView) -> Tool:
     ) -> str:
         """Find a word, phrase or regular expression: to locate a topic, name or number without reading everything, and to check whether a fact is stated more than once.
 
-        A phrase is found also where a line break or a line-end hyphen divides it. A regular expression
-        (RE2) sees one line and the next. Comes back: the number of matching lines, then groups of rows
+        A phrase is found also where a line break, a line-end hyphen or more spaces divide it. A regular expression
+        (RE2) sees one line and the next. Returns the number of matching lines, then groups of rows
         with context, each under `-- match on line 41 (page 3)`, touching ones together. At most 30 groups
         or 16,000 characters; when there is more, the last line says how to go on.
         """
@@ -115,6 +115,18 @@ def _notes(found: Hits, next_match: Hit | None) -> list[str]:
     return []
 
 
+def _reach(lines: tuple[str, ...], start: int, step: int, count: int) -> int:
+    """The line `count` lines with text away from `start`; empty ones in between come along, up to as many again."""
+    at, best, left = start, start, count
+    for _ in range(2 * count):
+        at += step
+        if not 1 <= at <= len(lines) or not left:
+            break
+        if lines[at - 1].strip():
+            best, left = at, left - 1
+    return best
+
+
 def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
     """Matches whose context touches stand together, up to a length."""
     groups: list[list[Hit]] = []
@@ -129,8 +141,8 @@ def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
 
 def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: int) -> bool:
     """Append a group's rows; False, with `next_match` set, when something did not fit."""
-    first = max(1, group[0].first - context)
-    last = min(len(view.lines), group[-1].last + context)
+    first = _reach(view.lines, group[0].first, -1, context)
+    last = _reach(view.lines, group[-1].last, 1, context)
     matched = {hit.first: hit for hit in reversed(group)}
     spans = {number for hit in group for number in range(hit.first, hit.last + 1)}
     if not output.add(_group_header(view, group)):

@@ -16,6 +16,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import CallSummary, Candidate, RejectionReason, VerdictRecord
 from qagen_dagster.records.verdict import BlindAnswer, Comparison
+from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "validator"
 
@@ -79,9 +80,11 @@ def _compare(
         "question": candidate.question,
         "proposed_answer": candidate.answer,
         "own_answer": blind.answer,
-        "own_note": blind.note or "(none)",
-        "evidence": "\n".join(place.quote for place in candidate.evidence),
-        "own_evidence": "\n".join(quote.quote for quote in blind.evidence) or "(none given)",
+        "evidence": _numbered([(place.quote, place.start_line) for place in candidate.evidence]),
+        "own_evidence": _numbered([(quote.quote, quote.start_line) for quote in blind.evidence])
+        or "(none given)",
+        "own_finding": _finding(blind),
+        "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
     }
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
@@ -101,6 +104,19 @@ def _compare(
         explanation=found.explanation,
     )
     return Judgement(verdict, None, calls)
+
+
+def _numbered(quotes: list[tuple[str, int | None]]) -> str:
+    """Quotes on a line each, so that their boundaries can be seen."""
+    return "\n".join(
+        f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
+        for number, (quote, line) in enumerate(quotes, 1)
+    )
+
+
+def _finding(blind: BlindAnswer) -> str:
+    clear = "unambiguous" if blind.unambiguous else "ambiguous"
+    return f"answerable, {clear}. {blind.note}".strip()
 
 
 def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:

@@ -23,7 +23,7 @@ _OPPOSITES = word_set(
 )
 _NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
 _NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
-_ANSWER = re.compile(r"^Its answer:[ \t]*(\S.*)$", re.MULTILINE)
+_ANSWER = re.compile(r"^(?:Its answer|Answer):[ \t]*(\S.*)$", re.MULTILINE)
 _FRAME = re.compile(r"^(?:According to|In) .{1,200}?, (?=[a-z])")
 _ASKED = word_set(
     "what which who whom when where why how many much long do does did is are was were give given"

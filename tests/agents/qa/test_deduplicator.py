@@ -21,7 +21,7 @@ def test_a_duplicate_is_named_by_its_place_in_the_list() -> None:
     assert model.requests[0].sample == 4
     asked = told(model.requests[0])
     assert "1. Who built the probe? [answer: Ida Holm]\n2. When was it built? [answer: 1998]" in asked
-    assert "New question: Who made the probe?\nIts answer: Ida Holm" in asked
+    assert "New question: Who made the probe?\nAnswer: Ida Holm" in asked
 
 
 def test_a_unique_question_has_no_index_whatever_else_is_said() -> None:

@@ -26,6 +26,7 @@ CANDIDATE = Candidate(
 BLIND: dict[str, Any] = {
     "answerable": True,
     "answer": "each quarter",
+    "unambiguous": True,
     "evidence": [{"quote": "as I read it", "start_line": 4}],
     "note": "a note of mine",
 }
