@@ -75,10 +75,18 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
         word = _blank(line)
         if word is not None and f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
             evidence = [{"quote": line, "start_line": number}]
-            return _call(request, "submit_answer", {"answerable": True, "answer": word, "evidence": evidence})
+            return _call(
+                request,
+                "submit_answer",
+                {"answerable": True, "unambiguous": True, "answer": word, "evidence": evidence},
+            )
     if more and "read_lines" in offered:
         return _read_on(request, offered, lines)
-    return _call(request, "submit_answer", {"answerable": False, "answer": "", "note": "No such line."})
+    return _call(
+        request,
+        "submit_answer",
+        {"answerable": False, "answer": "", "unambiguous": True, "note": "No such line."},
+    )
 
 
 def _blank(line: str) -> str | None:
