@@ -93,14 +93,14 @@ def _removed(pair: QAPair, of: QAPair, detail: str) -> RejectedQA:
 
 
 def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
-    """Ids of questions whose quotes do not stand in the stored text on the lines they claim."""
+    """Ids of questions without proof, or whose quotes do not stand in the stored text on the lines they claim."""
     texts: dict[str, list[str]] = {}
     broken: list[str] = []
     for pair in questions:
         if pair.document_id not in texts:
             data = workspace.store.get(Keys.text(corpus, pair.document_id)) or b""
             texts[pair.document_id] = data.decode("utf-8").split("\n") if data else []
-        if not all(
+        if not pair.evidence or not all(
             _stands(place.quote, place.start_line, place.end_line, texts[pair.document_id])
             for place in pair.evidence
         ):
@@ -109,6 +109,8 @@ def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPai
 
 
 def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
+    if not quote.strip():
+        return False
     if start is None or end is None:
         return not lines  # a page picture without text: there is nothing to match against
     return quote in "\n".join(lines[start - 1 : end])
