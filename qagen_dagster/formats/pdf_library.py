@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
 from PIL import Image
+from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
 
 # Neither has complete types; everything taken from them is given one in this module.
 _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
+_extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
 _MAX_OUTLINE = 5_000  # entries; an outline may run in circles
@@ -133,10 +135,8 @@ class Pdf:
     def print_text(self, number: int) -> bytes:
         """MuPDF's JSON print of a page's text, in tenths of a point, rotation applied; with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        structured = _mupdf.FzStextPage(_mupdf.fz_bound_page(page))
-        device = _mupdf.fz_new_stext_device(structured, _text_options())
-        _mupdf.fz_run_page(page, device, _identity(), _mupdf.FzCookie())
-        _mupdf.fz_close_device(device)
+        # What Page.get_textpage() calls, without its undoing of the rotation; a tenth faster than the calls inside it.
+        structured = _mupdf.FzStextPage(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
         buffer = _mupdf.fz_new_buffer(32_768)
         out = _mupdf.FzOutput(buffer)
         _mupdf.fz_print_stext_page_as_json(out, structured, SCALE)
@@ -216,15 +216,14 @@ def _cells(rows: list[list[str | None]]) -> int:
 
 
 @cache
-def _text_options() -> Any:
-    flags = (
+def _text_flags() -> int:
+    return int(
         _library.TEXT_PRESERVE_WHITESPACE
         | _library.TEXT_MEDIABOX_CLIP
         | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
     )
-    return _mupdf.FzStextOptions(flags)
 
 
 @cache
 def _identity() -> Any:
-    return _mupdf.FzMatrix()
+    return _library.Matrix(1, 1)

@@ -19,6 +19,7 @@ from qagen_dagster.formats.pdf_lines import Fragments
 Row = list[int]  # the fragments of one visual line, in reading direction
 
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+_SAMPLE = 1_000  # characters of a page that show its direction
 _MAX_COLUMN_JUMPS = 12
 _PROSE = 14  # characters per line, on average, from which a run of lines is a column and not cells
 _FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
@@ -42,7 +43,7 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 
 
 def _is_rtl(texts: list[str]) -> bool:
-    text = "".join(texts)
+    text = "".join(texts)[:_SAMPLE]
     return len(_RTL.findall(text)) * 2 > len(text)
 
 

@@ -20,7 +20,6 @@ from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
-_LETTERS = re.compile(r"[^\W\d_]{3}")
 _SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
 
 
@@ -129,8 +128,8 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
 
 def _is_noise(texts: list[str]) -> bool:
     """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
-    sample = " ".join(texts[:12])[:_SAMPLE]
-    if len(_LETTERS.findall(sample)) * 20 > len(sample):
+    words = " ".join(texts[:12])[:_SAMPLE].split()
+    if sum(map(str.isalpha, words)) * 4 > len(words):
         return False
     shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
