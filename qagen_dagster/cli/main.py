@@ -67,13 +67,23 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:
         _fail("interrupted; what was finished is kept, the same command goes on from there", 1)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
-    except QagenError as error:
+    except Exception as error:  # the outermost boundary: whatever went wrong is one line
         if "--debug" in words:
             raise
-        _fail(str(error), 2 if isinstance(error, ConfigError) else 1)
+        _fail(*_told(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """The line and the exit code of a failure; what we did not foresee is told with its kind."""
+    if isinstance(error, QagenError):
+        return str(error), 2 if isinstance(error, ConfigError) else 1
+    return f"{type(error).__name__}: {error} (--debug shows where)", 1
 
 
 def _fail(message: str, code: int) -> None:

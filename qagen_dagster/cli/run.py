@@ -13,12 +13,12 @@ from qagen_dagster.cli.options import combination_options, json_option, mode_of,
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
 from qagen_dagster.ingest.parsing import is_current
+from qagen_dagster.loop.catalog_source import catalog_knows
 from qagen_dagster.loop.combination import RunOptions
 from qagen_dagster.loop.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings, dagster_home
-from qagen_dagster.store import Keys
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ def run(
     to date. What is finished already is kept; a rerun after a failure or an interruption goes on from there.
     """
     space = Workspace(settings)
+    if not space.corpora.corpora and space.corpora.faults:
+        raise space.corpora.faults[0]
     combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
     wishes = RunWishes(profile, target_count, shard_size, force)
     for combination in combinations:  # a profile that cannot be used is told before any work
@@ -80,13 +82,9 @@ def _materialize(
     space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
     corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
-    stale = {key for key in corpora if wishes.force or not _parsed(space, key)}
-    due = [
-        one
-        for one in combinations
-        if wishes.force or one.corpus in stale or not is_up_to_date(space, one, wishes.options)
-    ]
-    if not due and not stale and space.store.exists(Keys.CATALOG):
+    unread = [key for key in corpora if wishes.force or not _parsed(space, key)]
+    due = _due(space, combinations, wishes)
+    if not unread and not due and catalog_knows(space.store, combinations):
         progress.note("everything is up to date")
         return []
     # Dagster takes seconds to load: only a run that has something to do pays for it.
@@ -94,13 +92,21 @@ def _materialize(
 
     failures: list[str] = []
     with open_graph(space.settings, progress) as graph:
-        progress.begin(len(stale) + len(due) + 1)
-        for key in sorted(stale):
+        progress.begin(len(unread) + len(due) + 1)
+        for key in unread:
             failures += graph.documents(key)
+        due = _due(space, combinations, wishes)  # what was read again need not have changed, or may have
+        progress.begin(len(unread) + len(due) + 1)
         for one in due:
             failures += graph.questions(one, wishes.profile, wishes.target_count, wishes.shard_size)
         failures += graph.catalog()
     return failures
+
+
+def _due(
+    space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes
+) -> tuple[Combination, ...]:
+    return tuple(one for one in combinations if wishes.force or not is_up_to_date(space, one, wishes.options))
 
 
 def _parsed(space: Workspace, corpus: str) -> bool:

@@ -14,12 +14,16 @@ from qagen_dagster.formats.registry import FORMATS, ParsedFile
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
-from qagen_dagster.records.ids import content_hash, document_id
+from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
 
 Progress = Callable[[int, int, str], None]  # done, all, name
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
+_PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
+_NO_PARSER = (
+    f"none-{fingerprint(_PARSERS)[:8]}"  # of a file that no format took: looked at again when one changes
+)
 
 
 @dataclass(frozen=True)
@@ -117,8 +121,7 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
 def _still_good(entry: IndexEntry, sha256: str, options_tag: str, corpus: str, store: Store) -> bool:
     if entry.source_sha256 != sha256 or entry.options != options_tag or entry.outcome in _RETRIED:
         return False
-    current = {f"{one.name}-{one.version}" for one in FORMATS}
-    if entry.parser not in current:
+    if entry.parser not in {*_PARSERS, _NO_PARSER}:
         return False
     return not entry.text_sha256 or store.exists(Keys.record(corpus, entry.id))
 
@@ -196,7 +199,7 @@ def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, se
         outcome=found.outcome,
         detail=found.detail,
         source_sha256=sha256,
-        parser=found.parser,
+        parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
     job.store.write(Keys.record(job.corpus, document.id), document)

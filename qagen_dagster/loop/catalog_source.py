@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.catalog import rebuild
 from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
 from qagen_dagster.errors import StoreError
@@ -43,6 +44,17 @@ def catalog_file(store: Store) -> Generator[Path]:
         file = Path(folder) / Keys.CATALOG
         file.write_bytes(data)
         yield file
+
+
+def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
+    """Whether there is a catalog that this version reads, and it holds the current set of each combination."""
+    try:
+        with catalog_file(store) as file:
+            known = {one.combination: one.run_id for one in stats.combinations(file)}
+    except StoreError:
+        return False
+    found = ((one.key, store.find(Keys.candidate_set(one), CandidateSet)) for one in combinations)
+    return all(made is not None and known.get(key) == made.run_id for key, made in found)
 
 
 def source_of(store: Store) -> CatalogSource:
