@@ -51,7 +51,7 @@ class Profile(Record):
 
 def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> None:
     """Raise ValueError when both are one model, whatever the address or the settings."""
-    if generator.model.casefold() == validator.model.casefold():
+    if generator.model.strip().casefold() == validator.model.strip().casefold():
         raise ValueError(
             f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
             "a model may not validate its own questions"

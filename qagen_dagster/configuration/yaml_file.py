@@ -1,6 +1,7 @@
 """One YAML file into one record, with file, line and key in every complaint.
 
-Aliases are refused (a small file could expand without end), and so is a key that stands twice.
+Aliases are refused (a small file could expand without end), and so are tags, deep nesting and a key that
+stands twice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ from qagen_dagster.errors import ConfigError
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 _MAX_BYTES = 1_000_000
+_MAX_DEPTH = 20  # the parser in C has no guard of its own: deep nesting would end the process
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the wheel has it
+_UNSUPPORTED: dict[type[yaml.Token], str] = {
+    yaml.AliasToken: "YAML aliases are not supported",
+    yaml.TagToken: "YAML tags are not supported",
+}
+_OPENING = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 Positions = dict[tuple[str | int, ...], int]
 
 
@@ -42,9 +55,7 @@ def _compose(path: Path) -> yaml.Node:
         if path.stat().st_size > _MAX_BYTES:
             raise ConfigError("is larger than 1 MB", file=path)
         text = path.read_text(encoding="utf-8-sig")
-        for token in yaml.scan(text, Loader=_Loader):
-            if isinstance(token, yaml.AliasToken):
-                raise ConfigError("YAML aliases are not supported", file=path, line=token.start_mark.line + 1)
+        _check_tokens(text, path)
         node = yaml.compose(text, Loader=_Loader)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
@@ -62,13 +73,30 @@ def _compose(path: Path) -> yaml.Node:
     return node
 
 
+def _check_tokens(text: str, path: Path) -> None:
+    depth = 0
+    for token in yaml.scan(text, Loader=_Loader):
+        fault = _UNSUPPORTED.get(type(token))
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth > _MAX_DEPTH:
+            fault = "is nested too deeply"
+        if fault is not None:
+            raise ConfigError(fault, file=path, line=token.start_mark.line + 1)
+
+
 def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, path: Path) -> JsonValue:
     positions.setdefault(where, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, where, positions, path)
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, (*where, index), positions, path) for index, item in enumerate(node.value)]
-    value = yaml.SafeLoader("").construct_object(node)  # pyright: ignore[reportUnknownMemberType]
+    try:
+        value = yaml.SafeLoader("").construct_object(node)  # pyright: ignore[reportUnknownMemberType]
+    except (yaml.YAMLError, ValueError):  # an impossible date, a number without end, a lone "<<"
+        key = ".".join(map(str, where)) or None
+        raise ConfigError(
+            "cannot be read; put it in quotes if it is text", file=path, line=positions[where], key=key
+        ) from None
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(node.value)
 
 

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.configuration.corpora import Corpora, find_corpus, load_corpora
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.records.ids import Mode
+
+YAML = """\
+name: {name}
+corpus_context: Manuals.
+scenarios:
+  service:
+    name: Service
+    description: Short.
+  exam:
+    name: Exam
+    description: Long.
+    modes: [visual]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for key in ("probes", "bells"):
+        add(tmp_path, key)
+    return tmp_path
+
+
+def add(folder: Path, key: str, text: str | None = None) -> None:
+    (folder / key / "documents").mkdir(parents=True)
+    (folder / key / "corpus.yaml").write_text(text or YAML.format(name=key.title()))
+
+
+def test_corpora_come_in_name_order_with_their_combinations(folder: Path) -> None:
+    corpora = load_corpora(folder)
+    assert list(corpora.corpora) == ["bells", "probes"]
+    assert corpora.faults == ()
+    assert [one.key for one in corpora.combinations()] == [
+        "bells/service/textual",
+        "bells/service/visual",
+        "bells/exam/visual",
+        "probes/service/textual",
+        "probes/service/visual",
+        "probes/exam/visual",
+    ]
+    assert corpora.get("bells").config.name == "Bells"
+    assert corpora.get("bells").documents_folder == folder / "bells" / "documents"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "scenario", "mode", "count"),
+    [
+        (None, None, Mode.TEXTUAL, 2),
+        ("bells", None, None, 3),
+        (None, "exam", None, 2),
+        ("bells", "service", Mode.VISUAL, 1),
+    ],
+)
+def test_names_narrow_the_combinations(
+    folder: Path, corpus: str | None, scenario: str | None, mode: Mode | None, count: int
+) -> None:
+    assert len(load_corpora(folder).combinations(corpus, scenario, mode)) == count
+
+
+@pytest.mark.parametrize(
+    ("corpus", "scenario", "mode", "said"),
+    [
+        ("lamps", None, None, r"there is no corpus 'lamps' in .* \(there are: bells, probes\)"),
+        (None, "party", None, r"no combination matches \*/party/\*"),
+        ("bells", "exam", Mode.TEXTUAL, "no combination matches bells/exam/textual"),
+    ],
+)
+def test_what_is_not_there_is_said_by_name(
+    folder: Path, corpus: str | None, scenario: str | None, mode: Mode | None, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        load_corpora(folder).combinations(corpus, scenario, mode)
+
+
+BROKEN = {
+    "unknown_key": (YAML.format(name="x") + "colour: red\n", "11: colour: unknown key"),
+    "no_scenario": ("name: x\ncorpus_context: y\n", "1: scenarios: required key is missing"),
+    "bad_type": (YAML.format(name="[1, 2]"), "1: name: "),
+    "no_yaml": ("name: x: y", "1: is not YAML"),
+    "latin": ("name: caf\udce9", " is not UTF-8 text"),
+    "none": ("", "1: is empty"),
+}
+
+
+@pytest.fixture
+def with_broken(folder: Path) -> Corpora:
+    for key, (text, _) in BROKEN.items():
+        (folder / key / "documents").mkdir(parents=True)
+        (folder / key / "corpus.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    return load_corpora(folder)
+
+
+def test_a_broken_corpus_takes_no_other_down(with_broken: Corpora) -> None:
+    assert list(with_broken.corpora) == ["bells", "probes"]
+    assert len(with_broken.combinations()) == 6
+    assert len(with_broken.faults) == len(BROKEN)
+
+
+@pytest.mark.parametrize("key", BROKEN)
+def test_each_broken_corpus_is_one_line_with_file_line_and_key(with_broken: Corpora, key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_broken.get(key)
+    place = f"{with_broken.folder}/{key}/corpus.yaml:"
+    assert str(caught.value).startswith(f"{place}{BROKEN[key][1]}")
+    assert str(caught.value) in {str(fault) for fault in with_broken.faults}
+    with pytest.raises(ConfigError, match=r"corpus\.yaml"):
+        find_corpus(with_broken.folder, key)
+
+
+def test_one_corpus_is_found_without_reading_the_others(with_broken: Corpora) -> None:
+    assert find_corpus(with_broken.folder, "bells").config.name == "Bells"
+    with pytest.raises(ConfigError, match="there is no corpus 'lamps'"):
+        find_corpus(with_broken.folder, "lamps")
+
+
+def test_a_corpus_needs_a_usable_name_and_documents(folder: Path) -> None:
+    add(folder, "old bells")
+    (folder / "empty").mkdir()
+    (folder / "empty" / "corpus.yaml").write_text(YAML.format(name="x"))
+    faults = [str(fault) for fault in load_corpora(folder).faults]
+    assert [fault.partition("corpus.yaml: ")[2] for fault in faults] == [
+        "there is no documents/ folder beside it",
+        "the folder's name is unusable: 'old bells' is not a name: use 1-128 of A-Z a-z 0-9 _ . - (and no '...')",
+    ]
+
+
+def test_folders_without_a_configuration_are_no_corpora(folder: Path) -> None:
+    (folder / "notes").mkdir()
+    (folder / "read.me").write_text("x")
+    assert list(load_corpora(folder).corpora) == ["bells", "probes"]
+
+
+def test_a_folder_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    corpora = load_corpora(tmp_path / "absent")
+    assert [str(fault) for fault in corpora.faults] == [f"{tmp_path / 'absent'}: is not a folder"]
+    with pytest.raises(ConfigError, match="there are: none"):
+        corpora.get("bells")
