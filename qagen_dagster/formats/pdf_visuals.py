@@ -1,12 +1,273 @@
-"""What there is to look at in a PDF."""
+"""What there is to look at in a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages.
+
+What belongs here: going through the pages, labels, the lines of the text. What does not: finding things on one page
+(`pdf_captions.py`, `pdf_figures.py`, `pdf_tables.py`, `pdf_regions.py`).
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.pdf_library import Pdf
-from qagen_dagster.records.document import Visual
+from qagen_dagster.formats.labels import Labels
+from qagen_dagster.formats.pdf_captions import Caption, captions_of
+from qagen_dagster.formats.pdf_figures import Repeats, Shown, shown_on, with_labels
+from qagen_dagster.formats.pdf_layout import Text, area, common, grown, holds, pieces_of, text_of, union
+from qagen_dagster.formats.pdf_library import Drawing, Page, Pdf, Picture, Rect
+from qagen_dagster.formats.pdf_lines import fragments_of
+from qagen_dagster.formats.pdf_regions import Choice, PageView, Strength, choices_of
+from qagen_dagster.formats.pdf_tables import number_tables, ruled_tables
+from qagen_dagster.formats.pdf_text import PdfText, page_lines, read_pages
+from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
+
+MAX_VISUALS = 1_000  # of one document
+MAX_SECONDS = 85.0  # of one document; what is not reached by then is not listed
+_MAX_PATHS = 20_000  # on a page; more are not looked at one by one
+_MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
+_MIN_DRAWING = (110.0, 70.0)
+
+
+@dataclass
+class _Found:
+    """One visual before it has its label."""
+
+    type: VisualType
+    page: int
+    box: Rect
+    caption: Caption | None = None
+    lines: tuple[int, int] | None = None
 
 
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
-    """Nothing yet."""
-    return ()
+    """Everything worth looking at, in page order, each with a label of its own.
+
+    Where the limits of time or number are reached, the last entry is a page whose caption says so.
+
+    Raises:
+        DocumentError: as `read_pages`.
+    """
+    search = _Search(pdf, read_pages(pdf, options))
+    found = search.run()
+    visuals = _labelled(found[:MAX_VISUALS])
+    stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
+    if stopped:
+        visuals.append(_note(visuals, stopped, len(visuals), pdf.count))
+    return tuple(visuals)
+
+
+class _Search:
+    """One document's pages, looked at twice: what is repeated on many of them, then each by itself."""
+
+    def __init__(self, pdf: Pdf, text: PdfText) -> None:
+        self._pdf = pdf
+        self._text = text
+        self._ends = time.monotonic() + MAX_SECONDS
+        self._scanned = {*text.recognised, *text.unreadable}
+        self._body = _body_size(text)
+        self._repeats = Repeats()
+        self._sides: Counter[tuple[bool, str]] = Counter()
+        self.stopped = 0  # the page at which time ran out
+
+    def run(self) -> list[_Found]:
+        """All there is, without labels."""
+        for number in range(self._pdf.count):
+            with suppress(Exception):  # a broken page repeats nothing
+                self._repeats.add(*_marks_of(self._pdf.page(number))[:2])
+        views: dict[int, PageView | list[_Found]] = {}
+        for span in self._text.pages:
+            if time.monotonic() > self._ends:
+                self.stopped = span.page
+                break
+            with suppress(Exception):  # a broken page shows nothing
+                views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
+        found: list[_Found] = []
+        for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
+            view = views.get(span.page, [])
+            found += self._pick(view) if isinstance(view, PageView) else view
+        return found
+
+    def _is_scan(self, span: PageSpan) -> bool:
+        return span.page in self._scanned or span.end_line < span.start_line
+
+    def _scan(self, span: PageSpan) -> list[_Found]:
+        """A page that is a picture, as a whole; nothing if it is blank."""
+        page = self._pdf.page(span.page - 1)
+        if not page.is_marked():
+            return []
+        lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
+        return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
+
+    def _view(self, span: PageSpan) -> PageView:
+        page = self._pdf.page(span.page - 1)
+        fragments = fragments_of(self._pdf.print_text(span.page - 1))
+        pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
+        text = text_of(page.width, page.height, pieces, self._body)
+        pictures, drawings, marks = _marks_of(page)
+        shown = shown_on(page.width, page.height, pictures, drawings, self._repeats)
+        captions = captions_of(text, shown.rules)
+        tables = ruled_tables(page, marks, shown, text) if drawings else []
+        view = PageView(span.page, text, shown, captions, tables)
+        view.choices = dict(choices_of(view))
+        for caption, choices in view.choices.items():
+            strong = [side for side, one in choices.items() if one.strength > Strength.TEXT]
+            if len(strong) == 1:
+                self._sides[caption.is_table, strong[0]] += 1
+        return view
+
+    def _pick(self, view: PageView) -> list[_Found]:
+        """The page's visuals from the top down: captioned ones first take what is theirs."""
+        found: list[_Found] = []
+        order = sorted(view.captions, key=lambda one: len(view.choices[one]))
+        for caption in order:
+            taken = [one.box for one in found]
+            choice = self._choose(caption, view.choices[caption], taken)
+            if choice is not None:
+                found.append(_captioned(view, caption, choice))
+        taken = [one.box for one in found]
+        found += _uncaptioned(view, taken)
+        return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
+
+    def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
+        free = {
+            side: one
+            for side, one in choices.items()
+            if not any(area(common(one.box, box)) > 0.25 * area(one.box) for box in taken)
+        }
+        usual = "below" if caption.is_table else "above"
+        other = "above" if caption.is_table else "below"
+        if self._sides[caption.is_table, other] > self._sides[caption.is_table, usual]:
+            usual, other = other, usual
+        ranks = {usual: 1, other: 0}
+        best = max(
+            free.items(),
+            key=lambda item: (item[1].strength > Strength.TEXT, ranks.get(item[0], -1)),
+            default=None,
+        )
+        return best[1] if best else None
+
+
+def _marks_of(page: Page) -> tuple[list[Picture], list[Drawing], int]:
+    marks = page.marks()
+    return page.pictures(), page.drawings() if 0 < marks <= _MAX_PATHS else [], marks
+
+
+def _body_size(text: PdfText) -> float:
+    """The size in which most letters are set, in points."""
+    sizes: Counter[int] = Counter()
+    for line, font in zip(text.lines, text.fonts, strict=False):
+        sizes[abs(font)] += len(line) if font else 0
+    return (sizes.most_common(1)[0][0] / 10 if sizes else 0.0) or 10.0
+
+
+def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
+    box = union((choice.box, caption.box))
+    own = [piece.line for piece in caption.pieces]
+    lines = (min(own), max(own))
+    if caption.is_table:
+        lines = _rows(view.text, choice.box, own) or lines
+    kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
+    return _Found(kind, view.number, box, caption, lines)
+
+
+def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
+    """The lines of a table, with those of its caption if they come right before or after."""
+    inside = {one.line for one in text.pieces if holds(grown(box, 1.5), one.box)}
+    outside = {one.line for one in text.pieces} - inside - set(own)
+    lines = sorted({*inside, *own})
+    if not lines:
+        return None
+    runs: list[list[int]] = [[lines[0]]]
+    for line in lines[1:]:
+        if any(between in outside for between in range(runs[-1][-1] + 1, line)):
+            runs.append([])
+        runs[-1].append(line)
+    best = max(runs, key=lambda run: len(inside.intersection(run)))
+    return best[0], best[-1]
+
+
+def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
+    found: list[_Found] = []
+
+    def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
+        if not any(area(common(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
+            found.append(_Found(kind, view.number, box, None, lines))
+            taken.append(box)
+
+    for box in view.tables:
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for box in number_tables(view.text, view.text.pieces):
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in _pictures(view.shown, view.text):
+        add(kind, box)
+    return found
+
+
+def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+    """Shapes large enough to mean something by themselves; boxes around text are not."""
+    found: list[tuple[VisualType, Rect]] = []
+    for shape in shown.shapes:
+        wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
+        sides = (max(wide, high), min(wide, high))
+        least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
+        if sides[0] < least[0] or sides[1] < least[1]:
+            continue
+        written = sum(area(common(one.box, shape.box)) for one in text.prose if holds(shape.box, one.box))
+        if written > 0.15 * area(shape.box):
+            continue
+        if shape.pictures:
+            found.append((VisualType.IMAGE, shape.box))
+        elif shape.items >= 12 and (shape.curves or shape.items >= 24):
+            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, grown(shape.box, 30), set())))
+    return found
+
+
+def _line_near(view: PageView, box: Rect) -> int:
+    """The first line below a box without text, for its place among the others."""
+    below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
+    return min(below, default=1 << 30)
+
+
+_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+
+
+def _labelled(found: list[_Found]) -> list[Visual]:
+    labels = Labels()
+    counts: Counter[tuple[int, str]] = Counter()
+    visuals: list[Visual] = []
+    for one in found:
+        if one.caption is not None:
+            wanted = one.caption.name
+            if any(visual.label.casefold() == wanted.casefold() for visual in visuals):
+                wanted = f"{wanted} (page {one.page})"
+        elif one.type is VisualType.PAGE:
+            wanted = f"Page {one.page}"
+        else:
+            word = _MADE_UP[one.type]
+            counts[one.page, word] += 1
+            wanted = f"{word} p{one.page}-{counts[one.page, word]}"
+        visuals.append(_visual(one, labels.unique(wanted)))
+    return visuals
+
+
+def _visual(one: _Found, label: str) -> Visual:
+    x0, y0, x1, y1 = (round(side, 1) for side in one.box)
+    return Visual(
+        label=label,
+        type=one.type,
+        page=one.page,
+        box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+        caption=one.caption.text if one.caption else "",
+        start_line=one.lines[0] if one.lines else None,
+        end_line=one.lines[1] if one.lines else None,
+    )
+
+
+def _note(visuals: list[Visual], page: int, count: int, pages: int) -> Visual:
+    """Says where the list ends, as a visual that shows that page."""
+    taken = {visual.label for visual in visuals}
+    label = f"Page {page}" if f"Page {page}" not in taken else f"Page {page} (end of the list)"
+    said = f"The list ends here after {count:,} visuals: pages {page} to {pages} may show more."
+    return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)
