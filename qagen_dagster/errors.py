@@ -11,7 +11,7 @@ What belongs here: names, and the one line a person reads. What does not: handli
     └── ModelError              a model call that gave no usable response
         ├── TransientModelError     worth another try (rate limit, time-out, 5xx, connection)
         ├── PermanentModelError     not worth another try (bad key, bad request)
-        ├── ContextOverflowError    the request does not fit the model
+        │   └── ContextOverflowError    the request does not fit the model
         └── MalformedResponseError  the body is not what the wire promises
 """
 

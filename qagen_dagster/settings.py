@@ -79,6 +79,11 @@ def export(settings: Settings) -> dict[str, str]:
         "QAGEN_CORPORA": str(settings.corpora),
         "QAGEN_ASSETS": settings.assets,
         "QAGEN_PROFILE": settings.profile,
+        "QAGEN_DOCUMENT_WORKERS": str(settings.document_workers),
+        "QAGEN_PARSER_WORKERS": str(settings.parser_workers),
+        "QAGEN_PARSER_SECONDS": f"{settings.parser_seconds:.0f}",
+        "QAGEN_PARSER_MEMORY_MB": str(settings.parser_memory_mb),
+        "QAGEN_SHARD_SIZE": str(settings.shard_size or ""),
     }
     if settings.profiles is not None:
         values["QAGEN_PROFILES"] = str(settings.profiles)

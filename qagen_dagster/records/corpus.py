@@ -55,7 +55,7 @@ class DocumentOptions(Record):
     ocr: bool = True
     ocr_languages: Annotated[str, Field(pattern=r"^[A-Za-z_]+(\+[A-Za-z_]+)*$")] = "eng"
     passwords: dict[str, Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")]] = Field(default_factory=dict)
-    max_megabytes: Annotated[float, Field(gt=0)] = 200.0
+    max_megabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 200.0
     max_pages: Annotated[int, Field(ge=1)] = 5000
 
 

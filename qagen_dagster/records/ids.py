@@ -17,7 +17,7 @@ from pydantic import AfterValidator
 from qagen_dagster.records.base import Record
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNSAFE = re.compile(r"(?:[^A-Za-z0-9_.-]|\.{3,})+")
 _MAX_ID = 120
 
 

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.settings import (
+    PROJECT_ROOT,
+    apply,
+    dagster_home,
+    document_password,
+    export,
+    load_settings,
+    secret,
+)
+
+NUMBERS = {
+    "QAGEN_DOCUMENT_WORKERS": "document_workers",
+    "QAGEN_PARSER_WORKERS": "parser_workers",
+    "QAGEN_PARSER_SECONDS": "parser_seconds",
+    "QAGEN_PARSER_MEMORY_MB": "parser_memory_mb",
+    "QAGEN_SHARD_SIZE": "shard_size",
+}
+
+
+def test_without_variables_it_is_the_project_itself() -> None:
+    found = load_settings({})
+    assert (found.corpora, found.assets) == (PROJECT_ROOT / "corpora", str(PROJECT_ROOT / "assets"))
+    assert (found.profile, found.profiles, found.shard_size) == ("embedded", None, None)
+    assert found.parser_workers >= 1
+
+
+def test_variables_are_read(tmp_path: Path) -> None:
+    found = load_settings(
+        {
+            "QAGEN_CORPORA": str(tmp_path / "a" / ".." / "b"),
+            "QAGEN_ASSETS": "s3://bucket/qa",
+            "QAGEN_PROFILE": "mine",
+            "QAGEN_PROFILES": str(tmp_path),
+        }
+    )
+    assert (found.corpora, found.assets) == (tmp_path / "b", "s3://bucket/qa")
+    assert (found.profile, found.profiles) == ("mine", tmp_path)
+
+
+@pytest.mark.parametrize(("name", "attribute"), NUMBERS.items())
+def test_numbers_are_whole_and_positive(name: str, attribute: str) -> None:
+    assert getattr(load_settings({name: " 3 "}), attribute) == 3
+    assert getattr(load_settings({name: ""}), attribute) == getattr(load_settings({}), attribute)
+    for wrong in ("three", "-1", "1.5", "1e3", "\u00b2"):
+        with pytest.raises(ConfigError, match=f"{name}=.* is not a positive whole number"):
+            load_settings({name: wrong})
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if name != "QAGEN_SHARD_SIZE"])
+def test_nothing_runs_with_no_workers_or_limits(name: str) -> None:
+    with pytest.raises(ConfigError):
+        load_settings({name: "0"})
+
+
+def test_empty_variables_count_as_unset() -> None:
+    empty = dict.fromkeys(("QAGEN_CORPORA", "QAGEN_ASSETS", "QAGEN_PROFILE", "QAGEN_PROFILES", *NUMBERS), "")
+    assert load_settings(empty) == load_settings({})
+
+
+def test_another_process_can_be_given_the_same(tmp_path: Path) -> None:
+    chosen = load_settings(
+        {
+            "QAGEN_CORPORA": str(tmp_path),
+            "QAGEN_ASSETS": "memory://x",
+            "QAGEN_PROFILE": "p",
+            **dict.fromkeys(NUMBERS, "3"),
+        }
+    )
+    assert load_settings(export(chosen)) == chosen
+    with_folder = load_settings({"QAGEN_PROFILES": str(tmp_path)})
+    assert load_settings(export(with_folder)) == with_folder
+
+
+def test_secrets_are_read_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THE_SECRET", raising=False)
+    assert secret("THE_SECRET") is None
+    with pytest.raises(
+        ConfigError, match=r"environment variable THE_SECRET \(a document password\) is not set"
+    ):
+        document_password("THE_SECRET")
+    monkeypatch.setenv("THE_SECRET", "")
+    assert secret("THE_SECRET") is None
+    monkeypatch.setenv("THE_SECRET", "wool")
+    assert (secret("THE_SECRET"), document_password("THE_SECRET")) == ("wool", "wool")
+
+
+def test_values_can_be_put_into_this_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("QAGEN_PROFILE", "before")
+    apply({"QAGEN_PROFILE": "after"})
+    assert load_settings().profile == "after"
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    assert dagster_home() == tmp_path
+    monkeypatch.delenv("DAGSTER_HOME")
+    assert dagster_home() == PROJECT_ROOT / ".dagster_home"
