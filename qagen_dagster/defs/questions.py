@@ -86,7 +86,7 @@ def collect_candidates(
     space = workspace.open()
     planned = plan(space, Combination.from_key(context.partition_key), _options(options))
     now = datetime.now(UTC).isoformat()
-    found = collect(space, planned, {}, run_id=context.run_id, started=options["started"], ended=now)
+    found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
     results = results_of(space, found)
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(

@@ -216,7 +216,6 @@ def _run_all(
 def collect(
     workspace: Workspace,
     planned: CombinationPlan,
-    failed: dict[str, str],
     *,
     run_id: str,
     started: str,
@@ -237,26 +236,23 @@ def collect(
         target_count=planned.limits.target_count,
         started=started,
         ended=ended,
-        documents=tuple(_line(workspace, planned, entry, failed) for entry in planned.documents),
+        documents=tuple(_line(workspace, planned, entry) for entry in planned.documents),
     )
     workspace.store.write(Keys.run(run_id, planned.combination), candidates)
     workspace.store.write(Keys.candidate_set(planned.combination), candidates)
     return candidates
 
 
-def _line(
-    workspace: Workspace, planned: CombinationPlan, entry: IndexEntry, failed: dict[str, str]
-) -> CandidateDocument:
+def _line(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> CandidateDocument:
     key = planned.result_key(entry)
     result = workspace.store.find(key, GenerationResult)
     if result is None:
-        detail = failed.get(entry.id, "no result was stored")
         return CandidateDocument(
             document_id=entry.id,
             document_version=entry.version,
             result_key=None,
             end=DocumentEnd.MODEL_ERROR,
-            end_detail=detail,
+            end_detail="no result was stored",
         )
     return CandidateDocument(
         document_id=entry.id,
