@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.combination import RunOptions, plan, run_shard
 from qagen_dagster.loop.workspace import Workspace
