@@ -68,6 +68,8 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
         asked = column_words(head, context)
         natural = "given under" not in asked
         for row in table.rows if _names_rows(table, context) else ():
+            if _repeats(row.cells[1:]):
+                continue
             cell, label = row.cells[column], row.cells[0]
             if _askable(label, cell, head):
                 question = f"{place}{asked} {row_words(first, label, context)}?"
@@ -84,6 +86,11 @@ def _by_column(table: Table, place: str, context: Context) -> Iterator[Candidate
         for head, cell in zip(table.header.cells[1:], row.cells[1:], strict=True):
             if name and _askable(row.cells[0], cell, head) and len(head.split()) <= 4:
                 yield _candidate(f'{place}what is the {name} for "{head}"?', cell, table, row, 0.65)
+
+
+def _repeats(cells: Sequence[str]) -> bool:
+    """A row that says one thing in every column is a second header or a heading, not data."""
+    return len(cells) > 1 and len(set(cells)) == 1 and not PLAIN_NUMBER.match(cells[0])
 
 
 _TRANSPOSED = frozenset(
@@ -111,6 +118,7 @@ def _askable(label: str, cell: str, head: str) -> bool:
     if (
         cell.lower() in _EMPTY
         or head.lower().rstrip("s.") in ("unit", "no", "notes", "reference", "ref")
+        or (cell.startswith("(") and cell.endswith(")"))
         or not label
         or len(label.split()) > 7
         or len(cell.split()) > 16

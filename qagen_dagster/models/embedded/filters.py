@@ -20,7 +20,7 @@ _PRONOUN = re.compile(
 _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
-    r"respectively|another|otherwise|instead|today|now|currently|recently|later|earlier|again|the same|the other|the others|"
+    r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
     r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either way|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
@@ -181,8 +181,19 @@ _AFTER_NOUN = word_set(
     "is are was were be do does did has have had can could may might must should will would in on at to from by with when if "
     "because after before until during not and or as for take keep use make need show give find"
 )
+_OPINION = re.compile(
+    r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
+)
+
+
+def _opinion(candidate: Candidate, context: Context) -> bool:
+    """Whether a "definition" only says how good, bad or important a thing is."""
+    return candidate.family == "definition" and bool(_OPINION.match(candidate.answer))
+
+
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _loose, _unknown_thing,
+    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _loose, _unknown_thing, _opinion,
 )  # fmt: skip
 
 
