@@ -77,7 +77,7 @@ class Keys:
 
     @staticmethod
     def run(run_id: str, combination: Combination) -> str:
-        return f"runs/{check_name(run_id)}/{combination.key.replace('/', '--')}.json"
+        return f"runs/{check_name(run_id)}/{combination.key}.json"
 
 
 class Store:

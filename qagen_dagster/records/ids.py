@@ -19,6 +19,7 @@ from qagen_dagster.records.base import Record
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _UNSAFE = re.compile(r"(?:[^A-Za-z0-9_.-]|\.{3,})+")
 _MAX_ID = 120
+_RESERVED = frozenset({"index.json", "set.json"})  # files that stand beside documents' folders
 
 
 def check_name(value: str) -> str:
@@ -62,13 +63,19 @@ class Combination(Record):
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 
-    `/` becomes `--`. When that or any other replacement could make two documents collide, eight
-    hexadecimal digits of the original's hash are added, so ids are unique and stable.
+    `/` becomes `--`. When that or any other replacement could make two documents collide, or a document
+    a file of ours, eight hexadecimal digits of the original's hash are added, so ids are unique and stable.
     """
     original = relative_path if row is None else f"{relative_path}#{row}"
     joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"
     safe = _UNSAFE.sub("_", joined).strip(".") or "document"
-    lossy = safe != joined or "--" in relative_path or "--" in (row or "") or len(safe) > _MAX_ID
+    lossy = (
+        safe != joined
+        or safe in _RESERVED
+        or "--" in relative_path
+        or "--" in (row or "")
+        or len(safe) > _MAX_ID
+    )
     if not lossy:
         return safe
     return f"{safe[: _MAX_ID - 9]}-{digest(original)[:8]}"
