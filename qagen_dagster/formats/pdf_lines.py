@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from operator import add
+from operator import add, gt, lt
 
 _STRING = r'[^"\\]*(?:\\.[^"\\]*)*'
 _FRAGMENT = re.compile(
@@ -26,6 +26,8 @@ _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
 )
+_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+_SAMPLE = 1_000  # characters of a page that show its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 
 
@@ -46,6 +48,8 @@ class Fragments:
     base: list[int]  # the height at which the first letter stands
     text: list[str]
     ascii: bool  # there are no other letters
+    rtl: bool  # most letters are of a script written from right to left
+    upright: bool  # no fragment looks as if it runs in another direction
 
 
 def fragments_of(printed: bytes) -> Fragments:
@@ -66,20 +70,21 @@ def fragments_of(printed: bytes) -> Fragments:
         found = [one for one, text in zip(found, texts, strict=False) if text]
         texts = [text for text in texts if text]
     if not found:
-        return Fragments([], [], [], [], [], [], [], [], ascii=True)
+        return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
     x, y, w, h, weight, size, base, _ = zip(*found, strict=True)
-    left, top = list(map(int, x)), list(map(int, y))
-    return Fragments(
-        left,
-        top,
-        list(map(add, left, map(int, w))),
-        list(map(add, top, map(int, h))),
-        list(map(int, size)),
-        list(weight),
-        list(map(int, base)),
-        texts,
-        ascii,
+    left, top, wide, high, feet = (list(map(int, one)) for one in (x, y, w, h, base))
+    right, bottom = list(map(add, left, wide)), list(map(add, top, high))
+    # Taller than wide, or standing in the upper half of its box: never true of ordinary text.
+    upright = True not in map(gt, high, wide) and True not in map(
+        lt, map(add, feet, feet), map(add, top, bottom)
     )
+    size = list(map(int, size))
+    rtl = not ascii and _is_rtl(joined[:_SAMPLE])
+    return Fragments(left, top, right, bottom, size, list(weight), feet, texts, ascii, rtl, upright)
+
+
+def _is_rtl(text: str) -> bool:
+    return _RTL.search(text) is not None and len(_RTL.findall(text)) * 2 > len(text)
 
 
 def clean(text: str) -> str:

@@ -9,7 +9,6 @@ same row, or at the top of a column to its right.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -18,8 +17,6 @@ from qagen_dagster.formats.pdf_lines import Fragments
 
 Row = list[int]  # the fragments of one visual line, in reading direction
 
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
-_SAMPLE = 1_000  # characters of a page that show its direction
 _MAX_COLUMN_JUMPS = 12
 _PROSE = 14  # characters per line, on average, from which a run of lines is a column and not cells
 _FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
@@ -31,8 +28,8 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     Returns the fragments with them: those of turned text have boxes as if the page were turned.
     """
     every = range(len(fragments.text))
-    rtl = not fragments.ascii and _is_rtl(fragments.text)
-    turned = _turned(fragments)
+    rtl = fragments.rtl
+    turned = {} if fragments.upright else _turned(fragments)
     if not turned:
         return fragments, _upright_rows(fragments, every, rtl=rtl)
     fragments = _set_upright(fragments, turned)
@@ -40,11 +37,6 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     for way in dict.fromkeys(turned.values()):
         rows += _upright_rows(fragments, [n for n in every if turned.get(n) == way], rtl=rtl)
     return fragments, rows
-
-
-def _is_rtl(texts: list[str]) -> bool:
-    text = "".join(texts)[:_SAMPLE]
-    return len(_RTL.findall(text)) * 2 > len(text)
 
 
 def _turned(fragments: Fragments) -> dict[int, str]:

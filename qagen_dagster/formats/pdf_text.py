@@ -110,11 +110,10 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
     lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
-        fonts = [
-            -size if bold == "bold" else size
-            for size, bold in zip(fragments.size, fragments.weight, strict=True)
+        sizes, weights = fragments.size, fragments.weight
+        return texts, [
+            (sizes[row[0]] if weights[row[0]] != "bold" else -sizes[row[0]]) if row else 0 for _, row in lines
         ]
-        return texts, [fonts[row[0]] if row else 0 for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
