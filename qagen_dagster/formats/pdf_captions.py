@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf_layout import Piece, Text, abreast, beside, follows, union
+from qagen_dagster.formats.pdf_layout import Piece, Text, abreast, alike, beside, follows, union
 from qagen_dagster.formats.pdf_library import Rect
 
 MAX_CAPTION = 500  # characters
@@ -170,7 +170,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
 def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
-    if abs(one.size - last.size) > 0.4 * max(1.0, 0.1 * last.size) or one.is_turned:
+    if not alike(one, last) or one.is_turned:
         return False
     gap = one.box[1] - last.box[3]
     lead = _leading(pieces)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from qagen_dagster.formats.pdf_layout import (
     Piece,
@@ -27,17 +28,24 @@ _MIN_SIDE = 16.0  # of a shape, points
 _WHOLE = 0.8  # share of the page from which a shape is its ground
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # thickness of a line that parts something
+_PARAGRAPH = 3  # lines of prose in a box that make it a frame
+_LABEL_CHARS = 60
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 
 
 @dataclass(eq=False)
 class Shape:
-    """Pictures and drawings that stand together. `items` counts what it is made of."""
+    """Pictures and drawings that stand together.
+
+    `items` counts what it is made of; `boxes` are those of all its parts, `parts` the straight paths among them.
+    """
 
     box: Rect
     items: int = 0
     pictures: int = 0
     curves: int = 0
+    boxes: list[Rect] = field(default_factory=list[Rect])
+    parts: list[Drawing] = field(default_factory=list[Drawing])
 
 
 @dataclass
@@ -45,8 +53,9 @@ class Shown:
     """What a page shows besides text."""
 
     shapes: list[Shape] = field(default_factory=list[Shape])
+    bits: list[Rect] = field(default_factory=list[Rect])  # too small to be a shape, but perhaps part of one
     rules: list[Rect] = field(default_factory=list[Rect])  # thin level lines
-    frames: list[Rect] = field(default_factory=list[Rect])  # large boxes
+    frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
 
 
 class Repeats:
@@ -76,45 +85,43 @@ def _place(box: Rect) -> tuple[int, ...]:
     return tuple(round(side / 2) for side in box)
 
 
-def shown_on(
-    width: float, height: float, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats
-) -> Shown:
+def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
     """The shapes, rules and frames of a page; its ground and what is repeated on many pages left out."""
-    page = (0.0, 0.0, width, height)
-    parts: list[tuple[Rect, int, bool, bool]] = []
+    page = (0.0, 0.0, text.width, text.height)
     shown = Shown()
+    parts: list[tuple[Rect, Drawing | None]] = []
     for one in pictures:
         box = common(one.box, page)
-        if area(box) > 4 and area(box) < _WHOLE * area(page) and not repeats.has_picture(one):
-            parts.append((box, 1, True, False))
+        on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
+        if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
+            parts.append((box, None))
     for path in drawings:
         box = common(path.box, page)
-        if (
-            path.white
-            or beside(box, page) < 0
-            or abreast(box, page) < 0
-            or box[2] < box[0]
-            or box[3] < box[1]
-        ):
+        if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
             continue
-        if repeats.has_drawing(path) or area(box) > _WHOLE * area(page):
+        if repeats.has_drawing(path):
             continue
-        wide, high = box[2] - box[0], box[3] - box[1]
-        if high <= _RULE and wide > 30:
+        if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
             shown.rules.append(box)
-        if wide > 60 and high > 30:
+        if _covers_prose(box, text):
             shown.frames.append(box)
-        parts.append((box, path.items, False, path.curved))
-    shown.shapes = _shapes(width, height, parts)
+        else:
+            parts.append((box, path))
+    _gather(text, parts, shown)
     return shown
 
 
-def _shapes(width: float, height: float, parts: list[tuple[Rect, int, bool, bool]]) -> list[Shape]:
-    """Parts that touch or nearly touch, gathered; found on a coarse grid, so that thousands cost little."""
-    if not parts:
-        return []
-    cell = max(_JOINED / 2, max(width, height) / 300)
-    rows = [0] * (int(height / cell) + 3)
+def _covers_prose(box: Rect, text: Text) -> bool:
+    """Whether paragraphs stand in it: then it is a frame or a ground, or is not shown as large as it says."""
+    if area(box) < 2_000:
+        return False
+    return sum(holds(box, piece.box) for piece in text.prose) >= _PARAGRAPH
+
+
+def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
+    """Puts parts that touch or nearly touch together, on a coarse grid, so that thousands cost little."""
+    cell = max(_JOINED / 2, max(text.width, text.height) / 300)
+    rows = [0] * (int(text.height / cell) + 3)
     cells = [_cells(part[0], cell) for part in parts]
     for left, top, right, bottom in cells:
         mask = ((1 << (right - left + 1)) - 1) << left
@@ -122,17 +129,42 @@ def _shapes(width: float, height: float, parts: list[tuple[Rect, int, bool, bool
             rows[y] |= mask
     label = _Labels(rows)
     shapes: dict[int, Shape] = {}
-    for (box, items, picture, curved), (left, top, _, _) in zip(parts, cells, strict=True):
+    for (box, path), (left, top, _, _) in zip(parts, cells, strict=True):
         key = label.of(left, top)
-        shape = shapes.get(key)
-        if shape is None:
-            shape = shapes[key] = Shape(box)
-        shape.box = union((shape.box, box))
-        shape.items += items
-        shape.pictures += picture
-        shape.curves += curved
-    found = [one for one in shapes.values() if _is_shape(one)]
-    return sorted(found, key=lambda one: (one.box[1], one.box[0]))
+        if key not in shapes:
+            shapes[key] = Shape(box)
+        _add(shapes[key], box, path)
+    for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
+        if _is_shape(one):
+            shown.shapes.append(one)
+        elif one.box[2] - one.box[0] < 0.6 * text.width:
+            shown.bits.append(one.box)
+
+
+def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
+    shape.box = union((shape.box, box))
+    shape.boxes.append(box)
+    if path is None:
+        shape.pictures += 1
+        return
+    shape.items += path.items
+    shape.curves += path.curved
+    if not path.curved:
+        shape.parts.append(path)
+
+
+def cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
+    """The shape's parts left of the first edge, between the first and the second, and so on."""
+    pieces: list[Shape] = []
+    limits = [float("-inf"), *edges, float("inf")]
+    for left, right in pairwise(limits):
+        inside = [box for box in shape.boxes if left <= box[0] < right]
+        if not inside:
+            continue
+        x0, y0, x1, y1 = union(inside)
+        box = (x0, y0, min(x1, right), y1)
+        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
+    return pieces
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
@@ -200,9 +232,22 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
         if one not in text.prose and one not in skip and holds(within, one.box) and not holds(box, one.box)
     ]
     for _ in range(4):
-        near = [one for one in loose if meet(grown(box, _LABEL_GAP), one.box)]
+        near = [one for one in loose if _is_label(one, box)]
         if not near:
             break
         box = union((box, *(common(one.box, within) for one in near)))
         loose = [one for one in loose if one not in near]
     return box
+
+
+def _is_label(piece: Piece, box: Rect) -> bool:
+    """Whether a text touches a drawing, or is short and right beside, above or below it."""
+    if not meet(grown(box, _LABEL_GAP), piece.box):
+        return False
+    if abreast(piece.box, box) > 0:
+        return len(piece.text) <= _LABEL_CHARS or beside(piece.box, box) > 0
+    middle = (piece.box[0] + piece.box[2]) / 2
+    inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
+    return len(piece.text) <= _LABEL_CHARS and (
+        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
+    )

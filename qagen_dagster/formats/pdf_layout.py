@@ -141,12 +141,18 @@ def follows(above: Piece, below: Piece) -> bool:
     gap = below.box[1] - above.box[3]
     tall = min(above.size, below.size)
     return (
-        abs(above.size - below.size) < 0.7
+        alike(above, below)
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
         and beside(above.box, below.box) > 0
         and not below.is_turned
     )
+
+
+def alike(a: Piece, b: Piece) -> bool:
+    """Whether two lines are set in one size; small capitals at the start of one do not count."""
+    high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
+    return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
 
 def _blocks(pieces: list[Piece]) -> list[list[Piece]]:

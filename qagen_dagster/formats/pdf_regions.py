@@ -10,15 +10,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import pairwise
 
 from qagen_dagster.formats.pdf_captions import Caption
-from qagen_dagster.formats.pdf_figures import Shape, Shown, with_labels
-from qagen_dagster.formats.pdf_layout import Piece, Text, abreast, area, beside, common, grown, holds, union
+from qagen_dagster.formats.pdf_figures import Shape, Shown, cut, with_labels
+from qagen_dagster.formats.pdf_layout import (
+    Piece,
+    Text,
+    abreast,
+    area,
+    beside,
+    common,
+    grown,
+    holds,
+    meet,
+    union,
+)
 from qagen_dagster.formats.pdf_library import Rect
 from qagen_dagster.formats.pdf_tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its thing
 _NEAR = 30.0  # points between the parts of one thing
+_BIT = 14.0  # between a drawing and a stray line of it
 _MARGIN = 0.065  # of the page's height, where running heads and feet are
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -76,9 +89,10 @@ class _Finder:
         self._view = view
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
-        self._solid = [
-            box for box in (*(s.box for s in view.shown.shapes), *view.tables) if self._is_solid(box)
-        ]
+        self._frames = self._framed()
+        self._shapes = [part for shape in view.shown.shapes for part in self._split(shape)]
+        boxes = (*(shape.box for shape in self._shapes), *view.tables, *self._frames)
+        self._solid = [box for box in boxes if self._is_solid(box)]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
         self._stops = list(self._find_stops())
         self._claimed: list[Rect] = []
@@ -108,7 +122,7 @@ class _Finder:
 
     def sideways(self, caption: Caption) -> Choice | None:
         """A shape or table level with the caption, when there is nothing above and below it."""
-        boxes = [*(shape.box for shape in self._view.shown.shapes), *self._view.tables]
+        boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
         near = [
             box
             for box in boxes
@@ -120,6 +134,32 @@ class _Finder:
             return None
         best = max(near, key=lambda box: beside(box, caption.box))
         return Choice(best, Strength.DRAWN)
+
+    def _split(self, shape: Shape) -> list[Shape]:
+        """The shape, cut where captions side by side say that it is several."""
+        own = [
+            one.box
+            for one in self._view.captions
+            if -_NEAR < abreast(one.box, shape.box) < 6 and beside(one.box, shape.box) > 0
+        ]
+        own.sort()
+        if len(own) < 2 or any(beside(a, b) > -4 or abreast(a, b) < 0 for a, b in pairwise(own)):
+            return [shape]
+        return cut(shape, [box[0] - 4 for box in own[1:]])
+
+    def _framed(self) -> list[Rect]:
+        """The frames right above or below a caption, and those stacked on them: a listing, not an aside."""
+        rest = list(self._view.shown.frames)
+        found: list[Rect] = []
+        ends = [(one.box, _NEAR) for one in self._view.captions]
+        while ends:
+            box, gap = ends.pop()
+            near = [one for one in rest if -gap < abreast(one, box) and beside(one, box) > 0]
+            near = [one for one in near if gap < _NEAR or abreast(one, box) < 6]
+            rest = [one for one in rest if one not in near]
+            found += near
+            ends += [(one, _BIT) for one in near]
+        return found
 
     def _is_solid(self, box: Rect) -> bool:
         """Whether text in this box belongs to it, and does not end the room of a caption."""
@@ -179,14 +219,15 @@ class _Finder:
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
         shapes = [
             one
-            for one in self._view.shown.shapes
+            for one in self._shapes
             if holds(grown(room, 8), one.box) and not any(holds(box, one.box) for box in self._claimed)
         ]
         chosen = self._nearest(caption, shapes)
-        if not chosen:
-            return None
-        box = self._joined(caption, chosen, shapes)
-        if area(box) < 900:
+        box = self._joined(caption, chosen, shapes) if chosen else None
+        framed = [one for one in self._frames if area(common(one, room)) > 0.9 * area(one)]
+        if framed and (box is None or meet(grown(union(framed), _BIT), box)):
+            box = union(framed if box is None else (box, *framed))
+        if box is None or area(box) < 900:
             return None
         inner = common(grown(room, 2), grown(box, 60))
         return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
@@ -214,7 +255,14 @@ class _Finder:
                     box = union((box, one.box))
                     rest.remove(one)
                     grew = True
-        return box
+        bits = [
+            bit for bit in self._view.shown.bits if meet(grown(box, _BIT), bit) and not self._on_text(bit)
+        ]
+        return union((box, *bits))
+
+    def _on_text(self, bit: Rect) -> bool:
+        """Whether it underlines or marks prose or a caption."""
+        return any(meet(grown(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
         if beside(shape.box, caption.box) > 0:
@@ -228,18 +276,33 @@ class _Finder:
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         wide = caption.box[2] - caption.box[0]
         own = self._own | self._margin
+        reach = grown(caption.box, max(20, wide / 2))
         pieces = [
             one
             for one in self._text.pieces
-            if one not in own
-            and holds(room, one.box)
-            and beside(one.box, grown(caption.box, max(20, wide / 2))) > 0
+            if one not in own and holds(room, one.box) and beside(one.box, reach) > 0
         ]
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, Strength.TEXT) if box else None
-        rows = rows_of(pieces)
-        if len(rows) < 3:
+        if len(rows_of(pieces)) < 3 and up:
+            pieces = self._listing(caption, own)
+        if len(rows_of(pieces)) < 3:
             return None
         box = union(one.box for one in pieces)
         return Choice(box, Strength.TEXT) if -abreast(box, caption.box) < _FAR else None
+
+    def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
+        """The lines in small print right above a caption, as of a program."""
+        found: list[Piece] = []
+        edge = caption.box[1]
+        small = 0.88 * self._text.body
+        pieces = [one for one in self._text.pieces if one not in own and beside(one.box, caption.box) > 0]
+        for one in sorted(pieces, key=lambda one: -one.box[3]):
+            if one.box[3] > caption.box[1] + 2:
+                continue
+            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
+                break
+            found.append(one)
+            edge = min(edge, one.box[1])
+        return found

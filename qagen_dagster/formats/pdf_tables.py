@@ -6,47 +6,124 @@ What belongs here: boxes of tables. What does not: captions (`pdf_captions.py`),
 from __future__ import annotations
 
 import re
+import time
+from bisect import bisect
 from collections.abc import Sequence
+from contextlib import suppress
 
-from qagen_dagster.formats.pdf_figures import Shown
+from qagen_dagster.formats.pdf_figures import Shape, Shown
 from qagen_dagster.formats.pdf_layout import Piece, Text, abreast, area, beside, common, grown, holds, union
 from qagen_dagster.formats.pdf_library import Page, Rect, Table
 
 MAX_MARKS = 3_000  # paths on a page beyond which looking for ruled tables takes too long
-_MIN_RULED = 3  # level lines or boxes that a ruled table has at least
+MAX_SECONDS = 25.0  # of the library's search, in one document
+_THIN = 2.5  # points; what is thinner is a line
+_MAX_LONE = 7  # rows without numbers between rows of numbers
+_MAX_HEADS = 4
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
-def ruled_tables(page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
-    """Tables whose cells are ruled or boxed, without frames around prose, page borders and empty forms."""
-    if marks > MAX_MARKS or not _may_have_table(shown, text):
-        return []
-    tables = [one for one in page.tables() if _is_table(one, text)]
-    tables.sort(key=lambda one: -area(one.box))
+class TableFinder:
+    """Finds the ruled tables of one document; the library's own search is slow and so has a budget."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def ruled(self, page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
+        """Tables whose cells are ruled or boxed, without frames around prose, page borders and empty forms."""
+        tables: list[Table] = []
+        unclear = False
+        for shape in shown.shapes:
+            grid = _grid(shape, text)
+            if grid is not None:
+                tables.append(grid)
+            else:
+                unclear = unclear or _may_be_grid(shape, text)
+        if unclear and marks <= MAX_MARKS and self._seconds < MAX_SECONDS:
+            start = time.monotonic()
+            with suppress(Exception):  # the library's search fails on some pages
+                tables += page.tables()
+            self._seconds += time.monotonic() - start
+        return _distinct([one for one in tables if _is_table(one, text)])
+
+
+def _distinct(tables: list[Table]) -> list[Rect]:
+    """Their boxes from the top down, the inner ones of those that overlap left out."""
     boxes: list[Rect] = []
-    for one in tables:
+    for one in sorted(tables, key=lambda one: -area(one.box)):
         if not any(area(common(one.box, box)) > 0.5 * area(one.box) for box in boxes):
             boxes.append(one.box)
     return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
-def _may_have_table(shown: Shown, text: Text) -> bool:
-    """Cheap: whether there is a shape of lines that holds several short texts."""
-    for shape in shown.shapes:
-        if shape.items < _MIN_RULED or shape.pictures > 3:
-            continue
-        inside = [one for one in text.pieces if holds(shape.box, one.box)]
-        if len(inside) >= 4 and sum(one in text.prose for one in inside) < 0.8 * len(inside):
-            return True
-    return False
+def _grid(shape: Shape, text: Text) -> Table | None:
+    """The shape as a table, if its lines and boxes make rows and columns."""
+    if len(shape.parts) < 4 or shape.pictures > 3:
+        return None
+    x0, y0, x1, y1 = shape.box
+    level: list[tuple[float, float, float]] = []
+    upright: list[tuple[float, float, float]] = []
+    for part in shape.parts:
+        a, b, c, d = part.box
+        if d - b > _THIN and c - a > _THIN and part.items > 1:
+            continue  # a path of several lines, whose course is not known
+        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
+        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    rows = _levels(level, 0.8 * (x1 - x0))
+    columns = _levels(upright, 0.55 * (y1 - y0))
+    inner = [x for x in columns if x0 + 8 < x < x1 - 8]
+    if len(rows) < 3 or not inner:
+        return None
+    columns = sorted({x0, *inner, x1})
+    taken = {
+        (bisect(rows, middle_y), bisect(columns, middle_x))
+        for middle_x, middle_y in (
+            ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
+            for one in text.pieces
+            if holds(shape.box, one.box)
+        )
+    }
+    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
+
+
+def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
+    """The places where edges on one line add up to that length."""
+    levels: list[float] = []
+    edges.sort()
+    start = 0
+    while start < len(edges):
+        end = start
+        while end < len(edges) and edges[end][0] - edges[start][0] < _THIN:
+            end += 1
+        covered, reach = 0.0, float("-inf")
+        for _, low, high in sorted(edges[start:end], key=lambda edge: edge[1]):
+            covered += max(0.0, high - max(low, reach))
+            reach = max(reach, high)
+        if covered >= least:
+            levels.append(edges[start][0])
+        start = end
+    return levels
+
+
+def _may_be_grid(shape: Shape, text: Text) -> bool:
+    """Whether only the library can tell: there are paths of many straight lines, or many boxes with text."""
+    if shape.curves * 4 > len(shape.parts):
+        return False
+    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
+        return False
+    nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
+    boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
+    written = sum(any(holds(box, one.box) for one in inside) for box in boxes)
+    return nets > 0 or written >= 12
 
 
 def _is_table(table: Table, text: Text) -> bool:
     cells = table.rows * table.columns
-    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.3 * cells:
+    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
         return False
     wide, high = table.box[2] - table.box[0], table.box[3] - table.box[1]
     if wide < 50 or high < 16:
@@ -55,7 +132,7 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if holds(table.box, one.box)]
-    if len(inside) < 3:
+    if len(inside) < 4:
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
@@ -95,7 +172,8 @@ def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
     rows = len({one.line for one in text.pieces if holds(part, one.box)})
-    return broad >= 4 or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # nothing but paragraphs
+    return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
 def _wide(box: Rect) -> float:
@@ -145,18 +223,19 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    for row in [*rows_of(within), []]:
+    rows = rows_of(within)
+    for row in [*rows, []]:
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
         if row and len(row) >= 3 and numbers >= 2 and (near or not run):
             run.append(row)
             lone = 0
             continue
-        if run and near and lone < 2 and not any(one in text.prose for one in row):
+        if run and near and lone < _MAX_LONE and not any(one in text.prose for one in row):
             run.append(row)
             lone += 1
             continue
-        found += _closed(run[: len(run) - lone])
+        found += _closed(run[: len(run) - lone], rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
 
@@ -165,7 +244,8 @@ def _numbers(row: Sequence[Piece]) -> int:
     return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
 
 
-def _closed(run: list[list[Piece]]) -> list[Rect]:
+def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
+    """The box of a run of rows with its heads, if it is a table."""
     full = [row for row in run if _numbers(row) >= 2]
     if len(full) < 3 or any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
@@ -173,4 +253,12 @@ def _closed(run: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
-    return [union(one.box for row in run for one in row)]
+    box = union(one.box for row in run for one in row)
+    left = min(one.box[0] for row in full for one in row if _NUMBER.fullmatch(one.text)) - 40
+    before = rows.index(run[0])
+    for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
+        head = union(one.box for one in row)
+        if box[1] - head[3] > 1.5 * row[0].size or head[0] < left or head[2] > box[2] + 10:
+            break
+        box = union((box, head))
+    return [box]

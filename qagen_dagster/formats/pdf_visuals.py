@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.labels import Labels
 from qagen_dagster.formats.pdf_captions import Caption, captions_of
-from qagen_dagster.formats.pdf_figures import Repeats, Shown, shown_on, with_labels
+from qagen_dagster.formats.pdf_figures import Repeats, Shape, Shown, shown_on, with_labels
 from qagen_dagster.formats.pdf_layout import Text, area, common, grown, holds, pieces_of, text_of, union
 from qagen_dagster.formats.pdf_library import Drawing, Page, Pdf, Picture, Rect
 from qagen_dagster.formats.pdf_lines import fragments_of
 from qagen_dagster.formats.pdf_regions import Choice, PageView, Strength, choices_of
-from qagen_dagster.formats.pdf_tables import number_tables, ruled_tables
+from qagen_dagster.formats.pdf_tables import TableFinder, number_tables
 from qagen_dagster.formats.pdf_text import PdfText, page_lines, read_pages
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
@@ -27,6 +27,7 @@ MAX_VISUALS = 1_000  # of one document
 MAX_SECONDS = 85.0  # of one document; what is not reached by then is not listed
 _MAX_PATHS = 20_000  # on a page; more are not looked at one by one
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
+_BANNER = 8  # times as wide as high, or the other way round
 _MIN_DRAWING = (110.0, 70.0)
 
 
@@ -68,6 +69,7 @@ class _Search:
         self._scanned = {*text.recognised, *text.unreadable}
         self._body = _body_size(text)
         self._repeats = Repeats()
+        self._tables = TableFinder()
         self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which time ran out
 
@@ -81,8 +83,7 @@ class _Search:
             if time.monotonic() > self._ends:
                 self.stopped = span.page
                 break
-            with suppress(Exception):  # a broken page shows nothing
-                views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
+            views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
         found: list[_Found] = []
         for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
             view = views.get(span.page, [])
@@ -94,21 +95,27 @@ class _Search:
 
     def _scan(self, span: PageSpan) -> list[_Found]:
         """A page that is a picture, as a whole; nothing if it is blank."""
-        page = self._pdf.page(span.page - 1)
-        if not page.is_marked():
+        try:
+            page = self._pdf.page(span.page - 1)
+            if not page.is_marked():
+                return []
+        except Exception:  # a broken page shows nothing
             return []
         lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
         return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
 
-    def _view(self, span: PageSpan) -> PageView:
-        page = self._pdf.page(span.page - 1)
-        fragments = fragments_of(self._pdf.print_text(span.page - 1))
+    def _view(self, span: PageSpan) -> PageView | list[_Found]:
+        try:
+            page = self._pdf.page(span.page - 1)
+            fragments = fragments_of(self._pdf.print_text(span.page - 1))
+            pictures, drawings, marks = _marks_of(page)
+        except Exception:  # a broken page shows nothing
+            return []
         pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
-        pictures, drawings, marks = _marks_of(page)
-        shown = shown_on(page.width, page.height, pictures, drawings, self._repeats)
+        shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
-        tables = ruled_tables(page, marks, shown, text) if drawings else []
+        tables = self._tables.ruled(page, marks, shown, text)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -212,16 +219,26 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
         sides = (max(wide, high), min(wide, high))
         least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
-        if sides[0] < least[0] or sides[1] < least[1]:
-            continue
-        written = sum(area(common(one.box, shape.box)) for one in text.prose if holds(shape.box, one.box))
-        if written > 0.15 * area(shape.box):
+        if (
+            sides[0] < least[0]
+            or sides[1] < least[1]
+            or sides[0] > _BANNER * sides[1]
+            or _is_written(shape, text)
+        ):
             continue
         if shape.pictures:
             found.append((VisualType.IMAGE, shape.box))
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
             found.append((VisualType.DIAGRAM, with_labels(shape.box, text, grown(shape.box, 30), set())))
     return found
+
+
+def _is_written(shape: Shape, text: Text) -> bool:
+    """Whether it is a box of text: a note, a listing, a form."""
+    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    prose = sum(area(one.box) for one in inside if one in text.prose)
+    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
 def _line_near(view: PageView, box: Rect) -> int:
