@@ -162,6 +162,11 @@ class Store:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(file, target)
 
+    def remove(self, key: str) -> None:
+        """Forget a key, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self._fs.rm_file(f"{self._base}/{key}")
+
     def list(self, prefix: str) -> list[str]:
         """All keys under a prefix, sorted."""
         root = f"{self._base}/{prefix}".rstrip("/")

@@ -97,6 +97,14 @@ def test_a_finished_file_is_moved_in(store: Store, tmp_path: Path) -> None:
         assert not file.exists()
 
 
+def test_what_is_removed_is_gone(store: Store) -> None:
+    store.write_bytes("a/b", b"x")
+    store.remove("a/b")
+    assert store.get("a/b") is None
+    store.remove("a/b")
+    store.remove("never/there")
+
+
 def test_people_are_told_where_things_are(tmp_path: Path) -> None:
     assert Store(tmp_path).path("a/b") == f"{tmp_path}/a/b"
     assert Store(tmp_path).local_path("a/b") == tmp_path / "a/b"

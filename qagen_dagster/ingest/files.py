@@ -27,12 +27,20 @@ def discover(corpus: Corpus) -> list[CorpusFile]:
     found: list[CorpusFile] = []
     for path in corpus.documents_folder.rglob("*"):
         name = path.relative_to(corpus.documents_folder)
-        if any(part.startswith(".") for part in name.parts) or path.is_dir():
+        if any(part.startswith(".") for part in name.parts) or (path.is_dir() and not path.is_symlink()):
             continue
-        inside = path.resolve().is_relative_to(root)
-        refused = None if inside and path.is_file() else "is a link out of documents/ or not a file"
-        found.append(CorpusFile(name.as_posix(), path, refused))
+        printable = name.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        refused = _refusal(path, root) if printable == name.as_posix() else "its name is not UTF-8"
+        found.append(CorpusFile(printable, path, refused))
     return sorted(found, key=lambda file: file.name)
+
+
+def _refusal(path: Path, root: Path) -> str | None:
+    try:
+        good = path.resolve(strict=True).is_relative_to(root) and path.is_file()
+    except (OSError, RuntimeError):  # a link to nothing, or links in a circle
+        good = False
+    return None if good else "is a link out of documents/ or not a file"
 
 
 def parse_options(options: DocumentOptions) -> ParseOptions:

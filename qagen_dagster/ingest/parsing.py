@@ -13,13 +13,14 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.registry import FORMATS, ParsedFile
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
 
 Progress = Callable[[int, int, str], None]  # done, all, name
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
+USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
 _NO_PARSER = (
     f"none-{fingerprint(_PARSERS)[:8]}"  # of a file that no format took: looked at again when one changes
@@ -87,13 +88,29 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
     if {file.name for file in files} != set(by_source):
         return False
     for file in files:
-        sha256 = "" if file.refused else file_hash(file.path)
-        if not file.refused and not all(
-            _still_good(entry, sha256, tag, corpus.key, store) for entry in by_source[file.name]
-        ):
-            return False
-    usable = (entry for entry in known.documents if entry.text_sha256)
-    return all(store.exists(Keys.visuals(corpus.key, entry.id)) for entry in usable)
+        sha256, why = _hashed(file)
+        for entry in by_source[file.name]:
+            kept = entry.source_sha256 == "" and entry.detail == why
+            if not (kept if why else _still_good(entry, sha256, tag, corpus.key, store)):
+                return False
+    usable = (entry for entry in known.documents if entry.outcome in USABLE)
+    return all(_has_manifest(entry, corpus.key, store) for entry in usable)
+
+
+def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
+    """Whether the visuals of this very version were looked for."""
+    found = store.find(Keys.visuals(corpus, entry.id), VisualManifest)
+    return found is not None and found.document_version == entry.version
+
+
+def _hashed(file: CorpusFile) -> tuple[str, str]:
+    """The hash of a file's content, or an empty one and why it was not read."""
+    if file.refused is not None:
+        return "", file.refused
+    try:
+        return file_hash(file.path), ""
+    except OSError as error:
+        return "", f"cannot be read: {error.strerror}"
 
 
 def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
@@ -104,9 +121,10 @@ def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...
 
 
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
-    if file.refused is not None:
-        return [_failure(file, Outcome.UNSUPPORTED, file.refused)], False
-    sha256 = file_hash(file.path)
+    sha256, why = _hashed(file)
+    if why:
+        outcome = Outcome.UNSUPPORTED if file.refused else Outcome.CORRUPT
+        return [_failed_file(file, ParsedFile(file.name, outcome, why), "", job)], False
     kept = job.previous.get(file.name, ())
     if kept and all(_still_good(e, sha256, job.options_tag, job.corpus, job.store) for e in kept):
         return list(kept), False
@@ -123,7 +141,8 @@ def _still_good(entry: IndexEntry, sha256: str, options_tag: str, corpus: str, s
         return False
     if entry.parser not in {*_PARSERS, _NO_PARSER}:
         return False
-    return not entry.text_sha256 or store.exists(Keys.record(corpus, entry.id))
+    wanted = [Keys.record(corpus, entry.id), *([Keys.text(corpus, entry.id)] if entry.text_sha256 else [])]
+    return all(store.exists(key) for key in wanted)
 
 
 def _store(
@@ -139,6 +158,8 @@ def _store(
         text = entry.text.encode("utf-8", "replace")
         document = document.model_copy(update={"text_sha256": content_hash(text)})
         job.store.write_bytes(Keys.text(job.corpus, document.id), text)
+    else:
+        job.store.remove(Keys.text(job.corpus, document.id))  # of a version that could be read
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)
 
@@ -191,7 +212,9 @@ def _entry(document: Document, sha256: str, options: str, seconds: float, size: 
     )
 
 
-def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, seconds: float) -> IndexEntry:
+def _failed_file(
+    file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, seconds: float = 0.0
+) -> IndexEntry:
     document = Document(
         id=document_id(file.name),
         source=file.name,
@@ -202,16 +225,6 @@ def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job, se
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
+    job.store.remove(Keys.text(job.corpus, document.id))
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)
-
-
-def _failure(file: CorpusFile, outcome: Outcome, detail: str) -> IndexEntry:
-    return IndexEntry(
-        id=document_id(file.name),
-        source=file.name,
-        format="",
-        outcome=outcome,
-        detail=detail,
-        source_sha256="",
-    )

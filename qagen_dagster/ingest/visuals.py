@@ -10,12 +10,10 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.ingest.parsing import Progress
-from qagen_dagster.records.document import CorpusIndex, IndexEntry, Outcome, VisualManifest
+from qagen_dagster.ingest.parsing import USABLE, Progress
+from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
-
-USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 
 
 def build_manifests(

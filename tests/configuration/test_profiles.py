@@ -43,6 +43,7 @@ def test_roles_are_bound_and_visual_overrides_them(tmp_path: Path) -> None:
     [
         ("model: reader", "model: writer", "textual"),
         ("model: reader", "model: WRITER", "textual"),
+        ("model: writer", "model: Reader", "textual"),
         ("model: reader", 'model: " writer "', "textual"),
         (
             "provider: anthropic, model: reader",

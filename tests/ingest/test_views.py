@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.errors import DocumentError, StoreError
+from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.ingest.views import open_view
+from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.records.document import VisualManifest
+from qagen_dagster.store import Keys
+from qagen_dagster.toolkit.document_view import DocumentView
+from tests.ingest.conftest import Desk
+
+PAGE = "# Bells\n\n![The great bell](bell.png)\n\n| Bell | Year |\n|---|---|\n| Maria | 1499 |\n"
+
+
+def view(desk: Desk, document_id: str, pixels: int = 500_000) -> DocumentView:
+    return open_view(desk.corpus, desk.entry(document_id), desk.store, desk.pool, max_image_pixels=pixels)
+
+
+def test_a_view_has_exactly_the_stored_lines(desk: Desk) -> None:
+    desk.add("a.txt", "one\n\u2028two\x0b\n\n three ")
+    desk.add("empty.md", "")
+    lines = view(desk, "a.txt").lines
+    assert lines == tuple(desk.store.read_bytes(Keys.text("notes", "a.txt")).decode().split("\n"))
+    assert len(lines) == view(desk, "a.txt").document.line_count
+    assert view(desk, "a.txt", 99_000).max_image_pixels == 99_000
+    assert view(desk, "empty.md").lines == ()
+
+
+def test_visuals_of_an_older_version_are_not_shown(desk: Desk) -> None:
+    desk.add("a.md", PAGE)
+    assert view(desk, "a.md").visuals == ()
+    build_manifests(desk.corpus, desk.parse().index, desk.store, desk.pool, desk.settings)
+    assert len(view(desk, "a.md").visuals) == 2
+    desk.add("a.md", PAGE + "\nMore.\n")
+    assert view(desk, "a.md").visuals == ()
+
+
+def test_a_document_whose_record_is_lost_is_named(desk: Desk) -> None:
+    desk.add("a.txt", "one")
+    entry = desk.entry("a.txt")
+    Path(desk.store.path(Keys.record("notes", "a.txt"))).unlink()
+    with pytest.raises(StoreError, match=r"a\.txt/document\.json is missing"):
+        open_view(desk.corpus, entry, desk.store, desk.pool, max_image_pixels=1)
+
+
+def test_a_page_is_rendered_from_the_file_while_it_is_there(desk: Desk) -> None:
+    path = desk.add("a.txt", "one")
+    opened = view(desk, "a.txt")
+    assert opened.render(1, RenderOptions()) is None
+    path.unlink()
+    with pytest.raises(DocumentError, match=r"a\.txt is no longer there"):
+        opened.render(1, RenderOptions())
+
+
+def test_manifests_are_made_once_per_version(desk: Desk) -> None:
+    desk.add("a.md", PAGE)
+    desk.add("broken.pdf", "%PDF-1.7\nnothing")
+    index = desk.parse().index
+    seen: list[tuple[int, int, str]] = []
+
+    def note(done: int, total: int, name: str) -> None:
+        seen.append((done, total, name))
+
+    def build() -> list[VisualManifest]:
+        return build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings, note)
+
+    (manifest,) = build()
+    assert (manifest.document_id, manifest.failure) == ("a.md", None)
+    assert seen == [(1, 1, "a.md")]
+    assert {visual.type.value for visual in manifest.visuals} >= {"table"}
+    key = Keys.visuals("notes", "a.md")
+    marked = manifest.model_copy(update={"visuals": manifest.visuals[:1]})
+    desk.store.write(key, marked)
+    assert build() == [marked]
+
+
+def test_a_manifest_that_could_not_be_made_says_why_and_is_tried_again(desk: Desk) -> None:
+    path = desk.add("a.md", PAGE)
+    index = desk.parse().index
+    path.rename(desk.folder / "away.md")
+    (failed,) = build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings)
+    assert failed.failure
+    assert failed.visuals == ()
+    (desk.folder / "away.md").rename(path)
+    (made,) = build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings)
+    assert made.failure is None
+    assert made.visuals
