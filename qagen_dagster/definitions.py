@@ -41,12 +41,8 @@ def build_definitions(
             build_catalog(),
         ],
         jobs=[
-            dg.define_asset_job(  # pyright: ignore[reportUnknownMemberType]
-                PARSE_CORPUS, DOCUMENT_ASSETS, partitions_def=partitions.corpora
-            ),
-            dg.define_asset_job(  # pyright: ignore[reportUnknownMemberType]
-                QUESTION_SET, QUESTION_ASSETS, partitions_def=partitions.combinations
-            ),
+            dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),

@@ -146,7 +146,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         space = workspace.open()
         combination = Combination.from_key(context.partition_key)
-        published = publish(space, combination, context.run_id)
+        published = publish(space, combination, context.run.run_id)
         return dg.MaterializeResult(
             metadata=question_metadata.of_published(published),
             check_results=published_results(space, combination, published),

@@ -1,0 +1,160 @@
+"""A changed model, prompt-bearing text or limit moves exactly the combinations that use it: observation, staleness,
+automation and the nightly schedule on a real instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import dagster as dg
+import pytest
+
+from tests.support import waterworks
+from tests.support.graph import DOCUMENTS, GraphRun
+from tests.support.project import Project
+
+WATER = """\
+name: Waterworks
+corpus_context: Notes on the stations of an invented waterworks.
+scenarios:
+  facts: {name: Facts, description: Single facts., target_count: 1, profile: cheap}
+  reading: {name: Reading, description: Careful reading., target_count: 1, profile: dear}
+"""
+RAIL = """\
+name: Railway
+corpus_context: Notes on the stations of an invented railway.
+scenarios:
+  facts: {name: Facts, description: Single facts., target_count: 1, profile: dear}
+"""
+CORPORA = ("rail", "water")
+CHEAP = ["water/facts/textual", "water/facts/visual"]
+DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
+ALL = sorted(CHEAP + DEAR)
+
+
+class Change:
+    """What one edit must move, and how it is made."""
+
+    def __init__(self, moved: list[str], file: str, before: str, after: str) -> None:
+        self.moved, self.file, self.before, self.after = sorted(moved), file, before, after
+
+    def make(self, project: Project) -> None:
+        path = project.root / self.file
+        text = path.read_text()
+        assert self.before in text
+        path.write_text(text.replace(self.before, self.after))
+
+
+CHANGES = {
+    "validator of one profile": Change(
+        DEAR, "profiles/dear.yaml", "model: cloze-check", "model: cloze-compare"
+    ),
+    "override for pictures": Change(
+        ["water/facts/visual"],
+        "profiles/cheap.yaml",
+        "\nvisual: {}",
+        "\nvisual: {validator: {provider: scripted, model: cloze-compare}}",
+    ),
+    "description of one scenario": Change(
+        ["rail/facts/textual", "rail/facts/visual"],
+        "corpora/rail/corpus.yaml",
+        "Single facts.",
+        "Single facts with dates.",
+    ),
+    "limit of one scenario": Change(
+        ["water/reading/textual", "water/reading/visual"],
+        "corpora/water/corpus.yaml",
+        "Careful reading., target_count: 1",
+        "Careful reading., target_count: 2",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project.make(tmp_path_factory.mktemp("models") / "project")
+    project.corpus("water", WATER, {"ridge.txt": waterworks.notes("ridge", ["intake", "outlet"])})
+    project.corpus("rail", RAIL, {"quay.txt": waterworks.notes("quay", ["intake", "outlet"])})
+    for name in ("cheap", "dear"):
+        project.profile(name, _profile())
+    return project
+
+
+@pytest.fixture(scope="module")
+def graph(project: Project) -> Generator[GraphRun]:
+    with GraphRun(project) as graph:
+        yield graph
+
+
+def test_before_anything_is_made_every_combination_is_due(graph: GraphRun) -> None:
+    versions = graph.observe()
+    assert sorted(versions) == ALL
+    assert len(set(versions.values())) == len(ALL)
+    assert graph.observe() == {}
+    assert graph.nightly() == ALL
+
+
+def test_once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
+    for corpus in CORPORA:
+        assert graph.materialize(corpus, *DOCUMENTS).success
+    for key in ALL:
+        assert graph.materialize(key, "candidate_qa").success
+    assert graph.stale("candidate_qa", ALL) == []
+    assert graph.nightly() == []
+    assert _requested(graph, _first(graph)) == []
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, name: str) -> None:
+    change = CHANGES[name]
+    before = _first(graph)
+    assert before.total_requested == 0
+    change.make(project)
+    assert sorted(graph.observe()) == change.moved
+    assert graph.observe() == {}
+    assert graph.stale("candidate_qa", ALL) == change.moved
+    assert graph.nightly() == change.moved
+    assert _requested(graph, before) == change.moved
+    for key in change.moved:
+        assert graph.materialize(key, "candidate_qa").success
+    assert graph.stale("candidate_qa", ALL) == []
+    assert graph.nightly() == []
+
+
+def test_a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, project: Project) -> None:
+    good = (project.profiles / "cheap.yaml").read_text()
+    project.profile("cheap", "roles: {}\n")
+    assert graph.observe() == {}
+    assert graph.nightly() == []
+    project.profile("cheap", good)
+    assert graph.observe() == {}
+
+
+def test_changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
+    before = _first(graph)
+    document = project.corpora / "rail/documents/quay.txt"
+    document.write_text(
+        document.read_text() + "\nThe keeper of the quay station left in the spring of the year.\n"
+    )
+    assert graph.materialize("rail", *DOCUMENTS).success
+    assert graph.observe() == {}
+    rail = [key for key in ALL if key.startswith("rail/")]
+    assert graph.stale("candidate_qa", ALL) == rail
+    assert _requested(graph, before) == rail
+
+
+def _profile() -> str:
+    models = {"generator": "cloze", "validator": "cloze-check", "deduplicator": "cloze"}
+    roles = "\n".join(f"  {role}: {{provider: scripted, model: {model}}}" for role, model in models.items())
+    return f"roles:\n{roles}\nvisual: {{}}\n"
+
+
+def _first(graph: GraphRun) -> dg.EvaluateAutomationConditionsResult:
+    """The state of automation before a change: what comes later is compared with it."""
+    return dg.evaluate_automation_conditions(graph.definitions, graph.instance)
+
+
+def _requested(graph: GraphRun, before: dg.EvaluateAutomationConditionsResult) -> list[str]:
+    """Partitions of candidate_qa that automation asks for after `before`."""
+    found = dg.evaluate_automation_conditions(graph.definitions, graph.instance, cursor=before.cursor)
+    return sorted(map(str, found.get_requested_partitions(dg.AssetKey("candidate_qa"))))
