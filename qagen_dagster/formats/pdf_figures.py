@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 from qagen_dagster.formats.pdf_layout import (
     Piece,
@@ -115,7 +114,7 @@ def _covers_prose(box: Rect, text: Text) -> bool:
     """Whether paragraphs stand in it: then it is a frame or a ground, or is not shown as large as it says."""
     if area(box) < 2_000:
         return False
-    return sum(holds(box, piece.box) for piece in text.prose) >= _PARAGRAPH
+    return sum(beside(box, one.box) > 15 and abreast(box, one.box) > 4 for one in text.prose) >= _PARAGRAPH
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -151,20 +150,6 @@ def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
     shape.curves += path.curved
     if not path.curved:
         shape.parts.append(path)
-
-
-def cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
-    """The shape's parts left of the first edge, between the first and the second, and so on."""
-    pieces: list[Shape] = []
-    limits = [float("-inf"), *edges, float("inf")]
-    for left, right in pairwise(limits):
-        inside = [box for box in shape.boxes if left <= box[0] < right]
-        if not inside:
-            continue
-        x0, y0, x1, y1 = union(inside)
-        box = (x0, y0, min(x1, right), y1)
-        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
-    return pieces
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:

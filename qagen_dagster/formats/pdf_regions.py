@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import pairwise
 
 from qagen_dagster.formats.pdf_captions import Caption
-from qagen_dagster.formats.pdf_figures import Shape, Shown, cut, with_labels
+from qagen_dagster.formats.pdf_cuts import framed, parted
+from qagen_dagster.formats.pdf_figures import Shape, Shown, with_labels
 from qagen_dagster.formats.pdf_layout import (
     Piece,
     Text,
@@ -30,9 +30,13 @@ from qagen_dagster.formats.pdf_library import Rect
 from qagen_dagster.formats.pdf_tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its thing
-_NEAR = 30.0  # points between the parts of one thing
+_NEAR = 30.0
+_ASIDE, _APART = (
+    40.0,
+    85.0,
+)  # points between the parts of one thing, sideways and upwards (they may have captions)
 _BIT = 14.0  # between a drawing and a stray line of it
-_MARGIN = 0.065  # of the page's height, where running heads and feet are
+_MARGIN = 0.08  # of the page's height, where running heads and feet are
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
@@ -89,8 +93,9 @@ class _Finder:
         self._view = view
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
-        self._frames = self._framed()
-        self._shapes = [part for shape in view.shown.shapes for part in self._split(shape)]
+        own = [caption.box for caption in view.captions]
+        self._frames = framed(view.shown, own)
+        self._shapes = [part for shape in view.shown.shapes for part in parted(shape, own)]
         boxes = (*(shape.box for shape in self._shapes), *view.tables, *self._frames)
         self._solid = [box for box in boxes if self._is_solid(box)]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
@@ -134,32 +139,6 @@ class _Finder:
             return None
         best = max(near, key=lambda box: beside(box, caption.box))
         return Choice(best, Strength.DRAWN)
-
-    def _split(self, shape: Shape) -> list[Shape]:
-        """The shape, cut where captions side by side say that it is several."""
-        own = [
-            one.box
-            for one in self._view.captions
-            if -_NEAR < abreast(one.box, shape.box) < 6 and beside(one.box, shape.box) > 0
-        ]
-        own.sort()
-        if len(own) < 2 or any(beside(a, b) > -4 or abreast(a, b) < 0 for a, b in pairwise(own)):
-            return [shape]
-        return cut(shape, [box[0] - 4 for box in own[1:]])
-
-    def _framed(self) -> list[Rect]:
-        """The frames right above or below a caption, and those stacked on them: a listing, not an aside."""
-        rest = list(self._view.shown.frames)
-        found: list[Rect] = []
-        ends = [(one.box, _NEAR) for one in self._view.captions]
-        while ends:
-            box, gap = ends.pop()
-            near = [one for one in rest if -gap < abreast(one, box) and beside(one, box) > 0]
-            near = [one for one in near if gap < _NEAR or abreast(one, box) < 6]
-            rest = [one for one in rest if one not in near]
-            found += near
-            ends += [(one, _BIT) for one in near]
-        return found
 
     def _is_solid(self, box: Rect) -> bool:
         """Whether text in this box belongs to it, and does not end the room of a caption."""
@@ -250,7 +229,7 @@ class _Finder:
         while grew:
             grew = False
             for one in list(rest):
-                close = beside(one.box, box) > -_NEAR and abreast(one.box, box) > -2 * _NEAR
+                close = beside(one.box, box) > -_ASIDE and abreast(one.box, box) > -_APART
                 if close and not self._is_others(caption, one):
                     box = union((box, one.box))
                     rest.remove(one)
@@ -265,10 +244,14 @@ class _Finder:
         return any(meet(grown(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
+        """Whether another caption on the same side of the shape is the closer one."""
         if beside(shape.box, caption.box) > 0:
             return False
+        under = caption.box[1] > shape.box[1]
         return any(
-            beside(shape.box, other.box) > 0 and -abreast(shape.box, other.box) < _FAR
+            beside(shape.box, other.box) > 0
+            and -abreast(shape.box, other.box) < _FAR
+            and (other.box[1] > shape.box[1]) == under
             for other in self._view.captions
             if other is not caption
         )

@@ -17,12 +17,14 @@ from qagen_dagster.formats.pdf_library import Page, Rect, Table
 
 MAX_MARKS = 3_000  # paths on a page beyond which looking for ruled tables takes too long
 MAX_SECONDS = 25.0  # of the library's search, in one document
+_CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; what is thinner is a line
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
+_NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
@@ -132,7 +134,7 @@ def _is_table(table: Table, text: Text) -> bool:
     if whole and table.filled < 0.6 * cells:
         return False
     inside = [one for one in text.pieces if holds(table.box, one.box)]
-    if len(inside) < 4:
+    if len(inside) < 4 or len(inside) > _CROWD * cells:
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
     return broad * 2 < len(inside)
@@ -231,11 +233,16 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
             run.append(row)
             lone = 0
             continue
-        if run and near and lone < _MAX_LONE and not any(one in text.prose for one in row):
+        if (
+            run
+            and near
+            and lone < _MAX_LONE
+            and not any(one in text.prose and _wide(one.box) > 0.55 * text.width for one in row)
+        ):
             run.append(row)
             lone += 1
             continue
-        found += _closed(run[: len(run) - lone], rows)
+        found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
 
@@ -246,19 +253,35 @@ def _numbers(row: Sequence[Piece]) -> int:
 
 def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     """The box of a run of rows with its heads, if it is a table."""
+    run = list(run)
+    while run and len(run[-1]) < 3:
+        run.pop()
     full = [row for row in run if _numbers(row) >= 2]
-    if len(full) < 3 or any(_CONTENTS.search(one.text) for row in run for one in row):
+    if len(full) < 3 or len(full) * 10 < 4 * len(run):
+        return []
+    if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
     rights = [one.box[2] for row in full for one in row if _NUMBER.fullmatch(one.text)]
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
+    box, heads = _with_heads(run, rows)
+    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
+    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
+    """The box around the run and the rows of short texts above it, and how many of those name columns."""
     box = union(one.box for row in run for one in row)
-    left = min(one.box[0] for row in full for one in row if _NUMBER.fullmatch(one.text)) - 40
+    left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
     before = rows.index(run[0])
+    heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
-        if box[1] - head[3] > 1.5 * row[0].size or head[0] < left or head[2] > box[2] + 10:
+        if box[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 10 or head[0] < box[0] - 10:
+            break
+        if len(row) < 2 and head[0] < left:
             break
         box = union((box, head))
-    return [box]
+        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
+    return box, heads

@@ -16,7 +16,7 @@ from qagen_dagster.formats.labels import Labels
 from qagen_dagster.formats.pdf_captions import Caption, captions_of
 from qagen_dagster.formats.pdf_figures import Repeats, Shape, Shown, shown_on, with_labels
 from qagen_dagster.formats.pdf_layout import Text, area, common, grown, holds, pieces_of, text_of, union
-from qagen_dagster.formats.pdf_library import Drawing, Page, Pdf, Picture, Rect
+from qagen_dagster.formats.pdf_library import Pdf, Rect
 from qagen_dagster.formats.pdf_lines import fragments_of
 from qagen_dagster.formats.pdf_regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf_tables import TableFinder, number_tables
@@ -24,8 +24,9 @@ from qagen_dagster.formats.pdf_text import PdfText, page_lines, read_pages
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
-MAX_SECONDS = 85.0  # of one document; what is not reached by then is not listed
-_MAX_PATHS = 20_000  # on a page; more are not looked at one by one
+MAX_SECONDS = 70.0  # of one document; what is not reached by then is not listed
+_FEW_PATHS = 3_000  # that a page may have without counting towards the limit of the document
+_MAX_PATHS = 150_000  # on pages of many; the pages after are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # times as wide as high, or the other way round
 _MIN_DRAWING = (110.0, 70.0)
@@ -70,6 +71,7 @@ class _Search:
         self._body = _body_size(text)
         self._repeats = Repeats()
         self._tables = TableFinder()
+        self._paths = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which time ran out
 
@@ -77,7 +79,9 @@ class _Search:
         """All there is, without labels."""
         for number in range(self._pdf.count):
             with suppress(Exception):  # a broken page repeats nothing
-                self._repeats.add(*_marks_of(self._pdf.page(number))[:2])
+                page = self._pdf.page(number)
+                few = page.marks() <= _FEW_PATHS
+                self._repeats.add(page.pictures(), page.drawings() if few else [])
         views: dict[int, PageView | list[_Found]] = {}
         for span in self._text.pages:
             if time.monotonic() > self._ends:
@@ -108,9 +112,15 @@ class _Search:
         try:
             page = self._pdf.page(span.page - 1)
             fragments = fragments_of(self._pdf.print_text(span.page - 1))
-            pictures, drawings, marks = _marks_of(page)
+            marks = page.marks()
+            if marks > _FEW_PATHS:
+                self._paths += marks
+            whole = self._paths > _MAX_PATHS and marks > _FEW_PATHS
+            pictures, drawings = page.pictures(), [] if whole or not marks else page.drawings()
         except Exception:  # a broken page shows nothing
             return []
+        if whole:
+            return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
         pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
         shown = shown_on(text, pictures, drawings, self._repeats)
@@ -154,11 +164,6 @@ class _Search:
             default=None,
         )
         return best[1] if best else None
-
-
-def _marks_of(page: Page) -> tuple[list[Picture], list[Drawing], int]:
-    marks = page.marks()
-    return page.pictures(), page.drawings() if 0 < marks <= _MAX_PATHS else [], marks
 
 
 def _body_size(text: PdfText) -> float:
