@@ -16,6 +16,7 @@ from qagen_dagster.formats.pdf_lines import Fragments
 
 _DEPTH = 8  # of cuts inside cuts
 _MIN_PROSE = 11  # characters per row that a column has at least, on average
+_WIDE = "\u2e7f"  # characters after it are twice as wide as letters
 _CELL_PROSE = 18  # characters per line from which a cell of several lines is read as a paragraph
 
 
@@ -51,7 +52,9 @@ def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) ->
 def _item(f: Fragments, n: int) -> _Item:
     trim = (f.y1[n] - f.y0[n]) // 5
     text = f.text[n]
-    chars = len(text) + (0 if f.ascii or text.isascii() else sum(char > "\u2e7f" for char in text))
+    chars = len(text)
+    if not f.ascii and max(text) > _WIDE:
+        chars += sum([char > _WIDE for char in text])
     return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
 
@@ -101,7 +104,8 @@ class _Cutter:
             else:
                 bands.append(_Band(item.top, item.bottom, [item], []))
         for band in bands:
-            band.spans = self._union([(item.x0, item.x1) for item in band.items])
+            spans = [(item.x0, item.x1) for item in band.items]
+            band.spans = self._union(spans) if len(spans) > 1 else spans
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -105,7 +105,7 @@ def _unescaped(joined: str) -> str:
     simple = joined.replace("\\\\", "\0").replace('\\"', '"')
     if "\\" not in simple:
         return simple.replace("\0", "\\")
-    return "\n".join([_unescaped_one(text) for text in joined.split("\n")])
+    return "\n".join([_unescaped_one(text) if "\\" in text else text for text in joined.split("\n")])
 
 
 def _unescaped_one(text: str) -> str:

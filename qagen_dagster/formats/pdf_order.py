@@ -102,12 +102,21 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
         reach = min(y1 - y0, bottom - top) * 2 // 5
         if y0 >= bottom - reach or (y0 + y1 > top + bottom + reach + reach):
             row = [n]
-        elif lefts[n] < edge - sizes[n]:
-            return None
-        elif y1 > top + reach or (y1 > top - _FORMULA * sizes[n] and len(f.text[n]) < _PROSE):
-            formulas += y1 <= top + reach
+        elif y1 > top + reach and (lefts[n] >= edge - sizes[n] or rights[n] <= lefts[row[0]]):
             row.append(n)
-            edge = rights[n]
+            edge = max(edge, rights[n])
+            continue
+        elif (
+            y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
+        ):
+            formulas += 1  # a limit, a denominator: read as drawn, but not many of them
+            if lefts[n] >= edge - sizes[n]:
+                row.append(n)
+            else:
+                row = [n]
+                rows.append(row)
+                top, bottom = min(top, y0), max(bottom, y1)
+            edge = max(edge, rights[n])
             continue
         else:
             jumps += 1
