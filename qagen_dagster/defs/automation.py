@@ -25,7 +25,7 @@ def refresh_on_model_change() -> dg.AutomationCondition[AssetOrCheckKey]:
 
 
 def follow_upstream() -> dg.AutomationCondition[AssetOrCheckKey]:
-    """For assets that cost nothing: refresh after their upstream did."""
+    """For assets that cost next to nothing: refresh after, or together with, their upstream."""
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (
         dg.AutomationCondition.any_deps_updated().since(handled)

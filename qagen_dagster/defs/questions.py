@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs import question_metadata
-from qagen_dagster.defs.automation import refresh_on_model_change
+from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.checks import PUBLISHED_CHECKS, VALIDATED_CHECKS, published_results, validated_results
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -122,6 +122,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"llm"},
         deps=[candidate_qa],
+        automation_condition=follow_upstream(),
         check_specs=VALIDATED_CHECKS,
         description="Accepted questions of the combination without repeats across documents.",
     )
@@ -140,6 +141,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"json"},
         deps=[validated_qa],
+        automation_condition=follow_upstream(),
         check_specs=PUBLISHED_CHECKS,
         description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
     )

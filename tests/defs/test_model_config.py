@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from tests.support import waterworks
-from tests.support.graph import DOCUMENTS, GraphRun
+from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun
 from tests.support.project import Project
 
 WATER = """\
@@ -30,6 +30,7 @@ CORPORA = ("rail", "water")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
 DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
 ALL = sorted(CHEAP + DEAR)
+NONE: dict[str, list[str]] = dict.fromkeys(QUESTIONS, [])
 
 
 class Change:
@@ -98,27 +99,29 @@ def test_once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
     for corpus in CORPORA:
         assert graph.materialize(corpus, *DOCUMENTS).success
     for key in ALL:
-        assert graph.materialize(key, "candidate_qa").success
+        assert graph.materialize(key, *QUESTIONS).success
     assert graph.stale("candidate_qa", ALL) == []
     assert graph.nightly() == []
-    assert _requested(graph, _first(graph)) == []
+    assert _requested(_evaluate(graph)) == NONE
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, name: str) -> None:
     change = CHANGES[name]
-    before = _first(graph)
-    assert before.total_requested == 0
+    before = _evaluate(graph)
+    assert _requested(before) == NONE
     change.make(project)
     assert sorted(graph.observe()) == change.moved
     assert graph.observe() == {}
     assert graph.stale("candidate_qa", ALL) == change.moved
     assert graph.nightly() == change.moved
-    assert _requested(graph, before) == change.moved
+    asked = _evaluate(graph, before)
+    assert _requested(asked) == dict.fromkeys(QUESTIONS, change.moved)
     for key in change.moved:
-        assert graph.materialize(key, "candidate_qa").success
+        assert graph.materialize(key, *QUESTIONS).success
     assert graph.stale("candidate_qa", ALL) == []
     assert graph.nightly() == []
+    assert _requested(_evaluate(graph, asked)) == NONE
 
 
 def test_a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, project: Project) -> None:
@@ -131,7 +134,7 @@ def test_a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun
 
 
 def test_changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
-    before = _first(graph)
+    before = _evaluate(graph)
     document = project.corpora / "rail/documents/quay.txt"
     document.write_text(
         document.read_text() + "\nThe keeper of the quay station left in the spring of the year.\n"
@@ -140,7 +143,7 @@ def test_changed_documents_request_their_combinations(graph: GraphRun, project: 
     assert graph.observe() == {}
     rail = [key for key in ALL if key.startswith("rail/")]
     assert graph.stale("candidate_qa", ALL) == rail
-    assert _requested(graph, before) == rail
+    assert _requested(_evaluate(graph, before)) == dict.fromkeys(QUESTIONS, rail)
 
 
 def _profile() -> str:
@@ -149,12 +152,14 @@ def _profile() -> str:
     return f"roles:\n{roles}\nvisual: {{}}\n"
 
 
-def _first(graph: GraphRun) -> dg.EvaluateAutomationConditionsResult:
-    """The state of automation before a change: what comes later is compared with it."""
-    return dg.evaluate_automation_conditions(graph.definitions, graph.instance)
+def _evaluate(
+    graph: GraphRun, before: dg.EvaluateAutomationConditionsResult | None = None
+) -> dg.EvaluateAutomationConditionsResult:
+    """What automation makes of what happened since `before`."""
+    cursor = before.cursor if before else None
+    return dg.evaluate_automation_conditions(graph.definitions, graph.instance, cursor=cursor)
 
 
-def _requested(graph: GraphRun, before: dg.EvaluateAutomationConditionsResult) -> list[str]:
-    """Partitions of candidate_qa that automation asks for after `before`."""
-    found = dg.evaluate_automation_conditions(graph.definitions, graph.instance, cursor=before.cursor)
-    return sorted(map(str, found.get_requested_partitions(dg.AssetKey("candidate_qa"))))
+def _requested(found: dg.EvaluateAutomationConditionsResult) -> dict[str, list[str]]:
+    """Partitions that automation asks for, by asset."""
+    return {name: sorted(map(str, found.get_requested_partitions(dg.AssetKey(name)))) for name in QUESTIONS}
