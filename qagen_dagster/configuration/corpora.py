@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.corpus import CorpusConfig
+from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode, check_name
 
 CONFIG_NAME = "corpus.yaml"
@@ -24,6 +24,15 @@ class Corpus:
     @property
     def documents_folder(self) -> Path:
         return self.folder / "documents"
+
+    def scenario(self, key: str) -> ScenarioConfig:
+        """The scenario called `key`. Raises ConfigError that names those there are."""
+        if key in self.config.scenarios:
+            return self.config.scenarios[key]
+        known = ", ".join(self.config.scenarios)
+        raise ConfigError(
+            f"there is no scenario {key!r} (there are: {known})", file=self.folder / CONFIG_NAME
+        )
 
     def combinations(self) -> tuple[Combination, ...]:
         """Every scenario x mode that the corpus declares, in order."""

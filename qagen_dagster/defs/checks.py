@@ -80,7 +80,7 @@ def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResul
     results = results_of(space, space.store.read(Keys.candidate_set(combination), CandidateSet))
     validated = sum(len(result.verdicts) for result in results)
     passed = sum(len(result.accepted) for result in results)
-    wanted = space.corpus(combination.corpus).config.scenarios[combination.scenario].min_pass_rate
+    wanted = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
     rate = passed / validated if validated else None
     return dg.AssetCheckResult(
         check_name="pass_rate",

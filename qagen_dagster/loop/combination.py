@@ -80,7 +80,7 @@ class ShardOutcome:
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents. Raises ConfigError or StoreError."""
     corpus = workspace.corpus(combination.corpus)
-    scenario = corpus.config.scenarios[combination.scenario]
+    scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
     return CombinationPlan(
@@ -107,7 +107,7 @@ def effective_fingerprint(workspace: Workspace, combination: Combination) -> str
     corpus = workspace.corpus(combination.corpus)
     profile = workspace.profile(workspace.profile_name(combination, None))
     work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
-    return _configuration(work, _limits(corpus.config.scenarios[combination.scenario], None))
+    return _configuration(work, _limits(corpus.scenario(combination.scenario), None))
 
 
 def _configuration(work: str, limits: QALimits) -> str:
@@ -170,7 +170,7 @@ class _ShardRun:
         view = open_view(
             planned.corpus, entry, workspace.store, self.pool, max_image_pixels=spec.max_image_pixels
         )
-        scenario = planned.corpus.config.scenarios[planned.combination.scenario]
+        scenario = planned.corpus.scenario(planned.combination.scenario)
         work = DocumentWork(
             combination=planned.combination,
             context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -65,7 +64,7 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
         (d.document_id, d.result_key) for d in made.documents
     ]:
         return False
-    published = workspace.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
+    published = _published(workspace, combination)
     return published is not None and published == _eval_set(workspace, combination, validated).published()
 
 
@@ -79,10 +78,15 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         questions=validated.questions,
         timestamp=datetime.now(UTC),
     )
-    known = workspace.store.get(Keys.published(combination, "corpus.json"))
-    if known is None:
+    before = _published(workspace, combination)
+    if before is None or before != eval_set.published().model_copy(update={"timestamp": before.timestamp}):
         return eval_set
-    stamp = json.loads(known).get("timestamp", "")
-    before = CorpusGenerationResult.model_validate_json(known)
-    same = before == eval_set.published().model_copy(update={"timestamp": stamp})
-    return eval_set.model_copy(update={"timestamp": datetime.fromisoformat(stamp)}) if same else eval_set
+    return eval_set.model_copy(update={"timestamp": datetime.fromisoformat(before.timestamp)})
+
+
+def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
+    """The published set; None when there is none, or none that can be read: it is made anew then."""
+    try:
+        return workspace.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
+    except StoreError:
+        return None

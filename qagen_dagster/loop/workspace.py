@@ -49,7 +49,7 @@ class Workspace:
 
     def profile_name(self, combination: Combination, wanted: str | None) -> str:
         """The run's wish, else the scenario's profile, else the default."""
-        scenario = self.corpus(combination.corpus).config.scenarios[combination.scenario]
+        scenario = self.corpus(combination.corpus).scenario(combination.scenario)
         return wanted or scenario.profile or self.settings.profile
 
     def profile(self, name: str) -> Profile:

@@ -38,7 +38,7 @@ class FakeModel:
     def respond(self, request: Request) -> Response:
         with self._guard:
             self.requests.append(request)
-            turn = self._next(request)
+        turn = self._next(request)
         if isinstance(turn, Exception):
             raise turn
         return turn if isinstance(turn, Response) else answer(turn)
