@@ -30,7 +30,7 @@ CORPORA = ("rail", "water")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
 DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
 ALL = sorted(CHEAP + DEAR)
-NONE: dict[str, list[str]] = dict.fromkeys(QUESTIONS, [])
+NONE: dict[str, list[str]] = {key: [] for key in QUESTIONS}
 
 
 class Change:
