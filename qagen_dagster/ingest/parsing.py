@@ -158,8 +158,6 @@ def _store(
         text = entry.text.encode("utf-8", "replace")
         document = document.model_copy(update={"text_sha256": content_hash(text)})
         job.store.write_bytes(Keys.text(job.corpus, document.id), text)
-    else:
-        job.store.remove(Keys.text(job.corpus, document.id))  # of a version that could be read
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)
 
@@ -225,6 +223,6 @@ def _failed_file(
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
-    job.store.remove(Keys.text(job.corpus, document.id))
+    job.store.remove(Keys.text(job.corpus, document.id))  # of a version that could be read
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)

@@ -214,15 +214,6 @@ def test_a_file_that_cannot_be_read_costs_itself_alone(desk: Desk) -> None:
     assert outcomes(desk)["b.txt"] is Outcome.PARSED
 
 
-def test_a_row_that_broke_keeps_no_old_text(desk: Desk) -> None:
-    desk.add("n.jsonl", ROWS)
-    first, second = desk.parse().index.documents
-    desk.add("n.jsonl", ROWS.replace('"First notice."', '""'))
-    assert desk.entry(first.id).outcome is Outcome.EMPTY
-    assert desk.store.get(Keys.text("notes", first.id)) is None
-    assert desk.store.get(Keys.text("notes", second.id)) == b"Second notice."
-
-
 def test_progress_counts_files(desk: Desk) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         desk.add(name, "x")
