@@ -28,13 +28,14 @@ MAX_CROPS = 4
 def log_documents(
     context: dg.OpExecutionContext, total: int
 ) -> Callable[[str, GenerationResult | None], None]:
-    """A progress callback: one line per finished document."""
+    """A progress callback: a line per document of a small op, about ten of a large one (each is an event)."""
     done = 0
+    step = max(1, total // 10)
 
     def progress(document_id: str, result: GenerationResult | None) -> None:
         nonlocal done
         done += 1
-        if result is not None:
+        if result is not None and (done % step == 0 or done == total):
             context.log.info(
                 f"{done} of {total}: {document_id}: {len(result.accepted)} accepted, "
                 f"{len(result.rejected)} rejected, {result.end.value}"
