@@ -110,7 +110,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
             y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
         ):
             formulas += 1  # a limit, a denominator: read as drawn, but not many of them
-            if lefts[n] >= edge - sizes[n]:
+            if lefts[n] >= edge - sizes[n] or f.text[n] == f.text[row[-1]]:
                 row.append(n)
             else:
                 row = [n]
