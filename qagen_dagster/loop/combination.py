@@ -160,11 +160,24 @@ class _ShardRun:
     pool: ParserPool
     run_id: str
     stop: threading.Event = field(default_factory=threading.Event)
+    succeeded: threading.Event = field(default_factory=threading.Event)
+    permanent: list[str] = field(default_factory=list[str])  # documents that failed for good
 
     def document(self, entry: IndexEntry) -> GenerationResult | None:
         """Work one document and store its result; None when the shard was stopped before it began."""
         if self.stop.is_set():
             return None
+        try:
+            result = self._work(entry)
+        except PermanentModelError:
+            self.permanent.append(entry.id)
+            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
+                self.stop.set()
+            raise
+        self.succeeded.set()
+        return result
+
+    def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace = self.planned, self.workspace
         spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
         view = open_view(
@@ -188,7 +201,6 @@ class _ShardRun:
 def _run_all(
     run: _ShardRun, todo: Sequence[IndexEntry], outcome: ShardOutcome, progress: Progress | None
 ) -> None:
-    permanent = 0
     workers = min(run.workspace.settings.document_workers, len(todo))
     with ThreadPoolExecutor(workers, thread_name_prefix="document") as threads:
         futures = {threads.submit(run.document, entry): entry for entry in todo}
@@ -198,15 +210,12 @@ def _run_all(
                 result = future.result()
             except ModelError as error:
                 outcome.failed[entry.id] = str(error)
-                permanent += isinstance(error, PermanentModelError)
-                if permanent >= STOP_AFTER and not outcome.finished:
-                    run.stop.set()
             except BaseException:
                 run.stop.set()
                 raise
             else:
                 if result is None:
-                    outcome.failed[entry.id] = f"not tried: {permanent} documents failed the same way before"
+                    outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
                 else:
                     outcome.finished.append(entry.id)
                 if progress is not None:

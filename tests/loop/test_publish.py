@@ -188,6 +188,14 @@ def test_another_wish_is_another_set(workspace: PlayedWorkspace, options: RunOpt
     assert not is_up_to_date(workspace, COMBINATION, options)
 
 
+def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    planned = plan(workspace, COMBINATION, RunOptions())
+    collect(workspace, planned, run_id="run-2", started="2024-01-01", ended="2024-01-02")
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
 def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorkspace) -> None:
     make(workspace)
     publish(workspace, COMBINATION, "run-1")
