@@ -55,11 +55,11 @@ def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
     pieces: list[Shape] = []
     limits = [float("-inf"), *edges, float("inf")]
     for left, right in pairwise(limits):
-        inside = [box for box in shape.boxes if left <= box[0] < right]
+        inside = [box for box in shape.boxes if left <= (box[0] + box[2]) / 2 < right]
         if not inside:
             continue
         x0, y0, x1, y1 = union(inside)
-        box = (x0, y0, min(x1, right), y1)
+        box = (max(x0, left), y0, min(x1, right), y1)
         pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
     return pieces
 

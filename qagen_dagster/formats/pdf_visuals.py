@@ -145,6 +145,9 @@ class _Search:
                 found.append(_captioned(view, caption, choice))
         taken = [one.box for one in found]
         found += _uncaptioned(view, taken)
+        for one in found:
+            one.box = common(one.box, (0.0, 0.0, view.text.width, view.text.height))
+        found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
     def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
@@ -258,11 +261,12 @@ _MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIA
 def _labelled(found: list[_Found]) -> list[Visual]:
     labels = Labels()
     counts: Counter[tuple[int, str]] = Counter()
+    named: set[str] = set()
     visuals: list[Visual] = []
     for one in found:
         if one.caption is not None:
             wanted = one.caption.name
-            if any(visual.label.casefold() == wanted.casefold() for visual in visuals):
+            if wanted.casefold() in named:
                 wanted = f"{wanted} (page {one.page})"
         elif one.type is VisualType.PAGE:
             wanted = f"Page {one.page}"
@@ -270,6 +274,7 @@ def _labelled(found: list[_Found]) -> list[Visual]:
             word = _MADE_UP[one.type]
             counts[one.page, word] += 1
             wanted = f"{word} p{one.page}-{counts[one.page, word]}"
+        named.add(wanted.casefold())
         visuals.append(_visual(one, labels.unique(wanted)))
     return visuals
 
