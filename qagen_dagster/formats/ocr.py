@@ -106,10 +106,18 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
 
 
 def _run(command: list[str], data: bytes, ends: float) -> subprocess.CompletedProcess[bytes]:
-    """One run of the program; a fixed argument list, no shell, the picture through standard input."""
+    """One run of the program; a fixed argument list, no shell, the picture through standard input.
+
+    On one core: its threads wait for each other busily, which on a machine at work makes it many times slower.
+    """
+    env = shutil.which("env")
     try:
         return subprocess.run(  # noqa: S603
-            command, input=data, capture_output=True, timeout=max(ends - time.monotonic(), 0.01), check=False
+            [env, "OMP_THREAD_LIMIT=1", *command] if env else command,
+            input=data,
+            capture_output=True,
+            timeout=max(ends - time.monotonic(), 0.01),
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise DocumentError(Outcome.TIMEOUT, "text recognition took too long") from error
