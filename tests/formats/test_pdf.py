@@ -12,9 +12,7 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.records.document import Outcome
 from tests.formats.pdf_samples import (
     FORMAT,
-    HEIGHT,
     OPTIONS,
-    WIDTH,
     columns,
     lines,
     parse,

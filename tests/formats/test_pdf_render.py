@@ -13,7 +13,6 @@ from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.records.document import Box
 from tests.formats.pdf_samples import FORMAT, HEIGHT, WIDTH, pdf, scan, source
 
-
 TWO_PAGES = pdf("one", "two")
 
 
