@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import platform
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -13,6 +15,7 @@ from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
 DOCUMENTS = ("parsed_documents", "visual_manifests")
+HOST, PROCESS = "qagen/host", "qagen/process"  # tags of runs: whose they are
 QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json")
 
 
@@ -37,6 +40,7 @@ class Graph:
         self._progress = progress
         self._definitions = definitions
         self._instance = dg.DagsterInstance.get()
+        end_dead_runs(self._instance)
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +85,37 @@ class Graph:
             instance=self._instance,
             asset_selection=[dg.AssetKey(name) for name in assets],
             partition_key=partition,
+            tags={HOST: platform.node(), PROCESS: str(os.getpid())},
             run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
             raise_on_error=False,
         )
         self._progress.done()
         return [] if result.success else [f"{title}: {line}" for line in _failures(result)]
+
+
+def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """End runs that a killed process of this machine left as started; returns their ids.
+
+    Nobody else would: they would look busy for ever, hold their place in pools, and keep automation from
+    their partitions.
+    """
+    begun = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
+    dead = [run for run in instance.get_runs(mine) if not _is_alive(int(run.tags[PROCESS]))]
+    for run in dead:
+        instance.report_run_failed(run, "the process that ran it was killed; a new run goes on from there")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return [run.run_id for run in dead]
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
@@ -96,11 +126,17 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
             error = data.error
             while error is not None and error.cause is not None:
                 error = error.cause
-            lines.append(" ".join((error.message if error else event.message or "failed").split()))
+            lines.append(_told(error.message if error else event.message or "failed"))
             failure = data.user_failure_data
             if failure is not None:
                 lines += [f"{name}: {value.value}" for name, value in failure.metadata.items()]
     return lines or ["the run failed"]
+
+
+def _told(message: str) -> str:
+    """On one line; of our own errors the text alone, for it is meant for people."""
+    kind, _, text = " ".join(message.split()).partition(": ")
+    return text if kind.startswith("qagen_dagster.errors.") else f"{kind}: {text}" if text else kind
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from qagen_dagster.catalog import stats
+from qagen_dagster.loop.catalog_source import catalog_knows
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.question import CandidateSet
+from qagen_dagster.store import Keys, Store
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support.graph import metadata
 
@@ -19,3 +24,18 @@ def test_the_catalog_shows_its_rows_and_combinations(made: Made) -> None:
     assert [row[:5] for row in rows] == [[TEXTUAL, "4", "6", "0", "100%"], [VISUAL, "4", "0", "0", ""]]
     found = stats.status(Path(shown["file"]))
     assert [str(row[5]) for row in rows] == [str(one.calls) for one in found.combinations]
+
+
+def test_a_catalog_that_missed_a_run_is_known_to_be_old(made: Made, tmp_path: Path) -> None:
+    """As it is after a run that was killed before its catalog."""
+    store = Store(shutil.copytree(made.project.assets, tmp_path / "assets"))
+    both = [Combination.from_key(key) for key in (TEXTUAL, VISUAL)]
+    never = Combination.from_key("water/reading/textual")
+    assert catalog_knows(store, both)
+    assert not catalog_knows(store, [*both, never])
+    newer = store.read(Keys.candidate_set(both[0]), CandidateSet).model_copy(update={"run_id": "newer"})
+    store.write(Keys.candidate_set(both[0]), newer)
+    assert not catalog_knows(store, both)
+    assert catalog_knows(store, both[1:])
+    Path(store.path(Keys.CATALOG)).unlink()
+    assert not catalog_knows(store, both[1:])

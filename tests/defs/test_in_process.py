@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qagen_dagster.definitions import open_graph
+from qagen_dagster.defs.in_process import HOST, PROCESS, end_dead_runs
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.records.ids import Combination
+from tests.support import waterworks
+from tests.support.project import Project
+
+NOTHING = dg.JobDefinition(graph_def=dg.GraphDefinition("nothing"))
+WHERE = Combination.from_key("water/facts/textual")
+
+
+class Told:
+    """Progress that is kept."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.notes: list[str] = []
+
+    def step(self, title: str) -> None:
+        self.steps.append(title)
+
+    def say(self, note: str) -> None:
+        self.notes.append(note)
+
+    def done(self) -> None:
+        self.steps.append("done")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    project = Project.make(tmp_path / "project")
+    project.corpus("water", waterworks.corpus(), {"ridge.txt": waterworks.notes("ridge")})
+    monkeypatch.setenv("DAGSTER_HOME", str(project.home))
+    return project
+
+
+def test_runs_are_real_and_told_as_they_go(project: Project) -> None:
+    told = Told()
+    with open_graph(project.settings(), told) as graph:
+        assert graph.documents("water") == []
+        assert graph.questions(WHERE, profile=None, target_count=1, shard_size=None) == []
+        assert graph.catalog() == []
+    assert told.steps == ["parse water", "done", WHERE.key, "done", "catalog", "done"]
+    assert "1 of 1: ridge.txt: 1 accepted, 0 rejected, target_reached" in told.notes
+    with project.instance() as instance:
+        runs = instance.get_runs()
+        assert {run.status for run in runs} == {dg.DagsterRunStatus.SUCCESS}
+        partitions = [run.tags.get("dagster/partition") for run in reversed(runs)]
+        assert partitions == ["water", WHERE.key, None]
+        assert {run.tags[PROCESS] for run in runs} == {str(os.getpid())}
+
+
+def test_what_failed_is_told_in_lines(project: Project) -> None:
+    with open_graph(project.settings(), Told()) as graph:
+        (line,) = graph.questions(WHERE, profile=None, target_count=None, shard_size=None)
+    assert line == f"{WHERE.key}: corpus water has not been parsed: materialize parsed_documents first"
+
+
+def test_without_an_instance_there_is_no_graph(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(project.root / "nowhere"))
+    with pytest.raises(ConfigError, match=r"nowhere: is not a folder \(DAGSTER_HOME\)"):
+        open_graph(project.settings(), Told())
+
+
+def test_runs_of_killed_processes_end_and_others_are_left(project: Project) -> None:
+    here = platform.node()
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    with project.instance() as instance:
+        begun = {
+            name: instance.create_run_for_job(NOTHING, status=status, tags=tags).run_id
+            for name, status, tags in (
+                ("dead", dg.DagsterRunStatus.STARTED, {HOST: here, PROCESS: str(process.pid)}),
+                ("barely begun", dg.DagsterRunStatus.NOT_STARTED, {HOST: here, PROCESS: str(process.pid)}),
+                ("ours", dg.DagsterRunStatus.STARTED, {HOST: here, PROCESS: str(os.getpid())}),
+                ("elsewhere", dg.DagsterRunStatus.STARTED, {HOST: f"not-{here}", PROCESS: str(process.pid)}),
+                ("of the daemon", dg.DagsterRunStatus.STARTED, {}),
+                ("done", dg.DagsterRunStatus.SUCCESS, {HOST: here, PROCESS: str(process.pid)}),
+            )
+        }
+        expected = {begun["dead"], begun["barely begun"]}
+        assert set(end_dead_runs(instance)) == expected
+        failed = {run.run_id for run in instance.get_runs() if run.status is dg.DagsterRunStatus.FAILURE}
+        assert failed == expected
+        assert end_dead_runs(instance) == []
