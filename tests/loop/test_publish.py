@@ -188,6 +188,15 @@ def test_another_wish_is_another_set(workspace: PlayedWorkspace, options: RunOpt
     assert not is_up_to_date(workspace, COMBINATION, options)
 
 
+def test_the_same_models_under_another_name_are_recorded_anew(workspace: PlayedWorkspace) -> None:
+    assert workspace.settings.profiles is not None
+    (workspace.settings.profiles / "twin.yaml").write_text(PROFILE.format(generator="writer"))
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    assert is_up_to_date(workspace, COMBINATION, RunOptions(profile="mine"))
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions(profile="twin"))
+
+
 def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: PlayedWorkspace) -> None:
     make(workspace)
     publish(workspace, COMBINATION, "run-1")
