@@ -326,7 +326,8 @@ def test_the_list_ends_with_a_note_where_the_limit_is() -> None:
             raster(whole, (x, y, x + 80, y + 44))
     document, all_pages = pages(22)
     for number, page in enumerate(all_pages):  # nowhere at the same place on three pages
-        page.show_pdf_page(page.rect + (1.3 * number, 0.4 * number, 1.3 * number, 0.4 * number), sheet, 0)
+        right, down = 1.3 * number, 0.4 * number
+        page.show_pdf_page(pymupdf.Rect(right, down, 595 + right, 842 + down), sheet, 0)
         page.insert_text((30, 835), f"Plates, sheet {number + 1}", fontsize=8)
     *listed, note = visuals_of(document)
     assert len(listed) == 1_000
