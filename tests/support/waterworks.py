@@ -26,6 +26,7 @@ _FACT = re.compile(r"(\d+)\| (The (\w+) valve of the (\w+) station opens at a pr
 _ROW = re.compile(r"(\d+)\| (\w+) \| (\d+)$", re.MULTILINE)
 _ASKED = re.compile(r"At what pressure does the (\w+) valve of the (\w+) station open\?")
 _LABEL = re.compile(r"^- (Table \d+) \| type: table \| page: (\d+)", re.MULTILINE)
+_READ = re.compile(r"lines 1-\d+ of \d+")
 _STATION = re.compile(r"file: (\w+)\.")
 
 
@@ -93,16 +94,13 @@ def play(asked: Asked) -> Reply:
         return call("submit_comparison", **checks, explanation="Both name the same pressure.")
     if asked.role == "deduplicator":
         return _compare(asked)
-    if not asked.results:
-        return call("list_visual_content" if "list_visual_content" in asked.tools else "read_lines")
-    if "list_visual_content" in asked.tools and len(asked.results) == 1:
-        label, page = _LABEL.findall(asked.results[0])[0]
-        return Reply(
-            calls=(
-                Call("view_page", {"page_number": int(page), "visual": label}),
-                Call("read_lines", {"start_line": 1}),
-            )
-        )
+    told = "\n".join(asked.results)
+    tables = _LABEL.findall(told)
+    if "list_visual_content" in asked.tools and not tables:
+        return call("list_visual_content")
+    if not _READ.search(told):
+        looks = [Call("view_page", {"page_number": int(page), "visual": label}) for label, page in tables[:1]]
+        return Reply(calls=(*looks, Call("read_lines", {"start_line": 1})))
     return _propose(asked) if asked.role == "generator" else _answer(asked)
 
 
