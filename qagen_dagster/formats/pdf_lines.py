@@ -9,19 +9,19 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
-from operator import add, gt, lt
+from functools import cache, lru_cache
+from operator import add, gt
 
-_STRING = r'[^"\\]*(?:\\.[^"\\]*)*'
-_FRAGMENT = re.compile(
-    r'"wmode":\d,"bbox":\{"x":([^,]+),"y":([^,]+),"w":([^,]+),"h":([^,}]+)[^}]*\},'
-    rf'"font":\{{"name":"{_STRING}","family":"{_STRING}","weight":"([^"]*)","style":"[^"]*","size":([^}}]+)\}},'
-    rf'"x":[^,]+,"y":([^,]+),"text":"({_STRING})"\}}'
+# Bytes and few groups: what is captured on each of fifty fragments a page decides what reading costs.
+_STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
+_NAME = rb'"[^"]*"'
+_FRAGMENT = (
+    rb'"wmode":\d,"bbox":\{"x":([^,]+),"y":([^,]+),"w":([^,]+),"h":([^,}]+)[^}]*\},'
+    rb'"font":\{"name":NAME,"family":NAME,"weight":"([^}]+)\},'
+    rb'"x":[^,]+,"y":([^,]+),"text":"(' + _STRING + rb')"\}'
 )
-# The same for names of fonts without escapes, which is nearly all: twice as fast.
-_SIMPLE = re.compile(
-    _FRAGMENT.pattern.replace(f'"name":"{_STRING}","family":"{_STRING}"', '"name":"[^"]*","family":"[^"]*"')
-)
+_SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
+_STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may hold quotes
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
@@ -43,9 +43,9 @@ class Fragments:
     y0: list[int]
     x1: list[int]
     y1: list[int]
-    size: list[int]  # of letters
-    weight: list[str]  # "bold" or "normal"
-    base: list[int]  # the height at which the first letter stands
+    font: list[int]  # size of letters, negative if they are bold
+    size: list[int]
+    base: list[int]  # the height at which the first letter stands; not filled if all is upright
     text: list[str]
     ascii: bool  # there are no other letters
     rtl: bool  # most letters are of a script written from right to left
@@ -54,12 +54,11 @@ class Fragments:
 
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page; those without a visible character are left out."""
-    page = printed.decode("utf-8", "replace")
-    found = _SIMPLE.findall(page)
-    if len(found) != page.count('"wmode":'):
-        found = _FRAGMENT.findall(page)
+    found = _SIMPLE.findall(printed)
+    if len(found) != printed.count(b'"wmode":'):
+        found = _STRICT.findall(printed)
     # All texts are repaired at once, for speed: a line end cannot occur inside one.
-    joined = "\n".join([one[-1] for one in found])
+    joined = b"\n".join([one[-1] for one in found]).decode("utf-8", "replace")
     ascii = joined.isascii()
     if "\\" in joined:
         joined = clean(_unescaped(joined))
@@ -71,16 +70,31 @@ def fragments_of(printed: bytes) -> Fragments:
         texts = [text for text in texts if text]
     if not found:
         return Fragments([], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
-    x, y, w, h, weight, size, base, _ = zip(*found, strict=True)
-    left, top, wide, high, feet = (list(map(int, one)) for one in (x, y, w, h, base))
-    right, bottom = list(map(add, left, wide)), list(map(add, top, high))
-    # Taller than wide, or standing in the upper half of its box: never true of ordinary text.
-    upright = True not in map(gt, high, wide) and True not in map(
-        lt, map(add, feet, feet), map(add, top, bottom)
+    x, y, w, h, font, base, _ = zip(*found, strict=True)
+    left, top, wide, high = list(map(int, x)), list(map(int, y)), list(map(int, w)), list(map(int, h))
+    fonts = list(map(_font, font))
+    # Something taller than wide, or a first line that hangs from its feet: rare enough to look closer only then.
+    upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]
+    return Fragments(
+        left,
+        top,
+        list(map(add, left, wide)),
+        list(map(add, top, high)),
+        fonts,
+        list(map(abs, fonts)),
+        [] if upright else list(map(int, base)),
+        texts,
+        ascii,
+        not ascii and _is_rtl(joined[:_SAMPLE]),
+        upright,
     )
-    size = list(map(int, size))
-    rtl = not ascii and _is_rtl(joined[:_SAMPLE])
-    return Fragments(left, top, right, bottom, size, list(weight), feet, texts, ascii, rtl, upright)
+
+
+@lru_cache(maxsize=4_096)
+def _font(printed: bytes) -> int:
+    """`bold","style":"normal","size":100` as a number."""
+    size = int(printed.rpartition(b":")[2])
+    return -size if printed.startswith(b"bold") else size
 
 
 def _is_rtl(text: str) -> bool:

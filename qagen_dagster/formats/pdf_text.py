@@ -110,10 +110,8 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
     lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
-        sizes, weights = fragments.size, fragments.weight
-        return texts, [
-            (sizes[row[0]] if weights[row[0]] != "bold" else -sizes[row[0]]) if row else 0 for _, row in lines
-        ]
+        font = fragments.font
+        return texts, [font[row[0]] if row else 0 for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
@@ -127,8 +125,12 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
 
 def _is_noise(texts: list[str]) -> bool:
     """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
-    words = " ".join(texts[:12])[:_SAMPLE].split()
-    if sum(map(str.isalpha, words)) * 4 > len(words):
+    if _has_words(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
         return False
     shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
+
+
+def _has_words(text: str) -> bool:
+    words = text.split()
+    return sum(map(str.isalpha, words)) * 4 > len(words)

@@ -131,7 +131,7 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
     x0, y0, x1, y1, texts = (list(one) for one in zip(*boxes, strict=True))
     count = len(boxes)
     return Fragments(
-        x0, y0, x1, y1, [100] * count, ["normal"] * count, y1, texts, ascii=not rtl, rtl=rtl, upright=True
+        x0, y0, x1, y1, [100] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
     )
 
 
@@ -186,5 +186,5 @@ def test_escapes_of_the_print_are_undone():
     page = ",".join(line % (100 + 400 * n, text) for n, text in enumerate(texts))
     found = fragments_of(page.encode())
     assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9"]
-    assert found.weight == ["bold"] * 3
+    assert found.font == [-100] * 3
     assert found.x0 == [100, 500, 900]
