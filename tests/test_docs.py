@@ -1,0 +1,384 @@
+"""What the documents say is what the code does: commands, options, variables, names, fields, paths, links."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from qagen_dagster.catalog.catalog import TABLES
+from qagen_dagster.cli.main import cli
+from qagen_dagster.configuration.profiles import SHIPPED, Profile, Role
+from qagen_dagster.formats.registry import suffixes
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.registry import PROVIDERS
+from qagen_dagster.publishing import corpus_json, jsonl
+from qagen_dagster.records.corpus import CorpusConfig, DocumentOptions, ScenarioConfig
+from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.question import (
+    CorpusGenerationResult,
+    DocumentEnd,
+    Evidence,
+    GenerationMetadata,
+    PublishedQuestion,
+    RejectionReason,
+)
+from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings
+from qagen_dagster.store import Keys
+from tests.support.graph import DAGSTER_WARNINGS
+
+DOCS = [
+    PROJECT_ROOT / "README.md",
+    PROJECT_ROOT / "AGENTS.md",
+    *sorted((PROJECT_ROOT / "docs").rglob("*.md")),
+]
+README, AGENTS, CONTRACTS, CORPORA, PROFILES, OPERATIONS = (
+    (PROJECT_ROOT / name).read_text(encoding="utf-8")
+    for name in (
+        "README.md",
+        "AGENTS.md",
+        "docs/contracts.md",
+        "docs/corpora.md",
+        "docs/profiles.md",
+        "docs/operations.md",
+    )
+)
+MAKEFILE = (PROJECT_ROOT / "Makefile").read_text(encoding="utf-8")
+WHERE = Combination.from_key("corpus/scenario/textual")
+
+
+def test_the_first_commands_are_targets_and_so_is_every_other() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    first = README.split("```")[1].split("\n")
+    assert [line for line in first if line] == ["make demo", "make ui"]
+    named = {name for path in DOCS for name in re.findall(r"`make ([a-z-]+)", path.read_text())}
+    assert named <= targets
+    phony = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[0].split()
+    assert set(phony) == targets
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_commands_in_documents_parse(path: Path) -> None:
+    for line in _commands(path.read_text(encoding="utf-8")):
+        words = shlex.split(re.sub(r"<[^>]*>", "name", line))[1:]
+        _parse(cli, words, line)
+
+
+def test_every_command_and_option_is_in_its_table() -> None:
+    usage = re.findall(r"^`qagen (.*) COMMAND`$", CONTRACTS, re.MULTILINE)[0]
+    assert _named_options(usage) == _options(cli) - {"--version"}
+    rows = {row[0].strip("`") for row in _table(CONTRACTS, "## The command")}
+    documented = {re.split(r" (?=\[|[A-Z])", row)[0]: row for row in rows}
+    commands = dict(_leaves(cli))
+    assert set(documented) == set(commands)
+    for name, command in commands.items():
+        assert _named_options(documented[name]) == _options(command), name
+        arguments = {
+            p.name.upper().rstrip("S") for p in command.params if isinstance(p, click.Argument) and p.name
+        }
+        assert {word for word in arguments if word in documented[name]} == arguments
+
+
+def test_every_variable_is_in_its_table_with_its_default() -> None:
+    table = {
+        name: row for row in _table(CONTRACTS, "| variable ") for name in re.findall(r"`([A-Z_]+)`", row[0])
+    }
+    source = inspect.getsource(inspect.getmodule(load_settings) or load_settings)
+    assert set(table) == set(re.findall(r'"(QAGEN_[A-Z_]+|DAGSTER_HOME)"', source))
+    usual = load_settings({})
+    assert table["QAGEN_CORPORA"][2] == f"`{usual.corpora.relative_to(PROJECT_ROOT)}/`"
+    assert table["QAGEN_ASSETS"][2] == f"`{Path(usual.assets).relative_to(PROJECT_ROOT)}/`"
+    assert table["QAGEN_PROFILE"][2] == f"`{usual.profile}`"
+    assert table["QAGEN_DOCUMENT_WORKERS"][2] == str(usual.document_workers)
+    assert table["QAGEN_PARSER_SECONDS"][2] == f"{usual.parser_seconds:g}, {usual.parser_memory_mb}"
+    assert usual.profiles is usual.shard_size is None
+    bare = Settings(corpora=usual.corpora, assets=usual.assets, parser_workers=usual.parser_workers)
+    assert usual == bare
+
+
+@pytest.mark.parametrize(
+    ("opening", "names"),
+    [
+        ("Of a document:", list(Outcome)),
+        ("Of a document in a combination:", list(DocumentEnd)),
+        ("Of a rejected candidate:", list(RejectionReason)),
+    ],
+)
+def test_outcomes_are_those_of_the_code(opening: str, names: list[str]) -> None:
+    paragraph = next(part for part in CONTRACTS.split("\n\n") if part.startswith(opening))
+    assert re.findall(r"`(\w+)`", paragraph) == [str(name) for name in names]
+
+
+def test_every_stored_path_is_documented() -> None:
+    patterns = [
+        _pattern(path)
+        for row in _table(CONTRACTS, "## The store")
+        for path in _spelled_out(re.findall(r"`([^`]+)`", row[0]))
+    ]
+    made = [*_stored_keys(), "ledger/aa/aabbcc"]
+    assert [key for key in made if not any(pattern.fullmatch(key) for pattern in patterns)] == []
+    assert [pattern.pattern for pattern in patterns if not any(map(pattern.fullmatch, made))] == []
+
+
+def test_fields_of_the_published_set_are_documented() -> None:
+    of_set = re.findall(r"`(\w+)", " ".join(row[0] for row in _table(CONTRACTS, "## corpus.json")))
+    assert of_set == [
+        name for name in CorpusGenerationResult.model_fields if name != "timestamp" and name != "questions"
+    ] + ["timestamp", "questions"]
+    rows = _table(CONTRACTS, "| field of a question ")
+    named = re.findall(r"`(\w+)", " ".join(row[0] for row in rows))
+    assert named == [
+        name for name in PublishedQuestion.model_fields if name not in ("generation_metadata", "evidence")
+    ] + ["generation_metadata", "evidence"]
+    meanings = {row[0]: row[1] for row in rows}
+    assert re.findall(r"`(\w+)`", meanings["`generation_metadata`"]) == list(GenerationMetadata.model_fields)
+    assert re.findall(r"`(\w+)`", meanings["`evidence[]`"]) == list(Evidence.model_fields)
+
+
+def test_tables_of_the_catalog_are_documented() -> None:
+    paragraph = CONTRACTS.split("## The catalog")[1].split("##")[0]
+    tables, view = paragraph.split("; view", 1)
+    assert set(re.findall(r"`(\w+)`", tables)) == set(TABLES)
+    sql = PROJECT_ROOT / "qagen_dagster/catalog/sql"
+    assert f"CREATE VIEW {re.findall(r'`([a-z_]+)`', view)[0]} " in (sql / "views.sql").read_text()
+
+
+def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
+    kinds: list[tuple[str, type[BaseModel]]] = [
+        ("", CorpusConfig),
+        ("scenarios.<key>.", ScenarioConfig),
+        ("documents.", DocumentOptions),
+    ]
+    fields = {
+        f"{prefix}{name}": field
+        for prefix, kind in kinds
+        for name, field in kind.model_fields.items()
+        if name not in ("scenarios", "documents")
+    }
+    rows = _table(CORPORA, "## corpus.yaml")
+    assert [key for row in rows for key in re.findall(r"`([^`]+)`", row[0])] == list(fields)
+    for row in rows:
+        keys = re.findall(r"`([^`]+)`", row[0])
+        for key, default in zip(
+            keys, re.split(r", (?=\d)", row[3]) if len(keys) > 1 else [row[3]], strict=True
+        ):
+            assert (row[1] == "yes") == fields[key].is_required(), key
+            value = fields[key].default
+            if isinstance(value, (bool, int, float, str)):
+                assert default == (
+                    str(value).lower()
+                    if isinstance(value, bool)
+                    else f"{value:g}"
+                    if isinstance(value, float)
+                    else str(value)
+                ), key
+
+
+def test_formats_are_documented() -> None:
+    rows = _table(CORPORA, "## Formats")
+    assert {suffix for row in rows for suffix in re.findall(r"`(\.\w+)`", row[0])} == suffixes()
+
+
+def test_the_example_corpus_of_the_readme_is_one() -> None:
+    (example,) = _fenced(README, "yaml")
+    assert CorpusConfig.model_validate(yaml.safe_load(example)).scenarios["rag_eval"].target_count == 5
+
+
+def test_profiles_are_documented() -> None:
+    (example,) = _fenced(PROFILES, "yaml")
+    profile = Profile.model_validate(yaml.safe_load(example))
+    assert set(profile.roles) == set(Role)
+    assert [row[0].strip("`") for row in _table(PROFILES, "| role ")] == [role.value for role in Role]
+    named = set(re.findall(r"`(\w+)`", PROFILES.split("```yaml")[0])) & {
+        path.stem for path in SHIPPED.iterdir()
+    }
+    assert named == {path.stem for path in SHIPPED.glob("*.yaml")}
+
+
+def test_keys_of_a_role_are_documented_with_their_defaults() -> None:
+    rows = _table(PROFILES, "| key of a role ")
+    keys = [key for row in rows for key in _prefixed(re.findall(r"`(\w+)`", row[0]))]
+    assert sorted(keys) == sorted(ModelSpec.model_fields)
+    cells = {row[0]: row for row in rows}
+    assert re.findall(r"`(\w+)`", cells["`provider`"][1]) == list(PROVIDERS)
+    env = [entry.key_env for entry in PROVIDERS.values() if entry.key_env]
+    assert [name for name in env if name not in cells["`api_key_env`"][2]] == []
+    for row in rows:
+        names = _prefixed(re.findall(r"`(\w+)`", row[0]))
+        for name, told in zip(
+            names,
+            row[2].split(";") if ";" in row[2] and len(names) > 1 else [row[2]] * len(names),
+            strict=True,
+        ):
+            value = ModelSpec.model_fields[name].default
+            if isinstance(value, (int, float, str)) and told.strip():
+                assert told.strip().strip("`").replace(",", "") in (
+                    str(value).lower(),
+                    f"{value:g}" if isinstance(value, float) else str(value),
+                ), name
+
+
+def test_the_map_in_agents_md_is_the_package() -> None:
+    assert len(AGENTS.splitlines()) <= 80
+    tree = AGENTS.split("```")[1].strip().splitlines()
+    assert tree[0] == "qagen_dagster/"
+    named = {line.split()[0] for line in tree[1:]}
+    package = PROJECT_ROOT / "qagen_dagster"
+    folders = {f"{path.name}/" for path in package.iterdir() if path.is_dir() and path.name[0] not in "._"}
+    modules = {path.name for path in package.glob("*.py") if path.name != "__init__.py"}
+    assert named == folders | modules
+    for inner in re.findall(r"(\w+/\w+\.py)", AGENTS):
+        assert (package / inner).is_file(), inner
+
+
+def test_the_layers_in_agents_md_are_those_that_are_enforced() -> None:
+    config = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts: list[dict[str, Any]] = config["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    told = re.findall(r"Imports go down only: `([^`]+)`", AGENTS)[0]
+    assert [" ".join(layer.split()) for layer in told.split("→")] == [
+        layer.replace("qagen_dagster.", "") for layer in layers
+    ]
+
+
+@DAGSTER_WARNINGS[0]
+@DAGSTER_WARNINGS[1]
+def test_operations_names_what_the_graph_has() -> None:
+    from qagen_dagster.definitions import defs
+
+    graph = defs.resolve_asset_graph()
+    repository = defs.get_repository_def()
+    real = {
+        *(key.to_user_string() for key in graph.get_all_asset_keys()),
+        *(check.name for check in graph.asset_check_keys),
+        *(one.name for one in (*repository.sensor_defs, *repository.schedule_defs)),
+    }
+    snake = set(re.findall(r"`([a-z]+_[a-z_]+)`", OPERATIONS))
+    fields = {"target_count", "shard_size", "plan_shards"}
+    assert snake - fields <= real
+    assert {one.name for one in (*repository.sensor_defs, *repository.schedule_defs)} <= snake
+    assert {check.name for check in graph.asset_check_keys} <= snake
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+        if re.match(r"https?://", target):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (path.parent / file).resolve() if file else path
+        assert place.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", place.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings}, (
+                target
+            )
+
+
+def test_there_is_a_changelog() -> None:
+    assert re.search(r"^## ", (PROJECT_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def _table(text: str, after: str) -> list[list[str]]:
+    """Cells of the first table at or after some words, without its head."""
+    lines = text[text.index(after) :].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    rows: list[list[str]] = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def _fenced(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def _commands(text: str) -> Iterator[str]:
+    """Lines of code blocks and inline code that call `qagen`."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield from (line for line in block.splitlines() if line.startswith("qagen "))
+    yield from (one for one in re.findall(r"`(qagen [a-z][^`\n]*)`", text) if ": error:" not in one)
+
+
+def _parse(command: click.Command, words: list[str], line: str) -> None:
+    """Parse without running; an argument that is only missing is no fault of the document."""
+    if isinstance(command, click.Group):
+        inner = next((number for number, word in enumerate(words) if word in command.commands), None)
+        assert inner is not None, line
+        command.make_parser(click.Context(command)).parse_args(words[:inner])
+        _parse(command.commands[words[inner]], words[inner + 1 :], line)
+        return
+    with contextlib.suppress(click.MissingParameter):
+        command.make_context(line, words)
+
+
+def _leaves(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def _options(command: click.Command) -> set[str]:
+    return {
+        name
+        for one in command.params
+        if isinstance(one, click.Option)
+        for name in one.opts
+        if name.startswith("--")
+    }
+
+
+def _named_options(text: str) -> set[str]:
+    return set(re.findall(r"--[a-z-]+", text))
+
+
+def _stored_keys() -> Iterator[str]:
+    """A key of every kind that the store can make."""
+    yield Keys.CATALOG
+    values: dict[str, Any] = {
+        "corpus": "corpus",
+        "document_id": "document",
+        "file": "text.txt",
+        "combination": WHERE,
+        "fingerprint": "0123abcd",
+        "path": "corpus.json",
+        "run_id": "run",
+    }
+    for name, maker in inspect.getmembers(Keys, inspect.isfunction):
+        if name == "published":
+            yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
+        elif name != "document":
+            yield maker(*(values[parameter] for parameter in inspect.signature(maker).parameters))
+
+
+def _spelled_out(paths: list[str]) -> list[str]:
+    """`a/b/x`, `y` in one cell means a/b/x and a/b/y."""
+    folder = paths[0].rpartition("/")[0]
+    return [paths[0], *(path if "/" in path else f"{folder}/{path}" for path in paths[1:])]
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    text = re.escape(path).replace("…", ".+")
+    text = text.replace(re.escape("<combination>"), "[^/]+/[^/]+/[^/]+")
+    return re.compile(re.sub(r"<[^>]*>", "[^/]+", text.replace("\\ ", " ")))
+
+
+def _prefixed(names: list[str]) -> list[str]:
+    """`usd_per_million_input`, `_output` means usd_per_million_output, too."""
+    stem = names[0].rpartition("_")[0]
+    return [f"{stem}{name}" if name.startswith("_") else name for name in names]
