@@ -46,7 +46,7 @@ def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) ->
     """Rows of those fragments in reading order; each row as it comes, not yet sorted."""
     items = [_item(fragments, number) for number in which]
     cutter = _Cutter(int(median([item.size for item in items])) or 10, rtl)
-    return [row for part in cutter.margins(items) for row in cutter.region(part, 0)]
+    return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
 
 
 def _item(f: Fragments, n: int) -> _Item:
@@ -63,38 +63,32 @@ class _Cutter:
     size: int  # of the page's ordinary letters
     rtl: bool
 
-    def margins(self, items: list[_Item]) -> list[list[_Item]]:
+    def margins(self, bands: list[_Band]) -> list[list[_Band]]:
         """Running head, body and foot: a first or last band set off by white space is read by itself."""
-        bands = self._bands(items)
-        parts = [[], [item for band in bands for item in band.items], []]
-        if len(bands) > 3:
-            first, last = bands[0], bands[-1]
-            if bands[1].top - first.bottom > self.size:
-                parts[0] = first.items
-                bands = bands[1:]
-            if last.top - bands[-2].bottom > self.size:
-                parts[2] = last.items
-                bands = bands[:-1]
-            parts[1] = [item for band in bands for item in band.items]
-        return [part for part in parts if part]
+        if len(bands) <= 3:
+            return [bands]
+        start = 1 if bands[1].top - bands[0].bottom > self.size else 0
+        end = len(bands) - (1 if bands[-1].top - bands[-2].bottom > self.size else 0)
+        return [part for part in (bands[:start], bands[start:end], bands[end:]) if part]
 
-    def region(self, items: list[_Item], depth: int) -> list[list[int]]:
+    def region(self, bands: list[_Band], depth: int) -> list[list[int]]:
         """The rows of one part of the page."""
         rows: list[list[int]] = []
-        for bands, spans in self._groups(self._bands(items)):
-            inside = [item for band in bands for item in band.items]
-            if len(spans) > 1 and len(bands) > 1 and depth < _DEPTH:
-                columns = self._columns(inside, bands, spans)
-                if len(columns) > 1:
-                    for column in reversed(columns) if self.rtl else columns:
-                        rows.extend(self.region(column, depth + 1))
-                    continue
-                rows.extend(self._cells(inside, spans))
+        for group, spans in self._groups(bands):
+            inside = [item for band in group for item in band.items]
+            if len(spans) == 1 or len(group) == 1 or depth >= _DEPTH:
+                rows.extend(self._rows(inside))
                 continue
-            rows.extend(self._rows(inside))
+            columns = self._columns(inside, spans)
+            if len(columns) == 1:
+                rows.extend(self._cells(inside, spans))
+            for column in reversed(columns) if self.rtl else columns:
+                if len(columns) > 1:
+                    rows.extend(self.region(self.bands(column), depth + 1))
         return rows
 
-    def _bands(self, items: list[_Item]) -> list[_Band]:
+    def bands(self, items: list[_Item]) -> list[_Band]:
+        """Items that overlap in height, from the top down."""
         bands: list[_Band] = []
         for item in sorted(items):
             if bands and item.top < bands[-1].bottom:
@@ -134,9 +128,7 @@ class _Cutter:
             groups.append(([band], band.spans))
         return groups
 
-    def _columns(
-        self, items: list[_Item], bands: list[_Band], spans: list[tuple[int, int]]
-    ) -> list[list[_Item]]:
+    def _columns(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
         """The items split at those gutters that part columns of prose; one list if there is none."""
         columns: list[list[_Item]] = []
         rest = sorted(items, key=lambda item: item.order)
@@ -150,7 +142,7 @@ class _Cutter:
         return columns
 
     def _are_columns(self, both: list[_Item], left: list[_Item], right: list[_Item], edge: int) -> bool:
-        rows_left, rows_right = len(self._bands(left)), len(self._bands(right))
+        rows_left, rows_right = _row_count(left), _row_count(right)
         if min(rows_left, rows_right) < 2:
             return False
         chars = min(_chars(left) / rows_left, _chars(right) / rows_right)
@@ -200,6 +192,17 @@ class _Cutter:
                 rows.append([item.order])
                 middle, height = centre, tall
         return rows
+
+
+def _row_count(items: list[_Item]) -> int:
+    count = bottom = 0
+    for top, low, *_ in sorted(items):
+        if not count or top >= bottom:
+            count += 1
+            bottom = low
+        elif low > bottom:
+            bottom = low
+    return count
 
 
 def _chars(items: list[_Item]) -> int:

@@ -166,10 +166,10 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 def _find(title: str, lines: list[str], span: PageSpan) -> int:
     """The line that is `title`, or ends with it after a number, letters compared."""
-    wanted = _letters(title)
+    wanted, end = _letters(title), title[-3:]
     for number in range(span.start_line, span.end_line + 1):
         shown = lines[number - 1]
-        if shown and len(shown) < 2 * len(title) + 20:
+        if end in shown and len(shown) < 2 * len(title) + 20:
             letters = _letters(shown)
             if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
                 return number

@@ -99,8 +99,8 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
     sizes, lefts, rights, tops, bottoms = f.size, f.x0, f.x1, f.y0, f.y1
     for n in which:
         y0, y1 = tops[n], bottoms[n]
-        reach = min(y1 - y0, bottom - top) * 2 // 5
-        if y0 >= bottom - reach or (y0 + y1 > top + bottom + reach + reach):
+        reach = (y1 - y0 if y1 - y0 < bottom - top else bottom - top) * 2 // 5
+        if y0 >= bottom - reach or y0 + y1 > top + bottom + reach + reach:
             row = [n]
         elif y1 > top + reach and (lefts[n] >= edge - sizes[n] or rights[n] <= lefts[row[0]]):
             row.append(n)

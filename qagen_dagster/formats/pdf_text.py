@@ -20,6 +20,7 @@ from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
+_WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
 
 
@@ -125,7 +126,7 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
 
 def _is_noise(texts: list[str]) -> bool:
     """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
-    if _has_words(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
+    if _WORDS.search(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
         return False
     shown = _FILLING.sub("", "".join(texts))
     return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
