@@ -6,6 +6,7 @@ unless `--debug`.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:
-        _fail("interrupted; what was finished is kept, the same command goes on from there", 1)
+        _say("interrupted; what was finished is kept, the same command goes on from there")
+        _leave_at_once(1)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
@@ -87,5 +89,16 @@ def _told(error: Exception) -> tuple[str, int]:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"qagen: error: {' '.join(message.split())}", err=True)
+    _say(message)
     sys.exit(code)
+
+
+def _say(message: str) -> None:
+    click.echo(f"qagen: error: {' '.join(message.split())}", err=True)
+
+
+def _leave_at_once(code: int) -> None:
+    """End the process without waiting for model calls in flight: whatever is stored is stored whole."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

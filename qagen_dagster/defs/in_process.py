@@ -78,18 +78,26 @@ class Graph:
         partition: str | None,
         config: dict[str, Any] | None = None,
     ) -> list[str]:
-        """Materialize `assets` for one partition; returns what failed, one line each."""
+        """Materialize `assets` for one partition; returns what failed, one line each.
+
+        Raises KeyboardInterrupt when the run was interrupted: Dagster only records it.
+        """
         self._progress.step(title)
         job = self._definitions.resolve_implicit_global_asset_job_def()
-        result = job.execute_in_process(
-            instance=self._instance,
-            asset_selection=[dg.AssetKey(name) for name in assets],
-            partition_key=partition,
-            tags={HOST: platform.node(), PROCESS: str(os.getpid())},
-            run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
-            raise_on_error=False,
-        )
+        try:
+            result = job.execute_in_process(
+                instance=self._instance,
+                asset_selection=[dg.AssetKey(name) for name in assets],
+                partition_key=partition,
+                tags={HOST: platform.node(), PROCESS: str(os.getpid())},
+                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
+                raise_on_error=False,
+            )
+        except dg.DagsterExecutionInterruptedError:
+            raise KeyboardInterrupt from None
         self._progress.done()
+        if _interrupted(result):
+            raise KeyboardInterrupt
         return [] if result.success else [f"{title}: {line}" for line in _failures(result)]
 
 
@@ -116,6 +124,12 @@ def _is_alive(process: int) -> bool:
     except PermissionError:  # somebody else's
         return True
     return True
+
+
+def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    name = dg.DagsterExecutionInterruptedError.__name__
+    errors = (event.step_failure_data.error for event in result.all_events if event.is_step_failure)
+    return any(error is not None and name in (error.cls_name or "", error.message) for error in errors)
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -202,24 +202,36 @@ def _run_all(
     run: _ShardRun, todo: Sequence[IndexEntry], outcome: ShardOutcome, progress: Progress | None
 ) -> None:
     workers = min(run.workspace.settings.document_workers, len(todo))
-    with ThreadPoolExecutor(workers, thread_name_prefix="document") as threads:
-        futures = {threads.submit(run.document, entry): entry for entry in todo}
-        for future in as_completed(futures):
-            entry = futures[future]
-            try:
-                result = future.result()
-            except ModelError as error:
-                outcome.failed[entry.id] = str(error)
-            except BaseException:
-                run.stop.set()
-                raise
-            else:
-                if result is None:
-                    outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
-                else:
-                    outcome.finished.append(entry.id)
-                if progress is not None:
-                    progress(entry.id, result)
+    threads = ThreadPoolExecutor(workers, thread_name_prefix="document")
+    try:
+        _gather(run, {threads.submit(run.document, entry): entry for entry in todo}, outcome, progress)
+    except BaseException as error:
+        run.stop.set()
+        # Who interrupts does not wait for calls in flight: journals keep what was finished.
+        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    threads.shutdown()
+
+
+def _gather(
+    run: _ShardRun,
+    futures: dict[Future[GenerationResult | None], IndexEntry],
+    outcome: ShardOutcome,
+    progress: Progress | None,
+) -> None:
+    for future in as_completed(futures):
+        entry = futures[future]
+        try:
+            result = future.result()
+        except ModelError as error:
+            outcome.failed[entry.id] = str(error)
+            continue
+        if result is None:
+            outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
+        else:
+            outcome.finished.append(entry.id)
+        if progress is not None:
+            progress(entry.id, result)
 
 
 def collect(

@@ -109,6 +109,30 @@ def test_killed_again_and_again_it_ends_with_the_set_of_an_unkilled_run(tmp_path
         assert left == []
 
 
+def test_an_interrupted_run_stops_at_once_and_goes_on_later(tmp_path: Path) -> None:
+    watch = Watch()
+    with WireServer(watch) as server:
+        bench = Bench(tmp_path, server, watch)
+        watch.allow(20)
+        process = bench.project.start("run", "--profile", "remote")
+        assert watch.silent.wait(120)
+        process.send_signal(signal.SIGINT)  # calls in flight would hang for minutes
+        interrupted = ended(process)
+        asked = len(watch.received)
+        watch.allow(None)
+        assert ended(bench.project.start("run", "--profile", "remote")).code == 0
+    assert interrupted.code == 1
+    assert interrupted.out == ""
+    told = "qagen: error: interrupted; what was finished is kept, the same command goes on from there"
+    assert interrupted.errors[-1] == told
+    assert KEY in interrupted.errors
+    assert "catalog" not in interrupted.errors
+    assert asked <= 20 + WORKERS
+    assert len(bench.project.published(KEY)["questions"]) == 3 * len(STATIONS)
+    with bench.project.instance() as instance:
+        assert [run.status for run in instance.get_runs() if not run.is_finished] == []
+
+
 def _reached(project: Project, place: str) -> Callable[[], bool]:
     if place == "building":
         return lambda: any(project.assets.glob(".catalog.duckdb.building-*"))
