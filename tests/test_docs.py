@@ -36,6 +36,7 @@ from qagen_dagster.records.question import (
 )
 from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings
 from qagen_dagster.store import Keys
+from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS
 
 DOCS = [
@@ -70,7 +71,7 @@ def test_the_first_commands_are_targets_and_so_is_every_other() -> None:
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 def test_commands_in_documents_parse(path: Path) -> None:
-    for line in _commands(path.read_text(encoding="utf-8")):
+    for line in markdown.commands(path.read_text(encoding="utf-8")):
         words = shlex.split(re.sub(r"<[^>]*>", "name", line))[1:]
         _parse(cli, words, line)
 
@@ -78,7 +79,7 @@ def test_commands_in_documents_parse(path: Path) -> None:
 def test_every_command_and_option_is_in_its_table() -> None:
     usage = re.findall(r"^`qagen (.*) COMMAND`$", CONTRACTS, re.MULTILINE)[0]
     assert _named_options(usage) == _options(cli) - {"--version"}
-    rows = {row[0].strip("`") for row in _table(CONTRACTS, "## The command")}
+    rows = {row[0].strip("`") for row in markdown.table(CONTRACTS, "## The command")}
     documented = {re.split(r" (?=\[|[A-Z])", row)[0]: row for row in rows}
     commands = dict(_leaves(cli))
     assert set(documented) == set(commands)
@@ -92,7 +93,9 @@ def test_every_command_and_option_is_in_its_table() -> None:
 
 def test_every_variable_is_in_its_table_with_its_default() -> None:
     table = {
-        name: row for row in _table(CONTRACTS, "| variable ") for name in re.findall(r"`([A-Z_]+)`", row[0])
+        name: row
+        for row in markdown.table(CONTRACTS, "| variable ")
+        for name in re.findall(r"`([A-Z_]+)`", row[0])
     }
     source = inspect.getsource(inspect.getmodule(load_settings) or load_settings)
     assert set(table) == set(re.findall(r'"(QAGEN_[A-Z_]+|DAGSTER_HOME)"', source))
@@ -123,7 +126,7 @@ def test_outcomes_are_those_of_the_code(opening: str, names: list[str]) -> None:
 def test_every_stored_path_is_documented() -> None:
     patterns = [
         _pattern(path)
-        for row in _table(CONTRACTS, "## The store")
+        for row in markdown.table(CONTRACTS, "## The store")
         for path in _spelled_out(re.findall(r"`([^`]+)`", row[0]))
     ]
     made = [*_stored_keys(), "ledger/aa/aabbcc"]
@@ -132,9 +135,9 @@ def test_every_stored_path_is_documented() -> None:
 
 
 def test_fields_of_the_published_set_are_documented() -> None:
-    of_set = re.findall(r"`(\w+)", " ".join(row[0] for row in _table(CONTRACTS, "## corpus.json")))
+    of_set = re.findall(r"`(\w+)", " ".join(row[0] for row in markdown.table(CONTRACTS, "## corpus.json")))
     assert sorted(of_set) == sorted(CorpusGenerationResult.model_fields)
-    rows = _table(CONTRACTS, "| field of a question ")
+    rows = markdown.table(CONTRACTS, "| field of a question ")
     named = re.findall(r"`(\w+)", " ".join(row[0] for row in rows))
     assert sorted(named) == sorted(PublishedQuestion.model_fields)
     meanings = {row[0]: row[1] for row in rows}
@@ -162,7 +165,7 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
         for name, field in kind.model_fields.items()
         if name not in ("scenarios", "documents")
     }
-    rows = _table(CORPORA, "## corpus.yaml")
+    rows = markdown.table(CORPORA, "## corpus.yaml")
     assert [key for row in rows for key in re.findall(r"`([^`]+)`", row[0])] == list(fields)
     for row in rows:
         keys = re.findall(r"`([^`]+)`", row[0])
@@ -173,20 +176,20 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
 
 
 def test_formats_are_documented() -> None:
-    rows = _table(CORPORA, "## Formats")
+    rows = markdown.table(CORPORA, "## Formats")
     assert {suffix for row in rows for suffix in re.findall(r"`(\.\w+)`", row[0])} == suffixes()
 
 
 def test_the_example_corpus_of_the_readme_is_one() -> None:
-    (example,) = _fenced(README, "yaml")
+    (example,) = markdown.fenced(README, "yaml")
     assert CorpusConfig.model_validate(yaml.safe_load(example)).scenarios["rag_eval"].target_count == 5
 
 
 def test_profiles_are_documented() -> None:
-    (example,) = _fenced(PROFILES, "yaml")
+    (example,) = markdown.fenced(PROFILES, "yaml")
     profile = Profile.model_validate(yaml.safe_load(example))
     assert set(profile.roles) == set(Role)
-    assert [row[0].strip("`") for row in _table(PROFILES, "| role ")] == [role.value for role in Role]
+    assert [row[0].strip("`") for row in markdown.table(PROFILES, "| role ")] == [role.value for role in Role]
     named = set(re.findall(r"`(\w+)`", PROFILES.split("```yaml")[0])) & {
         path.stem for path in SHIPPED.iterdir()
     }
@@ -194,7 +197,7 @@ def test_profiles_are_documented() -> None:
 
 
 def test_keys_of_a_role_are_documented_with_their_defaults() -> None:
-    rows = _table(PROFILES, "| key of a role ")
+    rows = markdown.table(PROFILES, "| key of a role ")
     keys = [key for row in rows for key in _prefixed(re.findall(r"`(\w+)`", row[0]))]
     assert sorted(keys) == sorted(ModelSpec.model_fields)
     cells = {row[0]: row for row in rows}
@@ -270,18 +273,6 @@ def test_there_is_a_changelog() -> None:
     assert re.search(r"^## ", (PROJECT_ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def _table(text: str, after: str) -> list[list[str]]:
-    """Cells of the first table at or after some words, without its head."""
-    lines = text[text.index(after) :].splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("|"))
-    rows: list[list[str]] = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip() for cell in line.strip("|").split("|")])
-    return rows
-
-
 def _fits(told: str, value: object) -> bool:
     """Whether a table's cell says the default; what is no plain value is told in words."""
     if isinstance(value, bool):
@@ -289,17 +280,6 @@ def _fits(told: str, value: object) -> bool:
     if isinstance(value, (int, float)):
         return told.strip().replace(",", "") == f"{value:.12g}"
     return told.strip("` ") == value if isinstance(value, str) else True
-
-
-def _fenced(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def _commands(text: str) -> Iterator[str]:
-    """Lines of code blocks and inline code that call `qagen`."""
-    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        yield from (line for line in block.splitlines() if line.startswith("qagen "))
-    yield from (one for one in re.findall(r"`(qagen [a-z][^`\n]*)`", text) if ": error:" not in one)
 
 
 def _parse(command: click.Command, words: list[str], line: str) -> None:

@@ -148,9 +148,10 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
 
 
 def _told(message: str) -> str:
-    """On one line; of our own errors the text alone, for it is meant for people."""
+    """On one line; of what we raise on purpose the text alone, for it is meant for people."""
     kind, _, text = " ".join(message.split()).partition(": ")
-    return text if kind.startswith("qagen_dagster.errors.") else f"{kind}: {text}" if text else kind
+    ours = kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")
+    return text if ours else f"{kind}: {text}" if text else kind
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:
