@@ -19,6 +19,7 @@ from qagen_dagster.toolkit.tool import Tool
 
 MAX_PARALLEL = 8
 _TWICE = "Not run: {name} already ended this task in the same turn."
+_AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why, then submit once."
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,27 @@ class TurnOutcome:
 def dispatch(
     calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
 ) -> TurnOutcome:
-    """Run ordinary tools side by side, then terminal ones in order; the first success ends the run."""
+    """Run ordinary tools side by side, then terminal ones in order; the first success ends the run.
+
+    What is submitted again after a refusal in the same turn was written without knowing of it, and is not run.
+    """
     ordinary = [call for call in calls if call.name not in terminals]
     answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))
     finished: tuple[str, Record] | None = None
+    refused: set[str] = set()
     for call in calls:
         if call.name not in terminals:
             continue
         if finished is not None:
             answers[id(call)] = _error(call, _TWICE.format(name=finished[0]))
             continue
+        if call.name in refused:
+            answers[id(call)] = _error(call, _AFTER_REFUSAL.format(name=call.name))
+            continue
         answers[id(call)], result = _submit(call, terminals[call.name])
-        if result is not None:
+        if result is None:
+            refused.add(call.name)
+        else:
             finished = (call.name, result)
     return TurnOutcome(tuple(answers[id(call)] for call in calls), finished)
 

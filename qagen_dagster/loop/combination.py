@@ -221,15 +221,16 @@ def _gather(
 ) -> None:
     for future in as_completed(futures):
         entry = futures[future]
+        result: GenerationResult | None = None
         try:
             result = future.result()
         except ModelError as error:
             outcome.failed[entry.id] = str(error)
-            continue
-        if result is None:
-            outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
         else:
-            outcome.finished.append(entry.id)
+            if result is None:
+                outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
+            else:
+                outcome.finished.append(entry.id)
         if progress is not None:
             progress(entry.id, result)
 

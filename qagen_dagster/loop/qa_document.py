@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.qa import generator, validator
 from qagen_dagster.agents.qa.context import QAContext
+from qagen_dagster.agents.qa.history import History
 from qagen_dagster.loop import dedupe
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.qa import (
@@ -82,7 +83,7 @@ def perform(step: Step, state: QAState, work: DocumentWork, models: QAModels) ->
 
 
 def _generate(step: Generate, state: QAState, work: DocumentWork, model: Model) -> Event:
-    history = generator.History(
+    history = History(
         accepted=pairs_of(state, work, model.spec.name, ""),
         rejected=rejections_of(state, work),
         rejected_evidence=tuple(one.candidate.evidence for one in state.rejected),

@@ -19,7 +19,8 @@ class EvidenceQuote(Record):
         str,
         Field(
             min_length=1,
-            description="One contiguous passage: the document's own words and punctuation. Spaces and line breaks do not matter.",
+            description="One contiguous passage in the document's own words and punctuation, line numbers left out. "
+            "Spaces and line breaks do not matter.",
         ),
     ]
     start_line: Annotated[
@@ -47,8 +48,9 @@ class SubmitQA(Record):
     question_type: Annotated[
         str,
         Field(
-            description="multi_hop if the answer needs two passages together; else one of factual, definition, numeric, "
-            "temporal, causal, comparison, procedural; or another word the scenario uses."
+            description="multi_hop only if the answer needs two passages that stand apart (not a header row and its data row); "
+            "else one of factual, definition, numeric, temporal, causal, comparison, procedural; or another word the "
+            "scenario uses."
         ),
     ] = "factual"
 
@@ -112,7 +114,8 @@ class Comparison(Record):
         str,
         Field(
             min_length=1,
-            description='The reason for every false, in one or two sentences; "all hold" if none.',
+            description="The reason for every false, in one or two sentences, and why differing answers match if they do; "
+            '"all hold" if there is nothing to explain.',
         ),
     ]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.records.document import Document, PageSpan, Visual
+from qagen_dagster.records.document import Document, PageSpan, Section, Visual
 
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
@@ -85,6 +85,11 @@ class DocumentView:
             return ""
         first, last = min(pages), max(pages)
         return f"page {first}" if first == last else f"pages {first}-{last}"
+
+    def section_at(self, line: int) -> Section | None:
+        """The nearest heading at or before a line."""
+        at = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
+        return self.document.sections[at - 1] if at else None
 
     def _spans(self, start_line: int, end_line: int) -> list[PageSpan]:
         """Pages that touch the range. A page without text touches it at the line it would stand on."""

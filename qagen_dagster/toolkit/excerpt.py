@@ -55,6 +55,11 @@ def shown_label(label: str) -> str:
     return one_line(label, 80).replace("|", "/")
 
 
+def label_key(label: str) -> str:
+    """A label for comparing: as the tools show it, in any case."""
+    return shown_label(label).casefold()
+
+
 def one_line(text: str, limit: int) -> str:
     """White space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
     flat = " ".join(text.split())

@@ -55,7 +55,7 @@ def _list(chosen: list[Visual], start: int) -> str:
     rows: list[str] = []
     size = 0
     for visual in chosen[start - 1 : start - 1 + MAX_ROWS]:
-        text = _row(visual)
+        text = visual_row(visual)
         size += len(text) + 1
         if rows and size > MAX_CHARACTERS:
             break
@@ -71,7 +71,8 @@ def _list(chosen: list[Visual], start: int) -> str:
     )
 
 
-def _row(visual: Visual) -> str:
+def visual_row(visual: Visual) -> str:
+    """One visual as the list shows it, without what is written inside it."""
     page = "-" if visual.page is None else str(visual.page)
     label = shown_label(visual.label)
     caption = one_line(visual.caption, _MAX_CAPTION)

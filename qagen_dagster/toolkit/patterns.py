@@ -50,8 +50,12 @@ def literal(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def regex(text: str, *, ignore_case: bool) -> Pattern:
-    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line. Raises ToolError."""
-    pattern = _compile(f"(?m){text}", ignore_case=ignore_case)
+    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space.
+
+    Raises ToolError.
+    """
+    printable = text.encode("utf-8", "replace").decode("utf-8")
+    pattern = _compile(f"(?m){_wide_spaces(printable)}", ignore_case=ignore_case)
     if pattern.programsize > MAX_PROGRAM:
         raise ToolError(
             "The regular expression is too large once its repetitions are written out. "
@@ -63,6 +67,25 @@ def regex(text: str, *, ignore_case: bool) -> Pattern:
             "Make it require at least one character, for example x+ instead of x*."
         )
     return pattern
+
+
+def _wide_spaces(expression: str) -> str:
+    """Plain spaces as one or more of any white space: whoever writes one means the words, not their setting.
+
+    Spaces that are escaped, in a class or repeated by a quantifier stay as they are.
+    """
+    parts: list[str] = []
+    at = 0
+    while at < len(expression):
+        found = _SPACES.match(expression, at)
+        text = expression[at : found.end()] if found is not None else expression[at]
+        parts.append(_SPACE if text.isspace() else text)
+        at += len(text)
+    return "".join(parts)
+
+
+# Quoted text, an escape, a class, spaces under a quantifier, spaces.
+_SPACES = _re2.compile(r"(?s)\\Q.*?(?:\\E|\z)|\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]| +[*+?{]| +")
 
 
 def _word(word: str) -> str:

@@ -29,7 +29,7 @@ def make(view: DocumentView) -> Tool:
         """Read lines of the document in order: to begin it, or to read on around a line that search found.
 
         Returns the range, the total number of lines and any pages; then one row per line, `41| text`,
-        and `--- page 4 ---` where a page starts. At most 400 lines or 24,000 characters; when there is
+        and `--- page 4 ---` where a page starts; empty lines are left out. At most 400 lines or 24,000 characters; when there is
         more, the last line says how to go on.
         """
         if not view.has_text:
@@ -59,7 +59,8 @@ def _read(view: DocumentView, start: int, wanted: int) -> str:
     size, number = 0, start
     while number <= wanted and number - start < MAX_LINES:
         fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
-        fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
+        if view.lines[number - 1].strip():
+            fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
         size += sum(len(text) + 1 for text in fresh)
         if rows and size > MAX_CHARACTERS:
             break

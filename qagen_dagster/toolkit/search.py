@@ -8,9 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from qagen_dagster.errors import ToolError
+from qagen_dagster.records.document import VisualType
 from qagen_dagster.toolkit import patterns
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around
+from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around, shown_label
 from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
 from qagen_dagster.toolkit.suggestions import near_words
 from qagen_dagster.toolkit.tool import Tool, tool
@@ -48,8 +49,8 @@ def make(view: DocumentView) -> Tool:
 
         A phrase is found also where a line break, a line-end hyphen or more spaces divide it. A regular expression
         (RE2) sees one line and the next. Returns the number of matching lines, then groups of rows
-        with context, each under `-- match on line 41 (page 3)`, touching ones together. At most 30 groups
-        or 16,000 characters; when there is more, the last line says how to go on.
+        with context, each under `-- match on line 41 (page 3, in "Results")`, touching ones together; empty lines
+        are left out. At most 30 groups or 16,000 characters; when there is more, the last line says how to go on.
         """
         if not view.has_text:
             return "This document has no text to search. If view_page is among your tools, look at its pages."
@@ -145,10 +146,12 @@ def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: 
     last = _reach(view.lines, group[-1].last, 1, context)
     matched = {hit.first: hit for hit in reversed(group)}
     spans = {number for hit in group for number in range(hit.first, hit.last + 1)}
-    if not output.add(_group_header(view, group)):
+    if not output.add("\n".join([_group_header(view, group), *_table_head(view, group[0], first)])):
         output.next_match = group[0]
         return False
     for number in range(first, last + 1):
+        if not view.lines[number - 1].strip():
+            continue
         if not output.add(_row(view, number, matched.get(number), number in spans)):
             output.next_match = next((hit for hit in group if hit.first >= number), None)
             if output.next_match is group[0]:
@@ -176,9 +179,24 @@ def _row(view: DocumentView, number: int, hit: Hit | None, in_match: bool) -> st
 def _group_header(view: DocumentView, group: list[Hit]) -> str:
     lines = ", ".join(str(hit.first) if hit.first == hit.last else f"{hit.first}-{hit.last}" for hit in group)
     pages = view.page_range(group[0].first, group[-1].last)
+    section = view.section_at(group[0].first)
+    place = ", ".join(filter(None, (pages, f'in "{one_line(section.title, 60)}"' if section else "")))
     one = len(group) == 1 and group[0].first == group[0].last
     noun = "match on line" if one else "match on lines" if len(group) == 1 else "matches on lines"
-    return f"-- {noun} {lines}{f' ({pages})' if pages else ''}"
+    return f"-- {noun} {lines}{f' ({place})' if place else ''}"
+
+
+def _table_head(view: DocumentView, hit: Hit, first: int) -> list[str]:
+    """The first row of the table a match stands in, if it is not among the rows from `first` on."""
+    for visual in view.visuals:
+        if visual.type is not VisualType.TABLE or visual.start_line is None or visual.end_line is None:
+            continue
+        if visual.start_line < first and hit.first <= visual.end_line:
+            rows = range(visual.start_line, first)
+            head = next((number for number in rows if "|" in view.lines[number - 1]), visual.start_line)
+            label = shown_label(visual.label)
+            return [f"[in {label}, which begins]", row(head, view.lines[head - 1], MAX_CONTEXT_ROW)]
+    return []
 
 
 def _nothing(view: DocumentView, pattern: str, regex: bool, start_line: int, found: Hits) -> str:

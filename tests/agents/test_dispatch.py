@@ -126,6 +126,16 @@ def test_of_two_terminal_calls_the_first_that_succeeds_counts(tools: dict[str, T
     assert [result.is_error for result in found.results] == [True, False, True]
 
 
+def test_what_was_refused_is_not_submitted_again_before_the_refusal_is_read(tools: dict[str, Tool]) -> None:
+    calls = [tool_call("submit", "a", what="wool"), tool_call("submit", "b", what="cat")]
+    found = dispatch(calls, tools, TERMINALS)
+    assert found.finished is None
+    assert [words(result) for result in found.results] == [
+        "Not wool. Look again.",
+        "Not run: an earlier submit of this turn was refused. Read why, then submit once.",
+    ]
+
+
 CALLS: list[tuple[str, dict[str, object]]] = [
     ("look", {"where": "box"}),
     ("look", {"where": "nowhere"}),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.records.document import Document, Outcome, PageSpan, Visual
+from qagen_dagster.records.document import Document, Outcome, PageSpan, Section, Visual
 from qagen_dagster.toolkit.document_view import DocumentView
 
 Render = Callable[[int, RenderOptions], PageImage | None]
@@ -23,6 +23,7 @@ def make_view() -> ViewMaker:
         *,
         pages: tuple[tuple[int, int], ...] = (),
         visuals: tuple[Visual, ...] = (),
+        sections: tuple[Section, ...] = (),
         render: Render = _no_pages,
         page_count: int | None = None,
         max_image_pixels: int = 1_150_000,
@@ -36,6 +37,7 @@ def make_view() -> ViewMaker:
             source_sha256="0" * 64,
             page_count=page_count if page_count is not None else (len(spans) or None),
             pages=spans,
+            sections=sections,
         )
         return DocumentView(document, tuple(text.split("\n")), visuals, render, max_image_pixels)
 

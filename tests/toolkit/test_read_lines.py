@@ -42,6 +42,12 @@ def test_no_pages_part_where_there_are_none(make_view) -> None:
     assert read(make_view("a\nb")).startswith("lines 1-2 of 2\n")
 
 
+def test_empty_lines_are_left_out_and_counted(make_view) -> None:
+    assert (
+        read(make_view("a\n \n\nd")) == "lines 1-4 of 4\n<document_excerpt>\n1| a\n4| d\n</document_excerpt>"
+    )
+
+
 def test_page_without_text_is_marked(make_view) -> None:
     view = make_view("a\nb", pages=((1, 1), (2, 1), (2, 2)))
     assert "1| a\n--- page 2 ---\n--- page 3 ---\n2| b" in read(view)
@@ -105,7 +111,7 @@ def test_every_row_is_the_documents_line(lines: list[str], data: st.DataObject) 
     view = plain(tuple(lines))
     output = read(view, start_line=start, end_line=end)
     if view.has_text:
-        assert rows(output) == {n: lines[n - 1] for n in range(start, end + 1)}
+        assert rows(output) == {n: lines[n - 1] for n in range(start, end + 1) if lines[n - 1].strip()}
 
 
 @given(lengths=st.lists(st.integers(0, 4_000), min_size=1, max_size=80))
@@ -119,4 +125,4 @@ def test_going_on_reaches_every_line_within_the_cap(lengths: list[int]) -> None:
         seen += rows(output)
         note = re.search(r"start_line=(\d+)\)", output)
         start = int(note[1]) if note else None
-    assert seen == list(range(1, len(lengths) + 2))
+    assert seen == [1, *(number for number, length in enumerate(lengths, 2) if length)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Text
-from qagen_dagster.records.document import Document, Outcome
+from qagen_dagster.records.document import Document, Outcome, Section, Visual, VisualType
 from qagen_dagster.toolkit import search as search_tool
 from qagen_dagster.toolkit.document_view import DocumentView
 
@@ -90,6 +90,50 @@ def test_regex_anchors_are_line_ends_and_breaks_are_crossed() -> None:
     view = plain("ab\ncd\nef")
     assert list(rows(search(view, "^cd$", regex=True, context_lines=0))) == [2]
     assert "lines 2-3" in search(view, r"d\s+e", regex=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("mean age", "the mean\nage"),
+        ("(?:mean age|x)", "the mean   age"),
+        (r"\Qmean age\E was", "mean age\u00a0was"),
+    ],
+)
+def test_a_space_in_a_regex_is_any_white_space(pattern: str, text: str) -> None:
+    assert "1 matching line" in search(plain(text), pattern, regex=True)
+
+
+@pytest.mark.parametrize("pattern", [r"mean\ age", r"\Qmean age\E", "mean[ ]age", "mean {2}age"])
+def test_a_space_meant_as_such_stays_one(pattern: str) -> None:
+    assert "No match" in search(plain("the mean\nage"), pattern, regex=True)
+
+
+def test_a_match_says_its_section(make_view) -> None:
+    sections = (
+        Section(title="Methods", level=1, start_line=2),
+        Section(title="Yields", level=2, start_line=4),
+    )
+    view = make_view("needle\nMethods\nb\nYields\nneedle", pages=((1, 5),), sections=sections)
+    output = search(view, "needle", context_lines=0)
+    assert "-- match on line 1 (page 1)\n" in output
+    assert '-- match on line 5 (page 1, in "Yields")\n' in output
+
+
+def test_a_match_in_a_table_shows_how_the_table_begins(make_view) -> None:
+    table = Visual(label="Table 2", type=VisualType.TABLE, start_line=1, end_line=6)
+    view = make_view(
+        "Table 2. Yields\n| year | t |\n|---|---|\n| 2020 | 4 |\n| 2021 | 5 |\n| 2022 | 6 |\nend",
+        visuals=(table,),
+    )
+    output = search(view, "2022", context_lines=1)
+    assert "-- match on line 6\n[in Table 2, which begins]\n2| | year | t |\n5| | 2021 | 5 |\n6|" in output
+    assert "which begins" not in search(view, "2020", context_lines=3)
+    assert "which begins" not in search(view, "end", context_lines=0)
+
+
+def test_empty_lines_are_left_out() -> None:
+    assert "1| a\n4| needle\n" in search(plain("a\n\n\nneedle"), "needle", context_lines=3)
 
 
 def test_zero_matches_help() -> None:

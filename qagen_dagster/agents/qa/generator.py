@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.qa.context import QAContext, call_summaries
+from qagen_dagster.agents.qa.history import History, prompt_values
 from qagen_dagster.agents.qa.support import unsupported
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
@@ -19,27 +19,12 @@ from qagen_dagster.records.question import (
     CallSummary,
     Candidate,
     Evidence,
-    QAPair,
-    RejectedQA,
     RejectionReason,
 )
 from qagen_dagster.records.verdict import ReportExhausted, SubmitQA, SubmitVisualQA
-from qagen_dagster.toolkit.excerpt import shown_label
+from qagen_dagster.toolkit.excerpt import label_key, shown_label
 
 ROLE = "generator"
-_SHOWN_REJECTED = 20
-_SHOWN_ACCEPTED = 200
-_SHOWN_GAPS = 6
-
-
-@dataclass(frozen=True)
-class History:
-    """What earlier attempts on this document gave."""
-
-    accepted: tuple[QAPair, ...] = ()
-    rejected: tuple[RejectedQA, ...] = ()
-    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # beside `rejected`
-    viewed_pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +57,7 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
     )
-    run = run_agent(spec, model, context.tools, _values(context, history), sample=attempt)
+    run = run_agent(spec, model, context.tools, prompt_values(context, history), sample=attempt)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     return _proposal(run, gate, calls)
 
@@ -114,10 +99,10 @@ class _Gate:
             )
 
     def examine(self, submission: SubmitQA) -> Candidate:
-        known = {_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
+        known = {label_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
         visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
-        unknown = next((label for label in visuals if _key(label) not in known), None)
-        chosen = [known[key] for key in dict.fromkeys(map(_key, visuals)) if key in known]
+        unknown = next((label for label in visuals if label_key(label) not in known), None)
+        chosen = [known[key] for key in dict.fromkeys(map(label_key, visuals)) if key in known]
         shown = chosen[0] if chosen else None
         found = [
             (quote, self._context.evidence.find(quote, shown.label if shown else None))
@@ -163,60 +148,3 @@ class _Gate:
         text = "\n".join(place.quote for place in evidence)
         why = unsupported(submission.question, submission.answer, text, submission.question_type)
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
-
-
-def _key(label: str) -> str:
-    """A label as the tools show it; they take it in any case."""
-    return shown_label(label).casefold()
-
-
-def _values(context: QAContext, history: History) -> dict[str, str]:
-    accepted = history.accepted[-_SHOWN_ACCEPTED:]
-    rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
-    values = context.task_values() | {
-        "document_card": context.document_card(),
-        "accepted": "\n".join(
-            f"{number}. {pair.question} -> {pair.answer[:120]} [{pair.question_type}] {_lines(pair.evidence)}"
-            for number, pair in enumerate(accepted, 1)
-        )
-        or "(none yet)",
-        "rejected": "\n".join(
-            f"- {pair.question} {_lines(evidence)}\n  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}"
-            for pair, evidence in rejected
-            if pair.question
-        )
-        or "(none yet)",
-    }
-    if context.mode is Mode.VISUAL:
-        values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
-    else:
-        used = [place for pair in history.accepted for place in pair.evidence]
-        used += [place for evidence in history.rejected_evidence for place in evidence]
-        values["unused"] = unused_parts(used, context.view.document.line_count)
-    return values
-
-
-def unused_parts(used: Sequence[Evidence], total: int) -> str:
-    """The longest stretches of lines that no evidence was taken from, in order: `1-40, 90-310`."""
-    spans = sorted(
-        (p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None
-    )
-    gaps: list[tuple[int, int]] = []
-    at = 1
-    for start, end in spans:
-        if start > at:
-            gaps.append((at, start - 1))
-        at = max(at, end + 1)
-    if at <= total:
-        gaps.append((at, total))
-    longest = sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
-    return ", ".join(_span(start, end) for start, end in longest) or "none"
-
-
-def _lines(evidence: tuple[Evidence, ...]) -> str:
-    spans = [_span(p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line is not None]
-    return f"(lines {', '.join(spans)})" if spans else ""
-
-
-def _span(start: int, end: int) -> str:
-    return str(start) if start == end else f"{start}-{end}"

@@ -108,7 +108,7 @@ def rows(text: str) -> list[Line]:
 
 
 def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
-    """Every line shown by read_lines or search, by number."""
+    """Every line shown by read_lines or search, by number; read_lines leaves out empty ones."""
     known: dict[int, Line] = {}
     for exchange in exchanges:
         if exchange.is_error or exchange.name not in {"read_lines", "search"}:
@@ -116,6 +116,9 @@ def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
         for line in rows(exchange.text):
             if line.number not in known or known[line.number].page is None:
                 known[line.number] = line
+        if exchange.name == "read_lines" and (shown := shown_range(exchange)):
+            for number in range(shown[0], shown[1] + 1):
+                known.setdefault(number, Line(number, "", None))
     return known
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.qa.context import QAContext
-from qagen_dagster.agents.qa.generator import History, Proposal, propose, unused_parts
+from qagen_dagster.agents.qa.generator import Proposal, propose
+from qagen_dagster.agents.qa.history import History
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.messages import AssistantMessage, ToolMessage
 from qagen_dagster.records.document import Outcome, Visual, VisualType
@@ -179,7 +180,7 @@ def test_the_generator_learns_what_was_asked_and_what_failed() -> None:
     for known in ("1. What is fact 3?", "answer 3", "(lines 3-4)", "2. What is fact 5?", "(lines 5-6)"):
         assert known in asked
     assert "- Which thing 1? (lines 7)\n  ambiguous: two things fit" in asked
-    assert "Lines that no question uses yet: 1-2, 8-11" in asked
+    assert "Longest stretches of lines that no question was asked about: 1-2, 8-11" in asked
     assert "max_turns" not in asked
     assert "Probe manuals" in asked
     assert "Short questions of technicians." in asked
@@ -302,21 +303,10 @@ def test_the_text_is_the_documents() -> None:
     assert MANUAL.split("\n")[3] == GOOD["evidence"][0]["quote"]
 
 
-def place(start: int, end: int) -> Evidence:
-    return Evidence(quote="x", start_line=start, end_line=end)
-
-
-@pytest.mark.parametrize(
-    ("used", "total", "unused"),
-    [
-        ([], 9, "1-9"),
-        ([], 0, "none"),
-        ([(1, 9)], 9, "none"),
-        ([(4, 5)], 9, "1-3, 6-9"),
-        ([(6, 9), (2, 5)], 9, "1"),
-        ([(2, 8), (3, 4)], 9, "1, 9"),
-        ([(n, n) for n in range(10, 100, 10)], 95, "1-9, 11-19, 21-29, 31-39, 41-49, 51-59"),
-    ],
-)
-def test_unused_parts_are_the_longest_gaps(used: list[tuple[int, int]], total: int, unused: str) -> None:
-    assert unused_parts([place(*one) for one in used], total) == unused
+def test_visuals_are_told_with_the_questions_they_have() -> None:
+    seen = pair(3).model_copy(update={"content_refs": ("Table 1",)})
+    _, model = run(submit(SEEN), context=visual_context(), history=History(accepted=(seen, seen)))
+    asked = told(model.requests[0])
+    assert "- Table 1 | type: table | page: 2 |" in asked
+    assert "| questions: 2\n" in asked
+    assert "1. What is fact 3? -> answer 3 [factual] (Table 1" in asked
