@@ -9,14 +9,16 @@ from contextlib import suppress
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, RowFailure, Source
+from qagen_dagster.formats.pdf_headings import headings_of
 from qagen_dagster.formats.pdf_library import Pdf
-from qagen_dagster.formats.pdf_meta import metadata_of, sections_of
+from qagen_dagster.formats.pdf_meta import metadata_of
 from qagen_dagster.formats.pdf_open import looks_like_pdf, opened
 from qagen_dagster.formats.pdf_render import render_page
 from qagen_dagster.formats.pdf_text import PdfText, read_pages
 from qagen_dagster.formats.pdf_visuals import find_visuals
 from qagen_dagster.records.document import Outcome, Visual
 
+_MAX_SECTIONS = 3_000
 _PAGES_LOOKED_AT = 20  # to tell an empty document from one of pictures
 
 
@@ -24,7 +26,7 @@ class PdfFormat:
     """PDF files, by way of MuPDF."""
 
     name = "pdf"
-    version = "1"
+    version = "2"
     suffixes: tuple[str, ...] = (".pdf",)
 
     def sniff(self, head: bytes) -> bool:
@@ -46,6 +48,7 @@ class PdfFormat:
                 )
                 outcome = Outcome.CORRUPT if pdf.is_repaired else Outcome.EMPTY
                 raise DocumentError(outcome, f"{why} on {_pages(count)}")
+            said = metadata_of(pdf, text)
             return [
                 ParsedText(
                     text="\n".join(text.lines),
@@ -53,8 +56,8 @@ class PdfFormat:
                     detail=_detail(text),
                     page_count=count,
                     pages=tuple(text.pages),
-                    sections=sections_of(pdf, text),
-                    metadata=metadata_of(pdf, text),
+                    sections=tuple(headings_of(pdf, text, said.title)[:_MAX_SECTIONS]),
+                    metadata=said,
                     ocr=bool(text.recognised),
                 )
             ]

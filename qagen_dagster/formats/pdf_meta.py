@@ -1,26 +1,22 @@
-"""What a PDF says of itself: title, authors, date, DOI, abstract, language, and its headings.
+"""What a PDF says of itself: title, authors, date, DOI, abstract, language.
 
-What belongs here: reading properties, XMP, the outline and the first pages' lines. What does not: extracting lines.
+What belongs here: reading properties, XMP and the first pages' lines. What does not: extracting lines, headings
+(`pdf_headings.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from contextlib import suppress
 from itertools import takewhile
 
+from qagen_dagster.formats.pdf_headings import FILE_NAME
 from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.formats.pdf_text import PdfText
-from qagen_dagster.records.document import Metadata, PageSpan, Section
+from qagen_dagster.records.document import Metadata
 
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
 _DOI_FILE = re.compile(r"/\d+/[^/]*\.pdf$|\.pdf$")
-_NO_LETTER = re.compile(r"[\W_]+")
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?")
-_FILE_NAME = re.compile(
-    r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf)$"
-)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
 _ABSTRACT = re.compile(
     r"(?i)^(?:abstract|summary|zusammenfassung|résumé|resumen)\s*(?:[.:\u2014\u2013-]\s*(?P<rest>.*))?$"
@@ -29,11 +25,8 @@ _ABSTRACT_END = re.compile(
     r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
-_NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _MAX_TITLE = 300
 _MAX_ABSTRACT_LINES = 60
-_MAX_SECTIONS = 3_000
-_HEADING_CHARS = 120
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
@@ -52,12 +45,6 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     )
 
 
-def sections_of(pdf: Pdf, text: PdfText) -> tuple[Section, ...]:
-    """The headings: from the outline where there is one, else from the size of letters."""
-    found = _outlined(pdf, text) or _by_size(text)
-    return tuple(found[:_MAX_SECTIONS])
-
-
 def _properties(pdf: Pdf) -> dict[str, str]:
     try:
         return pdf.properties()
@@ -66,12 +53,12 @@ def _properties(pdf: Pdf) -> dict[str, str]:
 
 
 def _title(said: str, lines: list[str], fonts: list[int]) -> str | None:
-    if len(said) > 3 and " " in said and not _FILE_NAME.search(said):
+    if len(said) > 3 and " " in said and not FILE_NAME.search(said):
         return said[:_MAX_TITLE]
     shown = _largest(lines, fonts)
     if shown:
         return shown
-    usable = len(said) > 3 and not _FILE_NAME.search(said) and any(map(str.isalpha, said))
+    usable = len(said) > 3 and not FILE_NAME.search(said) and any(map(str.isalpha, said))
     return said if usable else None
 
 
@@ -150,60 +137,3 @@ def _language(pdf: Pdf) -> str | None:
     except Exception:  # as above
         return None
     return value.replace("_", "-") if _LANGUAGE.match(value) else None
-
-
-def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
-    """The outline's entries, each at the line that repeats its title, else at the top of its page."""
-    found: list[Section] = []
-    with suppress(Exception):  # a broken outline ends where it breaks; what was read of it stays
-        for level, title, page in pdf.outline():
-            span = text.pages[page] if 0 <= page < len(text.pages) else None
-            if title and span and span.end_line >= span.start_line:
-                line = _find(title, text.lines, span)
-                found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
-    return found
-
-
-def _find(title: str, lines: list[str], span: PageSpan) -> int:
-    """The line that is `title`, or ends with it after a number, letters compared."""
-    wanted, end = _letters(title), title[-3:]
-    for number in range(span.start_line, span.end_line + 1):
-        shown = lines[number - 1]
-        if end in shown and len(shown) < 2 * len(title) + 20:
-            letters = _letters(shown)
-            if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
-                return number
-    return span.start_line
-
-
-def _letters(text: str) -> str:
-    return _NO_LETTER.sub("", text).casefold()
-
-
-def _by_size(text: PdfText) -> list[Section]:
-    weights: Counter[int] = Counter()
-    for line, font in zip(text.lines, text.fonts, strict=True):
-        weights[abs(font)] += len(line) if font else 0
-    body = weights.most_common(1)[0][0] if weights else 0
-    fonts = enumerate(text.fonts, start=1)
-    heads = [n for n, font in fonts if font and _is_heading(text.lines[n - 1], font, body)]
-    if len(heads) > max(20, len(text.lines) // 5):
-        return []
-    sizes = sorted({abs(text.fonts[n - 1]) for n in heads}, reverse=True)
-    found: list[Section] = []
-    for number in heads:
-        title = text.lines[number - 1]
-        numbered = _NUMBERED.match(title)
-        rank = sizes.index(abs(text.fonts[number - 1])) + 1
-        level = numbered[1].count(".") + 1 if numbered else min(rank, 4)
-        found.append(Section(title=title.replace(" | ", " "), level=level, start_line=number))
-    return found
-
-
-def _is_heading(text: str, font: int, body: int) -> bool:
-    size = abs(font)
-    if size < body or not 3 <= len(text) <= _HEADING_CHARS or text[-1] in ".,;:":
-        return False
-    if not any(map(str.isalpha, text)):
-        return False
-    return size >= 1.18 * body or (font < 0 and _NUMBERED.match(text) is not None)

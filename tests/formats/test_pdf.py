@@ -212,9 +212,79 @@ def test_headings_from_the_size_of_letters():
         write(page, ["Body text is what most of a page is made of, after all."] * 9, y=90)
         write(page, ["1.2 Details"], y=300, size=13)
         write(page, ["More body text follows here."] * 9, y=330)
+        write(page, ["What it means"], y=500, size=16)
 
     found = parse(pdf(draw)).sections
-    assert [(one.title, one.level) for one in found] == [("Results", 1), ("1.2 Details", 2)]
+    assert [(one.title, one.level) for one in found] == [
+        ("Results", 1),
+        ("1.2 Details", 2),
+        ("What it means", 1),
+    ]
+
+
+BODY = "Most of what stands on a page is such a line of running text as this one here."
+
+
+def bold(page: pymupdf.Page, line: str, y: float, size: float = 12) -> None:
+    page.insert_text((60, y), line, fontsize=size, fontname="hebo")
+
+
+def test_title_and_authors_are_no_headings():
+    def first(page: pymupdf.Page) -> None:
+        write(page, ["Proceedings of Something"], y=40, size=14)
+        write(page, ["A Study of Small Things", "and Their Uses"], y=80, size=18)
+        bold(page, "Ann Author   Bob Writer", 130)
+        bold(page, "University of Somewhere", 150, size=14)
+        bold(page, "Abstract", 190)
+        write(page, [BODY] * 5, y=210)
+        bold(page, "1 Introduction", 300)
+        write(page, [BODY] * 9, y=320)
+        bold(page, "1.1 Small Things", 500, size=11)
+        bold(page, "Keywords: small, things", 520)
+        write(page, [BODY] * 5, y=540)
+
+    def second(page: pymupdf.Page) -> None:
+        write(page, ["A Study of Small Things", "and Their Uses"], y=80, size=15)
+        bold(page, "2 A Heading that Goes on", 120)
+        bold(page, "over a Second Line", 134)
+        write(page, [BODY] * 9, y=160)
+        bold(page, "Limitations", 320)
+        bold(page, "A Further Details", 360)
+
+    found = parse(pdf(first, second))
+    assert found.metadata.title == "A Study of Small Things and Their Uses"
+    assert [(one.title, one.level) for one in found.sections] == [
+        ("Abstract", 1),
+        ("1 Introduction", 1),
+        ("1.1 Small Things", 2),
+        ("2 A Heading that Goes on over a Second Line", 1),
+        ("Limitations", 1),
+        ("A Further Details", 1),
+    ]
+
+
+def test_entries_of_contents_and_running_text_in_bold_are_no_headings():
+    def draw(page: pymupdf.Page) -> None:
+        bold(page, "1 Small Things . . . . . . . . . 7", 60)
+        write(page, [BODY] * 12, y=80)
+        bold(page, "Table 1 Some values", 300)
+        bold(page, "Part II", 330, size=11)
+        bold(page, "Nothing but stress on some words", 360, size=11)
+
+    found = parse(pdf("Cover", draw)).sections
+    assert [one.title for one in found] == ["Part II"]
+
+
+def test_an_outline_that_names_only_the_file_is_none():
+    document = pymupdf.open("pdf", pdf(*[f"{BODY}\n" * 4] * 6, lambda page: bold(page, "Conclusions", 80)))
+    document.set_toc([[1, "report797.html", 1]])
+    assert [one.title for one in parse(document.tobytes()).sections] == ["Conclusions"]
+
+
+def test_an_entry_of_the_outline_is_found_on_two_lines():
+    document = pymupdf.open("pdf", pdf("words\n2.1 How to Correct it\nwith Feedback?\nwords"))
+    document.set_toc([[1, "How to Correct It with Feedback?", 1]])
+    assert [one.start_line for one in parse(document.tobytes()).sections] == [2]
 
 
 @settings(max_examples=60)
