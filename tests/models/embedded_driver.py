@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field
 from typing import Any
 
+from qagen_dagster.agents.prompts import load_prompt
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import (
@@ -54,7 +56,7 @@ class Paper:
 
 
 def run(
-    model: str, prompt: str, paper: Paper, *terminals: str, refuse: int = 0
+    model: str, prompt: str, paper: Paper, *terminals: str, refuse: int = 0, system: str = ""
 ) -> tuple[str, dict[str, Any]]:
     """Run until a terminal tool is called; the first `refuse` terminal calls get an error."""
     provider = EmbeddedProvider(ModelSpec(provider="embedded", model=model))
@@ -62,7 +64,7 @@ def run(
     tools = tuple(ToolSpec(name=name, description="", parameters={}) for name in names)
     messages: list[Message] = [UserMessage(content=(Text(text=prompt),))]
     for _ in range(30):
-        response = provider.read(provider.send(Request(system="", messages=tuple(messages), tools=tools)))
+        response = provider.read(provider.send(Request(system=system, messages=tuple(messages), tools=tools)))
         messages.append(response.message)
         results: list[ToolResult] = []
         for call in response.message.tool_calls:
@@ -79,10 +81,14 @@ def run(
 
 
 def generate(
-    paper: Paper, *, asked: tuple[str, ...] = (), mode: str = "textual", refuse: int = 0
+    paper: Paper, *, asked: tuple[str, ...] = (), mode: str = "textual", refuse: int = 0, purpose: str = ""
 ) -> tuple[str, dict[str, Any]]:
     prompt = f"Mode: {mode}\n\nAlready accepted questions:\n" + "\n".join(asked)
-    return run("rules", prompt, paper, "submit_qa", "report_exhausted", refuse=refuse)
+    values = dict.fromkeys(("corpus_name", "corpus_context", "scenario_name"), "x")
+    system = string.Template(load_prompt(f"generator_{mode}").system).substitute(
+        values, scenario_description=purpose
+    )
+    return run("rules", prompt, paper, "submit_qa", "report_exhausted", refuse=refuse, system=system)
 
 
 def all_questions(paper: Paper, *, mode: str = "textual", limit: int = 60) -> dict[str, dict[str, Any]]:

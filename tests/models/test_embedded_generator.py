@@ -152,7 +152,7 @@ def test_visual_mode_asks_of_tables_and_names_them() -> None:
     found = all_questions(Paper(text, listing), mode="visual")
     assert found
     assert all(item["visuals"] == ["Table 1"] and "Table 1" in question for question, item in found.items())
-    assert any("highest depth" in question and item["answer"] == "June" for question, item in found.items())
+    assert any("greatest depth" in question and item["answer"] == "June" for question, item in found.items())
 
 
 def test_visual_mode_without_anything_to_read_says_so() -> None:
@@ -160,3 +160,59 @@ def test_visual_mode_without_anything_to_read_says_so() -> None:
     name, arguments = generate(Paper("# A Report\n\nText.", listing), mode="visual")
     assert name == "report_exhausted"
     assert "cannot see pictures" in arguments["reason"]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "question"),
+    [
+        ("They ask for the causes of faults.", "why "),
+        ("Procedures and the right action.", "what happens when "),
+        ("Dates and deadlines.", "when "),
+        ("Values of options in tables.", "what is the default value of "),
+    ],
+)
+def test_a_scenario_is_given_what_it_asks_for(purpose: str, question: str) -> None:
+    text = MANUAL + "\n## Faults\n\nThe motor stops early because grit blocks the lower seal of the pump.\n"
+    name, found = generate(Paper(text), purpose=purpose)
+    assert name == "submit_qa"
+    assert question in found["question"] or question.capitalize() in found["question"]
+
+
+REPORT = """\
+# Walls of the Upland: a Report
+
+## 2 Walls
+
+Eelgrass is a flowering plant that grows under water on sandy shores. The eelgrass is cut in May.
+Six walls were chosen in May 2019, three of dolerite and three of sandstone.
+Every wall was measured in March 2020 by Ida Holm with a steel tape and a level.
+Table 4. The walls.
+Wall | Length (m) | Warmth (h)
+north wall | 12 | 7.9
+south wall | 19 | 6.4
+east wall | 31 | 5.1
+
+## 3.1 Costs
+
+| Wall | Price (EUR) |
+|---|---|
+| north wall | 100 |
+| south wall | 250 |
+| east wall | 310 |
+"""
+
+
+def test_words_are_set_as_the_document_sets_them() -> None:
+    found = list(all_questions(Paper(REPORT)))
+    assert any(question.endswith("what is eelgrass?") for question in found), found
+    assert any('According to Table 4 of "Walls of the Upland: a Report"' in question for question in found), (
+        found
+    )
+    assert any('the table in the "Costs" section of' in question for question in found), found
+    assert any("greatest length" in question for question in found), found
+    assert any("highest price" in question for question in found), found
+
+
+def test_a_question_that_breaks_or_tells_its_answer_is_not_asked() -> None:
+    found = list(all_questions(Paper(REPORT)))
+    assert not [question for question in found if "three of dolerite" in question]

@@ -28,11 +28,9 @@ def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     if not subject:
         return ""
     before, middle, after = _around(clause, subject, gap)
-    if after and any(
-        clause.doc[index].text in {",", ";", ":"}
-        for index in range(clause.root.i + 1, after[0] + 1)
-        if index not in gap
-    ):
+    inner = range(clause.root.i + 1, after[0] + 1) if after else range(0)
+    last = max((index for index in gap if not clause.doc[index].is_punct), default=0)
+    if any(clause.doc[index].text in {",", ";", ":"} for index in inner if index not in gap or index > last):
         return ""
     name = words(clause.doc, subject)
     name = _lower_first(name, clause.doc[subject[0]])

@@ -18,7 +18,7 @@ from qagen_dagster.models.embedded.naming import (
     row_words,
 )
 from qagen_dagster.models.embedded.tables import Row, Table
-from qagen_dagster.models.embedded.vocabulary import HEAD_NOUNS
+from qagen_dagster.models.embedded.vocabulary import HEAD_NOUNS, word_set
 
 _EMPTY = frozenset(
     {"", "-", "\u2013", "—", "none", "n/a", "yes", "no", "x", "✓", "✗", "true/false", "all", "any", "0"}
@@ -50,7 +50,11 @@ def place_of(table: Table, context: Context) -> str:
     if table.label:
         return f"According to {table.label} of {name}, "
     inner = context.inner(table.section)
-    return f'According to the "{inner}" table in {name}, ' if inner else f"According to the table in {name}, "
+    return (
+        f'According to the table in the "{inner}" section of {name}, '
+        if inner
+        else f"According to the table in {name}, "
+    )
 
 
 def _single_row(table: Table, context: Context) -> Iterator[Candidate]:
@@ -74,7 +78,7 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
             if _askable(label, cell, head):
                 question = f"{place}{asked} {row_words(first, label, context)}?"
                 quality = (
-                    0.7 - 0.03 * len(cell.split()) + 0.1 * (values.count(cell) == 1) - 0.2 * (not natural)
+                    0.7 - 0.03 * len(cell.split()) + 0.1 * (values.count(cell) == 1) - 0.35 * (not natural)
                 )
                 yield _candidate(question, cell, table, row, quality)
 
@@ -137,7 +141,7 @@ def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]
     ):
         return
     for column in range(1, len(table.header.cells)):
-        name = property_name(table.header.cells[column], context).partition(" in ")[0]
+        name, _, unit = property_name(table.header.cells[column], context).partition(" in ")
         texts = table.column(column)
         if (
             not in_sentence(first, context)[:1].islower()
@@ -147,7 +151,7 @@ def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]
         ):
             continue
         numbers = [float(text.replace(",", "")) for text in texts]
-        for word, best in (("highest", max(numbers)), ("lowest", min(numbers))):
+        for word, best in zip(_superlatives(name, unit), (max(numbers), min(numbers)), strict=True):
             if numbers.count(best) == 1 and len(set(numbers)) >= 3:
                 row = table.rows[numbers.index(best)]
                 question = f"{place}which {in_sentence(first, context)} has the {word} {name}?"
@@ -155,6 +159,23 @@ def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]
                     question, row.cells[0], tuple(other.quote for other in table.rows), "extreme", "comparison",
                     0.7, table.section, anchored=True,
                 )  # fmt: skip
+
+
+def _superlatives(name: str, unit: str) -> tuple[str, str]:
+    """What the row with most and the row with least of a property are said to have."""
+    head = name.split()[-1].lower()
+    if head in _SIZES:
+        return "greatest", "smallest"
+    if unit.lower().rstrip("s") in _SPANS and head not in _LEVELS:
+        return "longest", "shortest"
+    return "highest", "lowest"
+
+
+_SIZES = word_set(
+    "length width depth height thickness area size distance volume mass weight diameter range amount number share"
+)
+_LEVELS = word_set("rate price cost fee age score index level ratio speed density")
+_SPANS = word_set("day week month year hour minute second h min s d")
 
 
 def _candidate(question: str, cell: str, table: Table, row: Row, quality: float) -> Candidate:

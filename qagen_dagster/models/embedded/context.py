@@ -28,6 +28,7 @@ _FURNITURE = re.compile(
     r"case report|correspondence|editorial|.*\b(?:doi|issn|http|www\.|©|copyright|volume|vol\.|pages? \d).*)$",
     re.IGNORECASE,
 )
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
 
 
@@ -47,7 +48,8 @@ class Context:
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that is not the title itself."""
         title = self.title.lower()
-        return next((name for name in reversed(section) if name.lower() not in title), "")
+        names = (_SECTION_NUMBER.sub("", name) for name in reversed(section))
+        return next((name for name in names if name.lower() not in title), "")
 
     def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
         """The phrase in front of a question that would not stand alone; empty if there is no title."""

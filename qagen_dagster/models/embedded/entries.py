@@ -135,7 +135,7 @@ def _key_question(entry: Entry, value: str, plural: bool, context: Context) -> t
     name = property_name(key, context)
     if name and not plural and (" " in name or context.inner(entry.section)):
         return f"{frame}what is the {name}?", 0.65
-    return f'{frame}what is given for "{key}"?', 0.55
+    return f'{frame}what is given for "{key}"?', 0.45
 
 
 def owner_of(section: tuple[str, ...], context: Context) -> str:

@@ -130,13 +130,30 @@ _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Vide
 
 def framed(candidate: Candidate, context: Context) -> Candidate | None:
     """The candidate with the document named, or None if it needs that and the document has no name."""
-    question = candidate.question
+    question = _without_first_capital(candidate, context)
     if candidate.anchored or (context.thing and context.title.lower() in question.lower()):
         return replace(candidate, question=f"{question[:1].upper()}{question[1:]}", anchored=True)
     frame = context.frame()
     if not frame:
         return None
     return replace(candidate, question=f"{frame}{question[:1].lower()}{question[1:]}", anchored=True)
+
+
+def _without_first_capital(candidate: Candidate, context: Context) -> str:
+    """The question with the sentence's first word in lower case where that is how the document writes it elsewhere.
+
+    The parser takes such words for names: "Eelgrass is a plant" would give "what is Eelgrass?".
+    """
+    first = candidate.quotes[0].text.split(" ", 1)[0]
+    if candidate.anchored or not _CAPITALISED.fullmatch(first):
+        return candidate.question
+    low = first.lower()
+    if low not in context.plain or low in context.names:
+        return candidate.question
+    return re.sub(rf"(?<=\w )(?<![.?!:] ){first}\b", low, candidate.question, count=1)
+
+
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
 
 
 def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:

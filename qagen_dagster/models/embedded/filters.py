@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from qagen_dagster.models.embedded.candidate import Candidate
 from qagen_dagster.models.embedded.context import Context
 from qagen_dagster.models.embedded.sentences import balanced
+from qagen_dagster.models.embedded.values import numbers
 from qagen_dagster.models.embedded.vocabulary import word_set
 
 _PRONOUN = re.compile(
@@ -89,6 +90,18 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
     return (not answer and not any(char.isdigit() for char in candidate.answer)) or (
         bool(answer) and all(word in asked for word in answer)
     )
+
+
+def _adds_up(candidate: Candidate, context: Context) -> bool:
+    """ "How many walls were chosen, three of dolerite and three of sandstone?": the question tells."""
+    if candidate.family != "how_many":
+        return False
+    asked = [
+        int(value)
+        for value in numbers(candidate.question).elements()
+        if value.isdigit() and int(value) < 1000
+    ]
+    return [str(sum(asked))] == list(numbers(candidate.answer)) and len(asked) > 1
 
 
 def _bad_answer(candidate: Candidate, context: Context) -> bool:
@@ -193,7 +206,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _loose, _unknown_thing, _opinion,
+    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _loose, _unknown_thing, _opinion,
 )  # fmt: skip
 
 

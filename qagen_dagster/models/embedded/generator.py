@@ -18,7 +18,8 @@ from qagen_dagster.models.embedded.conversation import (
     document_rows,
     line_total,
 )
-from qagen_dagster.models.embedded.extract import candidates
+from qagen_dagster.models.embedded.extract import STRONG, candidates
+from qagen_dagster.models.embedded.purpose import by_purpose, wanted_families
 from qagen_dagster.models.embedded.visual import Shown, shown, visual_candidates
 
 WINDOW_LINES = 240
@@ -163,12 +164,13 @@ def _first_fresh(
     found: tuple[Candidate, ...] | list[Candidate], conversation: Conversation
 ) -> Candidate | None:
     said = conversation.prompt
+    ordered = by_purpose(found, wanted_families(conversation.system), STRONG)
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
     enough = said.count(" stand for?") >= MAX_ACRONYMS
     return next(
         (
             item
-            for item in found
+            for item in ordered
             if item.question not in said
             and item.question not in tried
             and not (enough and item.family == "acronym")

@@ -77,16 +77,29 @@ def tables(blocks: Sequence[Block]) -> list[Table]:
     for index, block in enumerate(blocks):
         if block.kind is not Kind.TABLE:
             continue
-        near = [*blocks[max(0, index - 1) : index], *blocks[index + 1 : index + 2]]
-        captions = [_caption(other) for other in near if other.kind is Kind.TEXT]
-        caption = next((item for item in captions if item), ("", ""))
+        before = [_caption_at_end(other) for other in blocks[max(0, index - 1) : index]]
+        after = [
+            _caption(other.passage.text) for other in blocks[index + 1 : index + 2] if other.kind is Kind.TEXT
+        ]
+        caption = next((item for item in (*before, *after) if item), ("", ""))
         if table := read_table(block, caption):
             found.append(table)
     return found
 
 
-def _caption(block: Block) -> tuple[str, str] | None:
-    match = _CAPTION.match(block.passage.text)
-    if not match or len(block.passage.text) > 400:
+def _caption_at_end(block: Block) -> tuple[str, str] | None:
+    """The caption a block is, or ends with: where lines are set close it follows on the paragraph's last."""
+    if block.kind is not Kind.TEXT:
+        return None
+    texts = [line.text.strip() for line in block.lines]
+    for start in reversed(range(len(texts))):
+        if found := _caption(" ".join(texts[start:])):
+            return found
+    return None
+
+
+def _caption(text: str) -> tuple[str, str] | None:
+    match = _CAPTION.match(text)
+    if not match or len(text) > 400:
         return None
     return match.group(1).strip(), match.group(2).strip().rstrip(".")
