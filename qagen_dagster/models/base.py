@@ -14,6 +14,9 @@ from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
 
 
+EMBEDDED_VERSION = "2"  # raised when the embedded mechanisms would answer a request differently
+
+
 class ModelSpec(Record):
     """A model as a profile binds it to a role."""
 
@@ -42,13 +45,14 @@ class ModelSpec(Record):
 
     def identity(self) -> dict[str, Any]:
         """What of this spec can change a response: part of the ledger key and of fingerprints."""
-        return self.model_dump(
+        said = self.model_dump(
             mode="json",
             include={
                 "provider", "model", "temperature", "max_output_tokens", "base_url", "tool_calling",
                 "images", "structured_output", "max_image_pixels", "options",
             },
         )  # fmt: skip
+        return said | {"version": EMBEDDED_VERSION} if self.provider == "embedded" else said
 
 
 class Provider(Protocol):

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from qagen_dagster.models.base import EMBEDDED_VERSION, ModelSpec
+
+
+def test_what_ships_with_the_package_is_identified_by_its_version_too() -> None:
+    assert ModelSpec(provider="embedded", model="rules").identity()["version"] == EMBEDDED_VERSION
+    assert "version" not in ModelSpec(provider="openai", model="rules").identity()
+
+
+def test_prices_and_time_outs_do_not_change_what_a_model_says() -> None:
+    spec = ModelSpec(provider="openai", model="m")
+    cheaper = spec.model_copy(update={"usd_per_million_input": 1.0, "timeout_seconds": 5.0, "max_attempts": 1})
+    assert cheaper.identity() == spec.identity()
+    assert spec.model_copy(update={"temperature": 0.5}).identity() != spec.identity()
