@@ -86,7 +86,7 @@ def _letters(text: str) -> str:
 
 def _set_apart(text: PdfText, title: str) -> list[Section]:
     """Lines that are set or worded like headings."""
-    body = _body(text)
+    body = body_size(text)
     lines, fonts = text.lines, text.fonts
     heads = [n for n, font in enumerate(fonts) if font and _is_heading(lines[n], font, body)]
     if len(heads) > max(20, len(lines) // 5):
@@ -104,8 +104,8 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     return found
 
 
-def _body(text: PdfText) -> float:
-    """The size of most letters, where sizes that differ by rounding alone count together."""
+def body_size(text: PdfText) -> int:
+    """The size of most letters in tenths of a point, 0 if unknown; sizes that differ by rounding alone count together."""
     weights: Counter[int] = Counter()
     for line, font in zip(text.lines, text.fonts, strict=True):
         weights[abs(font)] += len(line) if font else 0

@@ -112,7 +112,11 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 
 def _apart(f: Fragments, last: int, n: int) -> bool:
     gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
-    return gap * 10 >= 11 * max(f.size[last], f.size[n])
+    return (
+        gap * 10 >= 11 * max(f.size[last], f.size[n])
+        or f.y0[n] >= f.y1[last]  # lettering of a figure is on one line wherever it stands
+        or f.y0[last] >= f.y1[n]
+    )
 
 
 def _piece(f: Fragments, part: list[int], number: int) -> Piece:
@@ -184,3 +188,13 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
         return chars >= _LONE_CHARS and near and wide > 0.3 * text.width
     full = sum(piece.box[2] - piece.box[0] > 0.7 * wide for piece in block)
     return chars >= _PROSE_CHARS and full * 10 >= 6 * len(block)
+
+
+def lettering_line(text: Text, box: Rect, caption: int) -> int:
+    """The first line of a figure: its lettering, if that is what stands right above the line of the caption."""
+    line = caption
+    while above := [one for one in text.pieces if one.line == line - 1]:
+        if sum(holds(grown(box, 6), one.box) for one in above) * 3 < 2 * len(above):
+            break
+        line -= 1
+    return line

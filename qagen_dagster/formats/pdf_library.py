@@ -75,6 +75,7 @@ class Pdf:
     def __init__(self, data: bytes) -> None:
         _library.TOOLS.mupdf_display_errors(False)
         _library.TOOLS.mupdf_display_warnings(False)
+        _library.no_recommend_layout()  # else it prints an advertisement when tables are looked for
         self._document = _library.open(stream=data, filetype="pdf")
 
     def close(self) -> None:

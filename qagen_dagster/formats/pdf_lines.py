@@ -50,6 +50,7 @@ class Fragments:
     ascii: bool  # there are no other letters
     rtl: bool  # most letters are of a script written from right to left
     upright: bool  # no fragment looks as if it runs in another direction
+    figures: bool = False  # there may be captions of figures
 
 
 def fragments_of(printed: bytes) -> Fragments:
@@ -87,6 +88,7 @@ def fragments_of(printed: bytes) -> Fragments:
         ascii,
         not ascii and _is_rtl(joined[:_SAMPLE]),
         upright,
+        "Fig" in joined or "FIG" in joined or "Abb" in joined,
     )
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf_lettering import set_apart
 from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.formats.pdf_lines import Fragments, fragments_of
 from qagen_dagster.formats.pdf_order import Row, rows_in_order
@@ -111,7 +112,7 @@ def page_lines(fragments: Fragments) -> list[Line]:
             lines.append(_BLANK)
         lines.append((texts[first] if len(row) == 1 else _joined(f, row), row))
         limit = bottom + (bottom - top) * 7 // 10
-    return lines
+    return set_apart(f, lines) if f.figures else lines
 
 
 def _joined(f: Fragments, row: Row) -> str:

@@ -15,7 +15,18 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.labels import Labels
 from qagen_dagster.formats.pdf_captions import Caption, captions_of
 from qagen_dagster.formats.pdf_figures import Repeats, Shape, Shown, shown_on, with_labels
-from qagen_dagster.formats.pdf_layout import Text, area, common, grown, holds, pieces_of, text_of, union
+from qagen_dagster.formats.pdf_headings import body_size
+from qagen_dagster.formats.pdf_layout import (
+    Text,
+    area,
+    common,
+    grown,
+    holds,
+    lettering_line,
+    pieces_of,
+    text_of,
+    union,
+)
 from qagen_dagster.formats.pdf_library import Pdf, Rect
 from qagen_dagster.formats.pdf_lines import fragments_of
 from qagen_dagster.formats.pdf_regions import Choice, PageView, Strength, choices_of
@@ -68,7 +79,7 @@ class _Search:
         self._text = text
         self._ends = time.monotonic() + MAX_SECONDS
         self._scanned = {*text.recognised, *text.unreadable}
-        self._body = _body_size(text)
+        self._body = body_size(text) / 10 or 10.0  # points
         self._repeats = Repeats()
         self._tables = TableFinder()
         self._paths = 0
@@ -169,20 +180,14 @@ class _Search:
         return best[1] if best else None
 
 
-def _body_size(text: PdfText) -> float:
-    """The size in which most letters are set, in points."""
-    sizes: Counter[int] = Counter()
-    for line, font in zip(text.lines, text.fonts, strict=False):
-        sizes[abs(font)] += len(line) if font else 0
-    return (sizes.most_common(1)[0][0] / 10 if sizes else 0.0) or 10.0
-
-
 def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
     box = union((choice.box, caption.box))
     own = [piece.line for piece in caption.pieces]
     lines = (min(own), max(own))
     if caption.is_table:
         lines = _rows(view.text, choice.box, own) or lines
+    else:
+        lines = (lettering_line(view.text, choice.box, lines[0]), lines[1])
     kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
     return _Found(kind, view.number, box, caption, lines)
 
