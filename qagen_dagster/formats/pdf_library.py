@@ -54,6 +54,13 @@ class Drawing(NamedTuple):
     white: bool
 
 
+class Run(NamedTuple):
+    """Letters of one line in one font; `raised` if they stand above the foot of the line's first letter."""
+
+    text: str
+    raised: bool
+
+
 class Table(NamedTuple):
     """A table found by its ruling lines."""
 
@@ -143,6 +150,15 @@ class Pdf:
         _mupdf.fz_print_stext_page_as_json(out, structured, SCALE)
         out.fz_close_output()
         return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
+
+    def runs(self, number: int) -> list[list[Run]]:
+        """The lines of a page as runs of letters; costs several times as much as the print."""
+        said = self._document[number].get_text("dict", flags=_text_flags())
+        return [
+            [Run(str(span["text"]), bool(int(span["flags"]) & 1)) for span in line["spans"]]
+            for block in cast("list[dict[str, Any]]", said["blocks"])
+            for line in block.get("lines", ())
+        ]
 
     def page(self, number: int) -> Page:
         """One page, for all but its text."""

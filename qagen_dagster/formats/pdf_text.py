@@ -17,6 +17,7 @@ from qagen_dagster.formats.pdf_lettering import set_apart
 from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.formats.pdf_lines import Fragments, fragments_of
 from qagen_dagster.formats.pdf_order import Row, rows_in_order
+from qagen_dagster.formats.pdf_raised import mark_powers
 from qagen_dagster.formats.pdf_scan import Recogniser, worth_recognising
 from qagen_dagster.records.document import Outcome, PageSpan
 
@@ -99,6 +100,14 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
     yield from waiting
 
 
+def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
+    """The fragments of a page (0-based) from its print, powers marked."""
+    fragments = fragments_of(printed)
+    if fragments.powers:
+        mark_powers(pdf, number, fragments)
+    return fragments
+
+
 def page_lines(fragments: Fragments) -> list[Line]:
     """The lines of one page in reading order, a blank one where the page leaves most of a line free."""
     f, rows = rows_in_order(fragments)
@@ -137,7 +146,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments = fragments_of(printed)
+    fragments = page_fragments(pdf, number, printed)
     lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):

@@ -28,10 +28,9 @@ from qagen_dagster.formats.pdf_layout import (
     union,
 )
 from qagen_dagster.formats.pdf_library import Pdf, Rect
-from qagen_dagster.formats.pdf_lines import fragments_of
 from qagen_dagster.formats.pdf_regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf_tables import TableFinder, number_tables
-from qagen_dagster.formats.pdf_text import PdfText, page_lines, read_pages
+from qagen_dagster.formats.pdf_text import PdfText, page_fragments, page_lines, read_pages
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -122,7 +121,7 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            fragments = fragments_of(self._pdf.print_text(span.page - 1))
+            fragments = page_fragments(self._pdf, span.page - 1, self._pdf.print_text(span.page - 1))
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
