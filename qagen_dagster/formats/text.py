@@ -1,4 +1,4 @@
-"""Plain text: the file's own lines, pages at form feeds, headings that are underlined or numbered.
+"""Plain text: the file's own lines, pages at form feeds, what a header says (headings: `text_headings.py`).
 
 Titles and sections are taken only where the text leaves little doubt; otherwise there are none.
 """
@@ -20,16 +20,14 @@ from qagen_dagster.formats.base import (
 from qagen_dagster.formats.content import content_kind, looks_binary
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.lines import Lines, collapse, join_notes, split_lines
-from qagen_dagster.records.document import Metadata, Section, Visual
+from qagen_dagster.formats.text_headings import MAX_TITLE, case_of, is_underlined, sections_of
+from qagen_dagster.records.document import Metadata, Visual
 
 _HEADER_LINES = 40
 _FIELD = re.compile(
     r"(Title|Author|Authors|Language|Date|Release Date|DOI):[ \t]+(\S.{0,300})", re.IGNORECASE
 )
-_UNDERLINE = re.compile(r"\s{0,3}(={4,}|-{4,})\s*")
-_CHAPTER = re.compile(r"(?:CHAPTER|Chapter|BOOK|Book|PART|Part)[ \t]+(?:\d{1,3}|[IVXLC]{1,7})\b.{0,80}")
 _LANGUAGES = {"english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it"}
-_MAX_TITLE = 100
 
 
 def read_text(source: Source) -> Lines:
@@ -52,7 +50,7 @@ class TextFormat:
     """`.txt` and its kin."""
 
     name = "text"
-    version = "1"
+    version = "2"
     suffixes: tuple[str, ...] = (".txt", ".text", ".log")
 
     def sniff(self, head: bytes) -> bool:
@@ -68,7 +66,7 @@ class TextFormat:
                 detail=found.note,
                 page_count=found.page_count,
                 pages=found.pages,
-                sections=_sections(found.lines),
+                sections=sections_of(found.lines),
                 metadata=_metadata(found.lines),
             )
         ]
@@ -92,7 +90,7 @@ def _metadata(lines: Sequence[str]) -> Metadata:
             fields.setdefault(found[1].lower(), found[2].strip())
     # One such line may be anything; two are a header.
     if len(fields) < 2:
-        return Metadata(title=_first_line_title(lines))
+        return Metadata(title=_first_line_title(lines) or case_of(lines))
     author = fields.get("author") or fields.get("authors")
     return Metadata(
         title=fields.get("title") or _first_line_title(lines),
@@ -108,33 +106,14 @@ def _first_line_title(lines: Sequence[str]) -> str | None:
     if at is None or at > 5:
         return None
     line = lines[at]
-    alone = len(lines) > at + 2 and (not lines[at + 1].strip() or _underlines(line, lines[at + 1]))
+    alone = len(lines) > at + 2 and (not lines[at + 1].strip() or is_underlined(line, lines[at + 1]))
     letters = sum(char.isalpha() for char in line)
     if (
         not alone
         or line[0].isspace()
-        or len(line) > _MAX_TITLE
+        or len(line) > MAX_TITLE
         or letters < 0.6 * len(line.rstrip())
         or line.rstrip()[-1] in ".,;:!?-_*"
     ):
         return None
     return collapse(line)
-
-
-def _underlines(title: str, line: str) -> bool:
-    return bool(_UNDERLINE.fullmatch(line)) and abs(len(line.strip()) - len(title.strip())) <= 4
-
-
-def _sections(lines: Sequence[str]) -> tuple[Section, ...]:
-    found: list[Section] = []
-    for at, line in enumerate(lines):
-        before = lines[at - 1] if at else ""
-        after = lines[at + 1] if at + 1 < len(lines) else ""
-        title = collapse(line)
-        if not title or before.strip() or len(title) > _MAX_TITLE or not title[0].isalnum():
-            continue
-        if _underlines(line, after):
-            found.append(Section(title=title, level=1 if "=" in after else 2, start_line=at + 1))
-        elif not after.strip() and _CHAPTER.fullmatch(title):
-            found.append(Section(title=title, level=1, start_line=at + 1))
-    return tuple(found)

@@ -172,3 +172,70 @@ def test_underlined_and_numbered_headings_are_sections() -> None:
 def test_text_has_nothing_to_look_at() -> None:
     source = Source("a.txt", b"text")
     assert TextFormat().visuals(source, None, ParseOptions()) == ()
+
+
+RUNNING = "The parties agree on what was said that day, and on little else besides.\n" * 2
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    return [(one.level, one.title) for one in parse(text.encode()).sections]
+
+
+def test_numbered_headings_follow_their_count():
+    indent = " " * 20
+    text = (
+        f"{indent}I.\n\n{indent}BACKGROUND\n\n{RUNNING}\nA.   The Parties\n\n{RUNNING}\n"
+        f"     1.  Who They Are\n\n{RUNNING}\nB.   The Claim.\n\n{RUNNING}\nII. STANDARD OF REVIEW.\n\n{RUNNING}"
+    )
+    assert headings(text) == [
+        (1, "I. BACKGROUND"),
+        (2, "A. The Parties"),
+        (3, "1. Who They Are"),
+        (2, "B. The Claim."),
+        (1, "II. STANDARD OF REVIEW."),
+    ]
+
+
+def test_numbered_titles_of_a_manual():
+    text = (
+        f"1. Setting Up\n\n{RUNNING}\n1.1 Small Parts\n\n{RUNNING}\n2. Use\n\n2. Taking It Apart\n\n{RUNNING}"
+    )
+    assert headings(text) == [(1, "1. Setting Up"), (2, "1.1 Small Parts"), (1, "2. Taking It Apart")]
+
+
+def test_a_line_in_capitals_over_text_is_a_heading():
+    text = f"{RUNNING}\n      THE CONSENT DECREE\n\n{RUNNING}\n      CONCLUSION\n\n{RUNNING}"
+    assert headings(text) == [(1, "THE CONSENT DECREE"), (1, "CONCLUSION")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "J. Norman Jack on brief for appellee.",
+        "3. Although the doctor said that she could",
+        "            2",
+        "V.",
+        "I",
+        "MOTION DENIED.",
+        "PETER BRANDON,",
+        "A. The rest of a sentence that begins with a letter",
+        "12 SEATS IN ROW 7",
+    ],
+)
+def test_lines_that_only_look_like_headings(line: str):
+    assert headings(f"{RUNNING}\n{line}\n\n{RUNNING}") == []
+
+
+def test_lines_in_capitals_at_the_head_of_a_paper_are_none():
+    text = f"SUPREME COURT\n\nANN ONE,\n\nAPPEAL FROM A COURT\n\nFOR THE NORTH\n\n[Hon. B. Two, Judge]\n\n{RUNNING}"
+    assert headings(text) == []
+
+
+def test_a_case_is_named_by_its_parties():
+    text = (
+        "   UNITED STATES COURT\n\n   CONSERVATION FOUNDATION OF\n   NEW ENGLAND, ET AL.,\n\n   Plaintiffs,\n\n      v.\n\n"
+        f"   BARBARA FRANKLIN, ETC.,\n\n   Defendant.\n\n{RUNNING}"
+    )
+    title = parse(text.encode()).metadata.title
+    assert title == "CONSERVATION FOUNDATION OF NEW ENGLAND, ET AL. v. BARBARA FRANKLIN, ETC."
+    assert parse(f"one\nv.\ntwo\n{RUNNING}".encode()).metadata.title is None

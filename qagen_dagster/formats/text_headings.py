@@ -1,0 +1,209 @@
+"""Headings and case names of plain text: underlined lines, chapters, numbered titles, lines in capitals.
+
+What belongs here: telling a heading from a line of text by its words and the lines around it; in doubt it is none. What
+does not: reading the file and its header (`text.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.formats.lines import collapse
+from qagen_dagster.records.document import Section
+
+MAX_TITLE = 100
+_UNDERLINE = re.compile(r"\s{0,3}(={4,}|-{4,})\s*")
+_CHAPTER = re.compile(r"(?:CHAPTER|Chapter|BOOK|Book|PART|Part)[ \t]+(?:\d{1,3}|[IVXLC]{1,7})\b.{0,80}")
+_ROMAN = re.compile(r"([IVX]{1,5})(?:\.(?: (\S.{0,80}))?)?")
+_LETTER = re.compile(r"([A-Z])\. (\S.{0,80})")
+_NUMBER = re.compile(r"(\d{1,2})((?:\.\d{1,2}){0,3})\.? ([^\W\d_].{0,80})")
+_SMALL = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "but",
+        "by",
+        "de",
+        "du",
+        "for",
+        "from",
+        "if",
+        "in",
+        "into",
+        "is",
+        "its",
+        "la",
+        "le",
+        "nor",
+        "not",
+        "of",
+        "off",
+        "on",
+        "or",
+        "over",
+        "per",
+        "the",
+        "to",
+        "under",
+        "upon",
+        "v",
+        "v.",
+        "vs.",
+        "via",
+        "with",
+        "without",
+    ]
+)
+_ROMANS = {
+    name: n
+    for n, name in enumerate(
+        ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV"],
+        start=1,
+    )
+}
+_TEXT_CHARS = 40  # of a line of running text
+_CENTRED = 15  # columns from the left
+_CASE_LINES = 60  # among which the parties of a case are named
+
+
+def is_underlined(title: str, line: str) -> bool:
+    """Whether the line is a rule of about the title's length."""
+    return bool(_UNDERLINE.fullmatch(line)) and abs(len(line.strip()) - len(title.strip())) <= 4
+
+
+def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
+    """The headings in their order."""
+    counting = _Counting()
+    found: list[Section] = []
+    for at, line in enumerate(lines):
+        title = collapse(line)
+        if not title or len(title) > MAX_TITLE or not title[0].isalnum() or (at and lines[at - 1].strip()):
+            continue
+        after = lines[at + 1] if at + 1 < len(lines) else ""
+        if is_underlined(line, after):
+            found.append(Section(title=title, level=1 if "=" in after else 2, start_line=at + 1))
+        elif after.strip():
+            continue
+        elif _CHAPTER.fullmatch(title):
+            found.append(Section(title=title, level=1, start_line=at + 1))
+        elif level := counting.level_of(title, len(line) - len(line.lstrip())):
+            found.append(Section(title=_with_next(title, lines, at), level=level, start_line=at + 1))
+        elif _is_capitals(title) and _stands_over_text(lines, at) and not _names_the_last(found, title):
+            found.append(Section(title=title, level=1, start_line=at + 1))
+    return tuple(found)
+
+
+@dataclass
+class _Counting:
+    """What numbers came last: a heading is numbered on from them or begins anew."""
+
+    roman: int = 0
+    letter: int = 0
+    number: int = 0
+
+    def level_of(self, title: str, indent: int) -> int:
+        """The heading's level; 0 if it is none."""
+        roman = _ROMAN.fullmatch(title)
+        value = _ROMANS.get(roman[1], 0) if roman else 0
+        shown = roman is not None and (_is_title(roman[2]) if roman[2] else indent >= _CENTRED)
+        missed = 1 if roman and roman[2] else 0  # headings that one with words may have been preceded by
+        if shown and self.roman < value <= self.roman + 1 + missed:
+            self.roman, self.letter, self.number = value, 0, 0
+            return 1
+        letter = _LETTER.fullmatch(title)
+        if letter and _is_title(letter[2]) and ord(letter[1]) - ord("A") == self.letter:
+            self.letter, self.number = self.letter + 1, 0
+            return 2 if self.roman else 1
+        return self._numbered(title)
+
+    def _numbered(self, title: str) -> int:
+        match = _NUMBER.fullmatch(title)
+        if match is None or not _is_title(match[3]):
+            return 0
+        if match[2]:
+            return match[2].count(".") + 1 if int(match[1]) in (self.number, self.number + 1) else 0
+        if int(match[1]) != self.number + 1:
+            return 0
+        self.number += 1
+        return 1 + bool(self.roman) + bool(self.letter)
+
+
+def _is_title(text: str) -> bool:
+    """Whether all words but small ones begin with a capital letter, and it is no part of a sentence."""
+    words = text.split()
+    large = [word.strip("\"'()\u201c\u201d\u2018\u2019") for word in words if word.casefold() not in _SMALL]
+    return (
+        bool(large)
+        and text[-1] not in ",;:-"
+        and all(word[:1].isupper() or word[:1].isdigit() for word in large)
+        and any(len(word) > 3 for word in large)
+    )
+
+
+def _is_capitals(title: str) -> bool:
+    words = title.split()
+    return (
+        title.isupper()
+        and title[-1] not in ".,;:-_"
+        and any(len(word) > 3 and word.isalpha() for word in words)
+        and sum(map(str.isalpha, title)) >= 0.7 * len(title)
+        and not any(map(str.isdigit, title))
+    )
+
+
+def _stands_over_text(lines: Sequence[str], at: int) -> bool:
+    """Whether running text follows, and what came before has ended."""
+    below = [line for line in lines[at + 1 : at + 8] if line.strip()][:2]
+    above = next((line.strip() for line in reversed(lines[max(0, at - 6) : at]) if line.strip()), "")
+    ended = bool(above) and (
+        above[-1] in ".!?)\"'\u201d" or above[-1].isdigit() or bool(_ROMAN.fullmatch(above))
+    )
+    return ended and len(below) == 2 and all(map(_is_running, below))
+
+
+def _is_running(line: str) -> bool:
+    text = collapse(line)
+    return len(text) >= _TEXT_CHARS and sum(map(str.islower, text)) > 0.6 * len(text)
+
+
+def _with_next(title: str, lines: Sequence[str], at: int) -> str:
+    """The heading with the line in capitals below it, where it is no more than a number."""
+    if not _ROMAN.fullmatch(title) or " " in title:
+        return title
+    below = next((collapse(line) for line in lines[at + 1 : at + 4] if line.strip()), "")
+    return f"{title} {below}" if len(below) <= MAX_TITLE and _is_capitals(below) else title
+
+
+def _names_the_last(found: Sequence[Section], title: str) -> bool:
+    return bool(found) and found[-1].title.endswith(f" {title}")
+
+
+def case_of(lines: Sequence[str]) -> str | None:
+    """The name of a case, "A v. B", where its parties are named in capitals around a line "v."."""
+    shown = [collapse(line) for line in lines[:_CASE_LINES]]
+    at = next((n for n, line in enumerate(shown) if line in ("v.", "vs.")), None)
+    if at is None:
+        return None
+    first = _party(shown, next((n for n in range(at - 1, -1, -1) if _is_party(shown[n])), -1))
+    second = _party(
+        shown, next((n for n in range(at + 1, min(at + 8, len(shown))) if _is_party(shown[n])), -1)
+    )
+    name = f"{first} v. {second}"
+    return name if first and second and len(name) <= 2 * MAX_TITLE else None
+
+
+def _party(shown: Sequence[str], end: int) -> str:
+    """The lines in capitals up to the one that names the party, or ends its name; nothing if there is none."""
+    start = end
+    while start > 0 and shown[start - 1].isupper():
+        start -= 1
+    return " ".join(shown[start : end + 1]).rstrip(",") if end >= 0 else ""
+
+
+def _is_party(line: str) -> bool:
+    return line.isupper() and line.endswith(",") and len(line) > 3
