@@ -13,7 +13,7 @@ import anthropic
 from pydantic import ConfigDict
 
 from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import capabilities, faults, json_reply
+from qagen_dagster.models import capabilities, deadline, faults, json_reply
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -72,6 +72,7 @@ class AnthropicProvider:
             timeout=spec.timeout_seconds,
             max_retries=0,
         )
+        deadline.bound(self._client)
 
     @property
     def spec(self) -> ModelSpec:
@@ -85,21 +86,22 @@ class AnthropicProvider:
 
     def _call(self, body: dict[str, Any]) -> dict[str, Any]:
         failure: ModelError
-        name, key = self._spec.name, self._key
+        name, key, seconds = self._spec.name, self._key, self._spec.timeout_seconds
         try:
-            raw = self._client.messages.with_raw_response.create(
-                model=body.pop("model"),
-                max_tokens=body.pop("max_tokens"),
-                messages=body.pop("messages"),
-                extra_body=body,
-                timeout=self._spec.timeout_seconds,
-            )
+            with deadline.attempt(seconds) as seconds:
+                raw = self._client.messages.with_raw_response.create(
+                    model=body.pop("model"),
+                    max_tokens=body.pop("max_tokens"),
+                    messages=body.pop("messages"),
+                    extra_body=body,
+                    timeout=self._spec.timeout_seconds,
+                )
             return faults.json_body(name, raw.http_response.text, key)
         except anthropic.APIStatusError as error:
             told = error.body if error.body is not None else error.response.text
             failure = faults.from_status(name, error.status_code, told, dict(error.response.headers), key)
-        except anthropic.APITimeoutError:
-            failure = TransientModelError(f"{name}: no response within {self._spec.timeout_seconds:g} s")
+        except (anthropic.APITimeoutError, TimeoutError):
+            failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
         except anthropic.APIConnectionError as error:
             failure = TransientModelError(f"{name}: connection failed ({type(error.__cause__).__name__})")
         except anthropic.AnthropicError as error:

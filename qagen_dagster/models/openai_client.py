@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import openai
 
 from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import faults
+from qagen_dagster.models import deadline, faults
 from qagen_dagster.models.base import ModelSpec
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -38,21 +38,25 @@ def make_client(spec: ModelSpec, api_key: str | None) -> openai.OpenAI:
     )
     if spec.base_url is not None:  # names of an OpenAI account are nobody else's business
         client.organization = client.project = client.admin_api_key = None
+    deadline.bound(client)
     return client
 
 
 def call(spec: ModelSpec, send: Callable[[], RawResponse], api_key: str | None) -> dict[str, Any]:
     """Send once and return the body. Raises the ModelError that the failure amounts to."""
     failure: ModelError
+    seconds = spec.timeout_seconds
     try:
-        return faults.json_body(spec.name, send().text, api_key)
+        with deadline.attempt(seconds) as seconds:
+            answer = send()
+        return faults.json_body(spec.name, answer.text, api_key)
     except openai.APIStatusError as error:
         body = error.body if error.body is not None else error.response.text
         failure = faults.from_status(
             spec.name, error.status_code, body, dict(error.response.headers), api_key
         )
-    except openai.APITimeoutError:
-        failure = TransientModelError(f"{spec.name}: no response within {spec.timeout_seconds:g} s")
+    except (openai.APITimeoutError, TimeoutError):
+        failure = TransientModelError(f"{spec.name}: no response within {round(seconds, 1):g} s")
     except openai.APIConnectionError as error:
         cause = type(error.__cause__).__name__
         failure = TransientModelError(f"{spec.name}: connection failed ({cause})")

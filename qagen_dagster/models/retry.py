@@ -21,6 +21,7 @@ from tenacity import (
 )
 
 from qagen_dagster.errors import TransientModelError
+from qagen_dagster.models import deadline
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ def call_with_retry(
     """Call until it succeeds; return the value and the number of retries it took.
 
     Only TransientModelError is retried, at most `max_attempts` times in all, and no attempt begins
-    after `deadline_seconds`. The server's Retry-After is waited out in full, or not at all when it
+    after `deadline_seconds`, nor does one last beyond them. The server's Retry-After is waited out in full, or not at all when it
     lies beyond the deadline. Raises the last TransientModelError, or any other error at once.
     """
     retrying = Retrying(
@@ -49,7 +50,8 @@ def call_with_retry(
         sleep=sleep,
         retry_error_callback=_give_up,
     )
-    value = retrying(function)
+    with deadline.call(deadline_seconds):
+        value = retrying(function)
     return value, int(retrying.statistics["attempt_number"]) - 1
 
 

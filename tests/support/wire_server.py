@@ -10,6 +10,7 @@ given, else answers 500 "script ended". `Reply`s are put into the form of the wi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -65,13 +66,21 @@ class Hang:
 
 
 @dataclass(frozen=True)
+class Trickle:
+    """Send a byte every `pause` seconds and never come to an end; `head`: not even of the head."""
+
+    head: bool = False
+    pause: float = 0.02
+
+
+@dataclass(frozen=True)
 class Seen:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
 
 
-Step = Reply | Fault | Drop | Hang
+Step = Reply | Fault | Drop | Hang | Trickle
 Script = Callable[[Seen, int], Step]
 
 
@@ -133,6 +142,8 @@ def _handler(server: WireServer) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
             elif isinstance(step, Drop):
                 self._drop(step)
+            elif isinstance(step, Trickle):
+                self._trickle(step)
             elif isinstance(step, Fault):
                 text = step.body if isinstance(step.body, str) else json.dumps(step.body)
                 self._answer(step.status, text, step.headers)
@@ -148,6 +159,14 @@ def _handler(server: WireServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def _trickle(self, step: Trickle) -> None:
+            self.close_connection = True
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n"
+            self.wfile.write(head + (b"x-slow: " if step.head else b'\r\n{"note": "'))
+            with contextlib.suppress(OSError):  # the client has hung up
+                while not server.stopped.wait(step.pause):
+                    self.wfile.write(b".")
 
         def _drop(self, step: Drop) -> None:
             if step.partial:

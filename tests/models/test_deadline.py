@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from qagen_dagster.errors import TransientModelError
+from qagen_dagster.models import deadline
+from tests.models.conftest import ModelMaker, ask
+from tests.support.wire_server import Hang, Reply, Trickle, WireServer
+
+LONG = "A long document. " * 200_000  # more than sockets hold on their way
+
+
+@pytest.mark.parametrize("step", [Trickle(), Trickle(head=True)], ids=["body", "head"])
+def test_a_server_that_trickles_is_left_when_the_attempt_ends(make_model: ModelMaker, step: Trickle) -> None:
+    with WireServer([step, Reply(text="ok")]) as server:
+        response = make_model(server, timeout_seconds=0.3).respond(ask())
+    assert (response.message.text, response.retries) == ("ok", 1)
+
+
+@pytest.mark.parametrize("step", [Trickle(), Trickle(head=True), Hang(30)], ids=["body", "head", "silence"])
+def test_no_attempt_outlasts_its_call(make_model: ModelMaker, step: Trickle | Hang) -> None:
+    trickling = WireServer(then=step)
+    with trickling as server, pytest.raises(TransientModelError, match=r"no response within 0\.[1-4] s"):
+        make_model(server, deadline_seconds=0.4, timeout_seconds=60).respond(ask())
+    assert len(server.requests) == 1
+
+
+def test_a_long_request_arrives_whole(make_model: ModelMaker) -> None:
+    with WireServer([Reply(text="ok")]) as server:
+        assert make_model(server).respond(ask(LONG)).message.text == "ok"
+    assert LONG in str(server.bodies[0])
+
+
+def test_an_attempt_has_what_is_left_of_its_call() -> None:
+    assert deadline.call_ends() == float("inf")
+    with deadline.attempt(7) as seconds:
+        assert seconds == 7
+    with deadline.call(100):
+        ends = deadline.call_ends()
+        assert 0 < ends - time.monotonic() <= 100
+        with deadline.call(1000):
+            assert deadline.call_ends() == ends
+        with deadline.attempt(1000) as seconds:
+            assert 0 < seconds <= 100
+    with deadline.call(-5), deadline.attempt(60) as seconds:
+        assert 0 < seconds < 1
+    assert deadline.call_ends() == float("inf")
+
+
+@pytest.mark.parametrize("client", [None, object()])
+def test_a_client_of_another_make_is_left_as_it_is(client: object) -> None:
+    deadline.bound(client)
