@@ -93,7 +93,8 @@ class WireServer:
         self._lock = threading.Lock()
         self.stopped = threading.Event()
         self.requests: list[Seen] = []
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        handler = type("Handler", (_Handler,), {"wire": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
@@ -126,57 +127,55 @@ class WireServer:
             return (self._steps[number - 1] if number <= len(self._steps) else ended), number
 
 
-def _handler(server: WireServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wire: WireServer
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            step, number = server.next_step(Seen(self.path.split("?")[0], headers, body))
-            if isinstance(step, Hang):
-                server.stopped.wait(step.seconds)
-                self.close_connection = True
-            elif isinstance(step, Drop):
-                self._drop(step)
-            elif isinstance(step, Trickle):
-                self._trickle(step)
-            elif isinstance(step, Fault):
-                text = step.body if isinstance(step.body, str) else json.dumps(step.body)
-                self._answer(step.status, text, step.headers)
-            else:
-                time.sleep(step.delay)
-                self._answer(200, json.dumps(wire_body(self.path, step, body, number)), {})
-
-        def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
-            data = text.encode()
-            self.send_response(status)
-            for name, value in {"content-type": "application/json", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def _trickle(self, step: Trickle) -> None:
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        step, number = self.wire.next_step(Seen(self.path.split("?")[0], headers, body))
+        if isinstance(step, Hang):
+            self.wire.stopped.wait(step.seconds)
             self.close_connection = True
-            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n"
-            self.wfile.write(head + (b"x-slow: " if step.head else b'\r\n{"note": "'))
-            with contextlib.suppress(OSError):  # the client has hung up
-                while not server.stopped.wait(step.pause):
-                    self.wfile.write(b".")
+        elif isinstance(step, Drop):
+            self._drop(step)
+        elif isinstance(step, Trickle):
+            self._trickle(step)
+        elif isinstance(step, Fault):
+            text = step.body if isinstance(step.body, str) else json.dumps(step.body)
+            self._answer(step.status, text, step.headers)
+        else:
+            time.sleep(step.delay)
+            self._answer(200, json.dumps(wire_body(self.path, step, body, number)), {})
 
-        def _drop(self, step: Drop) -> None:
-            if step.partial:
-                self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
-                self.wfile.write(b'content-length: 1000\r\n\r\n{"choices": [')
-            else:  # a reset, not an orderly end
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close_connection = True
+    def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
+        data = text.encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
-    return Handler
+    def _trickle(self, step: Trickle) -> None:
+        self.close_connection = True
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n"
+        self.wfile.write(head + (b"x-slow: " if step.head else b'\r\n{"note": "'))
+        with contextlib.suppress(OSError):  # the client has hung up
+            while not self.wire.stopped.wait(step.pause):
+                self.wfile.write(b".")
+
+    def _drop(self, step: Drop) -> None:
+        if step.partial:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+            self.wfile.write(b'content-length: 1000\r\n\r\n{"choices": [')
+        else:  # a reset, not an orderly end
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
 
 
 def wire_body(path: str, reply: Reply, request: dict[str, Any], number: int) -> dict[str, Any]:
