@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.combination import RunOptions, plan, run_shard
+from qagen_dagster.loop.combination import RunOptions, plan
+from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, load_settings

@@ -12,7 +12,8 @@ What belongs here: names, and the one line a person reads. What does not: handli
         ├── TransientModelError     worth another try (rate limit, time-out, 5xx, connection)
         ├── PermanentModelError     not worth another try (bad key, bad request)
         │   └── ContextOverflowError    the request does not fit the model
-        └── MalformedResponseError  the body is not what the wire promises
+        ├── MalformedResponseError  the body is not what the wire promises
+        └── BudgetExhaustedError    a limit on spending is reached; the call was not made
 """
 
 from __future__ import annotations
@@ -89,3 +90,7 @@ class ContextOverflowError(PermanentModelError):
 
 class MalformedResponseError(ModelError):
     """The server's body is not what its wire promises."""
+
+
+class BudgetExhaustedError(ModelError):
+    """A limit on spending is reached: the call was not made. The text names scope and limit."""

@@ -76,6 +76,21 @@ class Keys:
         )
 
     @staticmethod
+    def spending_run(spending_id: str) -> str:
+        return f"spending/{check_name(spending_id)}"
+
+    @staticmethod
+    def spending(spending_id: str, combination: Combination) -> str:
+        return f"{Keys.spending_run(spending_id)}/{combination.key}"
+
+    @staticmethod
+    def partial(combination: Combination, document_id: str, fingerprint: str) -> str:
+        """What a document has given whose budget ended before it was finished."""
+        return (
+            f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.partial.json"
+        )
+
+    @staticmethod
     def run(run_id: str, combination: Combination) -> str:
         return f"runs/{check_name(run_id)}/{combination.key}.json"
 

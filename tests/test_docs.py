@@ -327,11 +327,14 @@ def _stored_keys() -> Iterator[str]:
         "fingerprint": "0123abcd",
         "path": "corpus.json",
         "run_id": "run",
+        "spending_id": "run",
     }
     for name, maker in inspect.getmembers(Keys, inspect.isfunction):
         if name == "published":
             yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
-        elif name != "document":
+        elif name == "spending":
+            yield f"{maker('run', WHERE)}/host-1-0123abcd.json"
+        elif name not in ("document", "spending_run"):
             yield maker(*(values[parameter] for parameter in inspect.signature(maker).parameters))
 
 

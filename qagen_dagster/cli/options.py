@@ -27,6 +27,17 @@ def combination_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def budget_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--max-usd, --max-tokens and --max-calls, each a limit of the whole run."""
+    for option in (
+        click.option("--max-calls", type=click.IntRange(0), help="Paid calls this run may make."),
+        click.option("--max-tokens", type=click.IntRange(0), help="Tokens this run may pay, in and out."),
+        click.option("--max-usd", type=click.FloatRange(0), help="US dollars this run may spend."),
+    ):
+        command = option(command)
+    return command
+
+
 def mode_of(value: str | None) -> Mode | None:
     return Mode(value) if value else None
 

@@ -10,14 +10,21 @@ from typing import Any
 import click
 from rich.console import Console
 
-from qagen_dagster.cli.options import combination_options, json_option, mode_of, profile_option
+from qagen_dagster.cli.options import (
+    budget_options,
+    combination_options,
+    json_option,
+    mode_of,
+    profile_option,
+)
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
 from qagen_dagster.ingest.parsing import is_current
 from qagen_dagster.loop.catalog_source import catalog_knows
-from qagen_dagster.loop.combination import RunOptions
+from qagen_dagster.loop.combination import RunOptions, effective_budget
 from qagen_dagster.loop.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings, dagster_home
 
@@ -30,10 +37,11 @@ class RunWishes:
     target_count: int | None
     shard_size: int | None
     force: bool
+    budget: Allowance | None
 
     @property
     def options(self) -> RunOptions:
-        return RunOptions(self.profile, self.target_count)
+        return RunOptions(self.profile, self.target_count, self.budget)
 
 
 @click.command()
@@ -41,6 +49,7 @@ class RunWishes:
 @click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
 @click.option("--shard-size", type=click.IntRange(1), help="Documents per op; 1 is one op per document.")
 @click.option("--force", is_flag=True, help="Run combinations that are up to date, too.")
+@budget_options
 @profile_option
 @json_option
 @click.pass_obj
@@ -52,6 +61,9 @@ def run(
     target_count: int | None,
     shard_size: int | None,
     force: bool,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_calls: int | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
@@ -64,9 +76,12 @@ def run(
     if not space.corpora.corpora and space.corpora.faults:
         raise space.corpora.faults[0]
     combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
-    wishes = RunWishes(profile, target_count, shard_size, force)
+    allowance = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
+    wishes = RunWishes(profile, target_count, shard_size, force, None if allowance.unlimited else allowance)
     for combination in combinations:  # a profile that cannot be used is told before any work
-        space.models(space.profile(space.profile_name(combination, profile)), combination.mode)
+        chosen = space.profile(space.profile_name(combination, profile))
+        space.models(chosen, combination.mode)
+        effective_budget(chosen, wishes.budget)
     console = Console(stderr=True)
     with Progress(console, quiet=as_json) as progress:
         failures = _materialize(space, combinations, wishes, progress)
@@ -101,7 +116,9 @@ def _materialize(
         due = _due(space, combinations, wishes)  # what was read again need not have changed, or may have
         progress.begin(len(unread) + len(due) + 1)
         for one in due:
-            failures += graph.questions(one, wishes.profile, wishes.target_count, wishes.shard_size)
+            failures += graph.questions(
+                one, wishes.profile, wishes.target_count, wishes.shard_size, wishes.budget
+            )
         failures += graph.catalog()
     return failures
 

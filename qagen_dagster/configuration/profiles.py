@@ -13,6 +13,8 @@ from pydantic import Field, model_validator
 from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Budget
+from qagen_dagster.models.pricing import has_price
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, check_name
 
@@ -33,6 +35,7 @@ class Profile(Record):
     description: str = ""
     roles: dict[Role, ModelSpec]
     visual: dict[Role, ModelSpec] = Field(default_factory=dict)
+    budget: Budget = Field(default_factory=Budget)
 
     @model_validator(mode="after")
     def _check(self) -> Profile:
@@ -41,6 +44,7 @@ class Profile(Record):
             raise ValueError(f"no model is bound to {', '.join(missing)}")
         for mode in Mode:
             check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
+        check_priced(self, self.budget)
         return self
 
     def spec(self, role: Role, mode: Mode) -> ModelSpec:
@@ -55,6 +59,18 @@ def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> No
         raise ValueError(
             f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
             "a model may not validate its own questions"
+        )
+
+
+def check_priced(profile: Profile, budget: Budget) -> None:
+    """Raise ValueError when `budget` counts money and the price of a model is unknown."""
+    if not budget.counts_money:
+        return
+    specs = [*profile.roles.values(), *profile.visual.values()]
+    unknown = sorted({spec.name for spec in specs if not has_price(spec)})
+    if unknown:
+        raise ValueError(
+            f"max_usd needs prices: set usd_per_million_input and usd_per_million_output of {', '.join(unknown)}"
         )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import uuid
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import dagster as dg
 
+from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
@@ -38,6 +41,7 @@ class Graph:
             raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
         apply({"DAGSTER_HOME": str(home)})
         self._progress = progress
+        self._spending = str(uuid.uuid4())
         self._definitions = definitions
         self._instance = dg.DagsterInstance.get()
         end_dead_runs(self._instance)
@@ -60,12 +64,17 @@ class Graph:
         profile: str | None,
         target_count: int | None,
         shard_size: int | None,
+        budget: Allowance | None = None,
     ) -> list[str]:
-        """Work one combination to its published set; returns what failed."""
+        """Work one combination to its published set; returns what failed. All of a graph share one `budget`."""
         wishes = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
-        given = {name: value for name, value in wishes.items() if value is not None}
-        config = {"ops": {"candidate_qa": {"ops": {"plan_shards": {"config": given}}}}}
-        return self.materialize(combination.key, QUESTIONS, combination.key, config)
+        money = {} if budget is None else budget.model_dump(exclude_none=True)
+        given = {name: value for name, value in wishes.items() if value is not None} | money
+        ops = {
+            "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
+            "validated_qa": {"config": money},
+        }
+        return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops})
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog; returns what failed."""
@@ -89,7 +98,7 @@ class Graph:
                 instance=self._instance,
                 asset_selection=[dg.AssetKey(name) for name in assets],
                 partition_key=partition,
-                tags={HOST: platform.node(), PROCESS: str(os.getpid())},
+                tags={HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending},
                 run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
                 raise_on_error=False,
             )

@@ -12,11 +12,14 @@ from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_chan
 from qagen_dagster.defs.checks import PUBLISHED_CHECKS, VALIDATED_CHECKS, published_results, validated_results
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.combination import RunOptions, collect, plan, run_shard, unfinished
+from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.loop.combination import RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.corpus_set import results_of, validate_set
 from qagen_dagster.loop.publish import publish
+from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import minilm
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, fingerprint
 
 GROUP = "questions"
@@ -26,12 +29,16 @@ MOST_SHARDS = 32  # more make the run page slow and its chart unreadable
 Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
 
 
-class PlanConfig(dg.Config):
+class PlanConfig(SpendingConfig):
     """What this run may wish differently from its configuration; empty means as configured."""
 
     profile: str | None = None
     target_count: int | None = None
     shard_size: int | None = None
+
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(self.profile, self.target_count, self.allowance)
 
 
 @dg.op(
@@ -43,15 +50,19 @@ def plan_shards(
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
     """Split the documents of the combination; one shard is one op, a shard of one is one document."""
     space = workspace.open()
-    options = RunOptions(config.profile, config.target_count)
-    planned = plan(space, Combination.from_key(context.partition_key), options)
+    planned = plan(space, Combination.from_key(context.partition_key), config.options)
     documents = unfinished(space, planned)
     size = config.shard_size or space.settings.shard_size or _shard_size(len(documents), space)
     total = len(planned.documents)
     context.log.info(
         f"{len(documents)} of {total} documents to do, {size} per op, profile {planned.profile_name}"
     )
-    shared: Payload = {"profile": planned.profile_name, "target_count": config.target_count}
+    budget = None if config.allowance is None else config.allowance.model_dump()
+    shared: Payload = {
+        "profile": planned.profile_name,
+        "target_count": config.target_count,
+        "run_budget": budget,
+    }
     for number, start in enumerate(range(0, len(documents), size)):
         shard = documents[start : start + size]
         yield dg.DynamicOutput(shared | {"documents": shard}, f"shard_{number:04d}", output_name="shards")
@@ -64,9 +75,10 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: Wor
     space = workspace.open()
     planned = plan(space, Combination.from_key(context.partition_key), _options(shard))
     ids: list[str] = shard["documents"]
-    outcome = run_shard(
-        space, planned, ids, context.run_id, question_metadata.log_documents(context, len(ids))
-    )
+    progress = question_metadata.log_documents(context, len(ids))
+    outcome = run_shard(space, planned, ids, context.run_id, progress, spending_id(context.run))
+    if outcome.stopped:
+        context.log.warning(f"the budget ended: {len(outcome.stopped)} documents go on in the next run")
     if outcome.failed:
         raise dg.Failure(
             f"{len(outcome.failed)} of {len(ids)} documents failed; the others are kept, a rerun tries only these",
@@ -98,7 +110,10 @@ def collect_candidates(
 
 def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """candidate_qa, validated_qa and corpus_json over the combinations."""
+    return [_candidate_qa(partitions), _validated_qa(partitions), _corpus_json(partitions)]
 
+
+def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         partitions_def=partitions.combinations,
         group_name=GROUP,
@@ -117,30 +132,40 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
         return collect_candidates(shards.map(run_documents).collect(), options)
 
+    return candidate_qa
+
+
+def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=GROUP,
         kinds={"llm"},
-        deps=[candidate_qa],
+        deps=["candidate_qa"],
         automation_condition=follow_upstream(),
         check_specs=VALIDATED_CHECKS,
         description="Accepted questions of the combination without repeats across documents.",
     )
-    def validated_qa(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
-        space = workspace.open()
-        combination = Combination.from_key(context.partition_key)
-        validated = validate_set(space, combination, minilm.shared().encode)
+    def validated_qa(  # pyright: ignore[reportUnknownParameterType]
+        context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
+        space, combination = workspace.open(), Combination.from_key(context.partition_key)
+        encode, money = minilm.shared().encode, spending_id(context.run)
+        validated = validate_set(space, combination, encode, config.allowance, money)
         return dg.MaterializeResult(
             metadata=question_metadata.of_validated(space, validated),
             check_results=validated_results(space, combination, validated),
             data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
         )
 
+    return validated_qa
+
+
+def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=GROUP,
         kinds={"json"},
-        deps=[validated_qa],
+        deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=PUBLISHED_CHECKS,
         description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
@@ -155,7 +180,7 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             data_version=dg.DataVersion(fingerprint([published.eval_set.published().model_dump_json()])),
         )
 
-    return [candidate_qa, validated_qa, corpus_json]
+    return corpus_json
 
 
 def _per_corpus(name: str, partitions: Partitions) -> dg.AssetIn:
@@ -168,4 +193,6 @@ def _shard_size(documents: int, space: Workspace) -> int:
 
 
 def _options(values: Payload) -> RunOptions:
-    return RunOptions(values["profile"], values["target_count"])
+    budget = values["run_budget"]
+    wished = None if budget is None else Allowance.model_validate(budget)
+    return RunOptions(values["profile"], values["target_count"], wished)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qagen_dagster.agents.qa.deduplicator import DuplicateFinding
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop import dedupe
+from qagen_dagster.loop.combination import effective_budget
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.question import (
     CallSummary,
@@ -29,13 +34,26 @@ def results_of(workspace: Workspace, candidates: CandidateSet) -> list[Generatio
     ]
 
 
-def validate_set(workspace: Workspace, combination: Combination, encode: dedupe.Encode) -> ValidatedSet:
-    """Remove repeats across documents and store the validated set. Raises StoreError or ModelError."""
+def validate_set(
+    workspace: Workspace,
+    combination: Combination,
+    encode: dedupe.Encode,
+    run_budget: Allowance | None = None,
+    spending_id: str | None = None,
+) -> ValidatedSet:
+    """Remove repeats across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
+
+    `run_budget` and `spending_id` are those of the run, as for its documents.
+    """
     candidates = workspace.store.read(Keys.candidate_set(combination), CandidateSet)
     pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
     profile = workspace.profile(candidates.profile)
-    deduplicator = workspace.models(profile, combination.mode).deduplicator
-    kept, removed, calls = deduplicate(pairs, deduplicator, encode)
+    models = workspace.models(profile, combination.mode)
+    budget = effective_budget(profile, run_budget)
+    if not budget.unlimited:
+        book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
+        models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
+    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode)
     validated = ValidatedSet(
         corpus=combination.corpus,
         scenario=combination.scenario,
@@ -44,6 +62,7 @@ def validate_set(workspace: Workspace, combination: Combination, encode: dedupe.
         run_id=candidates.run_id,
         questions=tuple(kept),
         removed=tuple(removed),
+        undecided=sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed),
         calls=tuple(calls),
     )
     workspace.store.write(Keys.validated_set(combination), validated)
@@ -53,7 +72,10 @@ def validate_set(workspace: Workspace, combination: Combination, encode: dedupe.
 def deduplicate(
     pairs: Sequence[QAPair], model: Model, encode: dedupe.Encode
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
-    """Keep the first of each group of questions that ask the same; order decides, so it is stable."""
+    """Keep the first of each group of questions that ask the same; order decides, so it is stable.
+
+    What cannot be compared because the budget ended is left out as not validated: it may be a repeat.
+    """
     grey = dedupe.grey_pairs([pair.question for pair in pairs], encode)
     removed: dict[int, RejectedQA] = {}
     calls: list[CallSummary] = []
@@ -61,18 +83,26 @@ def deduplicate(
         others = [i for i in near if i not in removed and _may_repeat(pairs[index], pairs[i])]
         if not others:
             continue
-        finding = dedupe.compare(
-            model,
-            dedupe.Known(pairs[index].question, pairs[index].answer),
-            [dedupe.Known(pairs[i].question, pairs[i].answer) for i in others],
-            document_id=pairs[index].document_id,
-            attempt=pairs[index].generation_metadata.attempt_number,
-        )
+        try:
+            finding = _compare(model, pairs[index], [pairs[i] for i in others])
+        except BudgetExhaustedError as error:
+            removed[index] = _undecided(pairs[index], error)
+            continue
         calls.extend(finding.calls)
         if finding.index is not None:
             removed[index] = _removed(pairs[index], pairs[others[finding.index]], finding.detail)
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, list(removed.values()), calls
+
+
+def _compare(model: Model, pair: QAPair, others: Sequence[QAPair]) -> DuplicateFinding:
+    return dedupe.compare(
+        model,
+        dedupe.Known(pair.question, pair.answer),
+        [dedupe.Known(other.question, other.answer) for other in others],
+        document_id=pair.document_id,
+        attempt=pair.generation_metadata.attempt_number,
+    )
 
 
 def _may_repeat(new: QAPair, old: QAPair) -> bool:
@@ -81,12 +111,22 @@ def _may_repeat(new: QAPair, old: QAPair) -> bool:
 
 
 def _removed(pair: QAPair, of: QAPair, detail: str) -> RejectedQA:
+    why = f"repeats a question on {of.document_id}: {detail}"
+    return _left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+
+
+def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
+    why = f"not compared with similar questions ({error}); the next run decides"
+    return _left_out(pair, RejectionReason.VALIDATION_FAILED, why, None)
+
+
+def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -> RejectedQA:
     return RejectedQA(
         question=pair.question,
         answer=pair.answer,
-        rejection_reason=RejectionReason.DUPLICATE,
-        rejection_detail=f"repeats a question on {of.document_id}: {detail}",
-        duplicate_of=of.question,
+        rejection_reason=reason,
+        rejection_detail=why,
+        duplicate_of=of,
         document_id=pair.document_id,
         attempt_number=pair.generation_metadata.attempt_number,
     )

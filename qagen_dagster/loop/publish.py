@@ -57,7 +57,7 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
     planned = plan(workspace, combination, options)
     made = workspace.store.find(Keys.candidate_set(combination), CandidateSet)
     validated = workspace.store.find(Keys.validated_set(combination), ValidatedSet)
-    if made is None or validated is None or validated.run_id != made.run_id:
+    if made is None or validated is None or validated.run_id != made.run_id or validated.undecided:
         return False
     wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
     if made.profile != planned.profile_name or wanted != [

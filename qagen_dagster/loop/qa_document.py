@@ -8,6 +8,7 @@ from __future__ import annotations
 from qagen_dagster.agents.qa import generator, validator
 from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.agents.qa.history import History
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop import dedupe
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.qa import (
@@ -36,14 +37,21 @@ from qagen_dagster.records.question import DocumentEnd, GenerationResult
 
 
 def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> GenerationResult:
-    """Resume or start a document and work it to its end. Raises ModelError; the journal then keeps its place."""
+    """Resume or start a document and work it to its end, or until its budget ends.
+
+    Raises ModelError; the journal then keeps its place, as it does when the budget ends.
+    """
     reason = unusable(work.context)
     if reason is not None:
         return empty_result(work, *reason)
     state, taken = replay(journal.events, work.limits)
     used: list[Event] = list(journal.events[:taken])
     while not isinstance(step := next_step(state, work.limits), Done):
-        event = perform(step, state, work, models)
+        try:
+            event = perform(step, state, work, models)
+        except BudgetExhaustedError as error:
+            step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+            break
         journal.append(event)
         used.append(event)
         state = transition(state, event)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.ids import Combination
 
 
@@ -17,6 +19,21 @@ class QAModels:
     generator: Model
     validator: Model
     deduplicator: Model
+
+    def charged_to(self, toll: Toll) -> QAModels:
+        """The same models, whose calls `toll` allows and counts."""
+        return QAModels(
+            _charged(self.generator, toll), _charged(self.validator, toll), _charged(self.deduplicator, toll)
+        )
+
+
+@runtime_checkable
+class _Chargeable(Protocol):
+    def charged_to(self, toll: Toll) -> Model: ...
+
+
+def _charged(model: Model, toll: Toll) -> Model:
+    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
 
 
 @dataclass(frozen=True)

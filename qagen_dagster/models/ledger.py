@@ -10,6 +10,7 @@ the same MalformedResponseError. A caller that wants another draw asks
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 import time
@@ -20,7 +21,9 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.budget import Spent, Toll, cost_of
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
@@ -95,26 +98,49 @@ class Ledger:
 
 
 class LedgeredModel:
-    """A `Model` that pays for each request once."""
+    """A `Model` that pays for each request once, and only if its toll lets it."""
 
     def __init__(
-        self, provider: Provider, ledger: Ledger, *, sleep: Callable[[float], None] = time.sleep
+        self,
+        provider: Provider,
+        ledger: Ledger,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        toll: Toll | None = None,
     ) -> None:
-        self._provider, self._ledger, self._sleep = provider, ledger, sleep
+        self._provider, self._ledger, self._sleep, self._toll = provider, ledger, sleep, toll
+
+    def charged_to(self, toll: Toll) -> LedgeredModel:
+        """The same model, whose paid calls `toll` allows and counts."""
+        charged = copy.copy(self)
+        charged._toll = toll
+        return charged
 
     @property
     def spec(self) -> ModelSpec:
         return self._provider.spec
 
     def respond(self, request: Request) -> Response:
-        """Replay the stored response, or send, store and read. Raises ModelError."""
+        """Replay the stored response, or send, store and read. Raises ModelError; of it BudgetExhaustedError before
+        anything is sent."""
         key = request_key(self.spec, request)
         with self._ledger.only_one(key):
             entry = self._ledger.get(key)
             replayed = entry is not None
             if entry is None:
+                if self._toll is not None:
+                    self._toll.before()
                 entry = self._pay(key, request)
+                if self._toll is not None:
+                    self._toll.paid(self._cost(entry))
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
+
+    def _cost(self, entry: Entry) -> Spent:
+        """What a stored response cost; of one that cannot be read only that it was a call."""
+        try:
+            return cost_of(self.spec, self._provider.read(entry.body).usage)
+        except MalformedResponseError:
+            return Spent(calls=1)
 
     def _pay(self, key: str, request: Request) -> Entry:
         started = time.monotonic()
@@ -134,8 +160,12 @@ class LocalModel:
     Storing would serve yesterday's answers after the rules that make them have changed.
     """
 
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
+    def __init__(self, provider: Provider, *, toll: Toll | None = None) -> None:
+        self._provider, self._toll = provider, toll
+
+    def charged_to(self, toll: Toll) -> LocalModel:
+        """The same model, whose calls `toll` allows and counts: they cost no money, but tokens and calls."""
+        return LocalModel(self._provider, toll=toll)
 
     @property
     def spec(self) -> ModelSpec:
@@ -143,8 +173,12 @@ class LocalModel:
 
     def respond(self, request: Request) -> Response:
         """Compute the response. Raises ModelError."""
+        if self._toll is not None:
+            self._toll.before()
         started = time.monotonic()
         response = self._provider.read(self._provider.send(request))
+        if self._toll is not None:
+            self._toll.paid(cost_of(self.spec, response.usage))
         return response.model_copy(
             update={
                 "request_key": request_key(self.spec, request),

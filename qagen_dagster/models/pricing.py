@@ -8,6 +8,12 @@ from qagen_dagster.models.messages import Usage
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
 
 
+def has_price(spec: ModelSpec) -> bool:
+    """Whether every call of `spec` has a known price."""
+    priced = spec.usd_per_million_input is not None and spec.usd_per_million_output is not None
+    return spec.provider in FREE_PROVIDERS or priced
+
+
 def usd(spec: ModelSpec, usage: Usage) -> float | None:
     """US dollars for `usage`, or None where a price that is needed is unknown.
 

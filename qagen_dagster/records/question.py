@@ -83,6 +83,7 @@ class DocumentEnd(StrEnum):
     MAX_ATTEMPTS = "max_attempts"
     NO_VISUALS = "no_visuals"  # visual mode, nothing to look at: not an error
     NOT_USABLE = "not_usable"  # the document has no text (or no page) for this mode
+    BUDGET_EXHAUSTED = "budget_exhausted"  # spending reached its limit; the next run goes on from there
     MODEL_ERROR = "model_error"  # a permanent model failure; the document is retried on the next run
 
 
@@ -162,6 +163,7 @@ class ValidatedSet(Record):
     run_id: str
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
+    undecided: int = 0  # of the removed: not compared because the budget ended; the next run decides
     calls: tuple[CallSummary, ...] = ()
 
 

@@ -8,17 +8,15 @@ import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
 from qagen_dagster.loop.combination import (
-    STOP_AFTER,
     CombinationPlan,
     RunOptions,
-    ShardOutcome,
     collect,
     effective_fingerprint,
     plan,
-    run_shard,
     unfinished,
 )
 from qagen_dagster.loop.corpus_set import results_of
+from qagen_dagster.loop.shard import STOP_AFTER, ShardOutcome, run_shard
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet, DocumentEnd, GenerationResult

@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.combination import RunOptions, collect, plan, run_shard
+from qagen_dagster.loop.combination import RunOptions, collect, plan
 from qagen_dagster.loop.corpus_set import validate_set
 from qagen_dagster.loop.publish import is_up_to_date, publish
+from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.records.question import RejectionReason
 from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts

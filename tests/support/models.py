@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Spent, Toll
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -34,6 +35,17 @@ class FakeModel:
     @property
     def spec(self) -> ModelSpec:
         return self._spec
+
+    def charged_to(self, toll: Toll) -> FakeModel:
+        """The same model as one whose calls are paid."""
+
+        def respond(request: Request) -> Turn:
+            toll.before()
+            response = self.respond(request)
+            toll.paid(Spent(usd=0.01, tokens=100, calls=1))
+            return response
+
+        return FakeModel(respond, self._spec.model)
 
     def respond(self, request: Request) -> Response:
         with self._guard:

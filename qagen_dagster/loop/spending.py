@@ -1,0 +1,75 @@
+"""What a run has paid, added up over all processes that work for it, and the gate that holds it to its budget.
+
+Every process writes one file of its own after each paid call and reads the others' before the next, so that
+the limits hold across ops and machines that share the store. Files outlive a killed process.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import uuid
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.models.budget import Budget, Spent, reached
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.store import Keys, Store
+
+
+class SpendingBook:
+    """The paid calls of one run in one combination, beside those of its other processes and combinations."""
+
+    def __init__(self, store: Store, spending_id: str, combination: Combination) -> None:
+        host = "".join(char if char.isalnum() else "-" for char in platform.node())[:40]
+        process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._store, self._lock, self._own = store, threading.Lock(), Spent()
+        self._run = Keys.spending_run(spending_id)
+        self._partition = Keys.spending(spending_id, combination)
+        self._key = f"{self._partition}/{process}.json"
+
+    def add(self, spent: Spent) -> None:
+        """Write down a paid call."""
+        with self._lock:
+            self._own = self._own.plus(spent)
+            self._store.write(self._key, self._own)
+
+    def totals(self) -> tuple[Spent, Spent]:
+        """What the whole run and what this partition has paid so far."""
+        run, partition = self._own, self._own
+        for key in self._store.list(self._run):
+            found = None if key == self._key else self._store.find(key, Spent)
+            if found is not None:
+                run = run.plus(found)
+                partition = partition.plus(found) if key.startswith(f"{self._partition}/") else partition
+        return run, partition
+
+
+@dataclass
+class DocumentToll:
+    """Lets a document's calls be paid while run, partition and document have something left."""
+
+    budget: Budget
+    book: SpendingBook
+    spent: Spent = field(default_factory=Spent)  # on this document, earlier runs included
+
+    @cached_property
+    def _counts_shared(self) -> bool:
+        return not (self.budget.run.unlimited and self.budget.partition.unlimited)
+
+    def before(self) -> None:
+        """Raises BudgetExhaustedError, naming scope and limit."""
+        scopes = [("document", self.budget.document, self.spent)]
+        if self._counts_shared:
+            run, partition = self.book.totals()
+            scopes += [("partition", self.budget.partition, partition), ("run", self.budget.run, run)]
+        for name, allowance, spent in scopes:
+            limit = reached(allowance, spent)
+            if limit is not None:
+                raise BudgetExhaustedError(f"the {name}'s {limit} is used up")
+
+    def paid(self, spent: Spent) -> None:
+        self.spent = self.spent.plus(spent)
+        self.book.add(spent)

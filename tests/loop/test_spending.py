@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.models.budget import Allowance, Budget, Spent
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.store import Store
+
+HERE = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
+BESIDE = Combination(corpus="probes", scenario="service", mode=Mode.VISUAL)
+CALL = Spent(usd=0.25, tokens=100, calls=1)
+
+
+@pytest.mark.parametrize("root", ["folder", "memory://spending-tests"])
+def test_processes_of_a_run_see_what_the_others_paid(root: str, tmp_path: Path) -> None:
+    store = Store(tmp_path if root == "folder" else f"{root}/{tmp_path.name}")
+    one, other, beside = (SpendingBook(store, "run", where) for where in (HERE, HERE, BESIDE))
+    elsewhere = SpendingBook(store, "another", HERE)
+    for book in (one, one, other, beside, elsewhere):
+        book.add(CALL)
+    assert [spent.calls for spent in one.totals()] == [4, 3]
+    assert [spent.calls for spent in other.totals()] == [4, 3]
+    assert [spent.calls for spent in beside.totals()] == [4, 1]
+    assert [spent.usd for spent in SpendingBook(store, "run", HERE).totals()] == [1.0, 0.75], (
+        "a later process"
+    )
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(run=Allowance(max_calls=3)), "the run's max_calls 3"),
+        (Budget(partition=Allowance(max_usd=0.5)), r"the partition's max_usd 0.5 \(spent 0.5000\)"),
+        (Budget(document=Allowance(max_tokens=150)), "the document's max_tokens 150"),
+    ],
+)
+def test_each_scope_ends_the_spending_by_name(budget: Budget, said: str, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    SpendingBook(store, "run", BESIDE).add(CALL)
+    toll = DocumentToll(budget, SpendingBook(store, "run", HERE))
+    for _ in range(2):
+        toll.before()
+        toll.paid(CALL)
+    with pytest.raises(BudgetExhaustedError, match=said):
+        toll.before()
+
+
+def test_what_a_document_cost_before_counts(tmp_path: Path) -> None:
+    book = SpendingBook(Store(tmp_path), "run", HERE)
+    toll = DocumentToll(Budget(document=Allowance(max_calls=3)), book, Spent(calls=3))
+    with pytest.raises(BudgetExhaustedError, match="made 3"):
+        toll.before()
