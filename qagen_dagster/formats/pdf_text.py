@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf_lettering import set_apart
 from qagen_dagster.formats.pdf_library import Pdf
 from qagen_dagster.formats.pdf_lines import Fragments, fragments_of
@@ -113,15 +114,24 @@ def page_lines(fragments: Fragments) -> list[Line]:
     f, rows = rows_in_order(fragments)
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
+    has_cells = False
     limit = 1 << 30  # where the next line may begin without a blank one before it
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
         if top > limit:
             lines.append(_BLANK)
-        lines.append((texts[first] if len(row) == 1 else _joined(f, row), row))
+        if len(row) == 1:
+            lines.append((texts[first], row))
+        else:
+            lines.append((_joined(f, row), row))
+            has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-    return set_apart(f, lines) if f.figures else lines
+    if f.figures:
+        lines = set_apart(f, lines)
+    if has_cells and not f.rtl:
+        with_empty_cells(f, lines)
+    return lines
 
 
 def _joined(f: Fragments, row: Row) -> str:
@@ -132,7 +142,7 @@ def _joined(f: Fragments, row: Row) -> str:
         gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
         dots = _DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last])
         if gap * 10 >= wide * f.size[last] and not dots:
-            parts.append(" | ")
+            parts.append(" " if f.text[last] in SIGNS else BAR)
         elif gap * 8 > f.size[last] or dots:
             parts.append(" ")
         parts.append(f.text[n])

@@ -188,3 +188,51 @@ def test_escapes_of_the_print_are_undone():
     assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9"]
     assert found.font == [-100] * 3
     assert found.x0 == [100, 500, 900]
+
+
+def table(rows: list[list[str]], after: str = "") -> list[str]:
+    """The lines of a page that shows these rows, "" for an empty cell."""
+
+    def draw(page: pymupdf.Page) -> None:
+        for r, cells in enumerate(rows):
+            for c, cell in enumerate(cells):
+                if cell:
+                    page.insert_text((60 + 100 * c, 100 + 16 * r), cell, fontsize=11)
+        write(page, [after], y=120 + 16 * len(rows))
+
+    return lines(pdf(draw))
+
+
+def test_a_head_without_its_first_cell_keeps_its_columns():
+    rows = [["", "Rain", "Sun", "Wind"], ["1999", "12", "40", "3"], ["2000", "15", "38", "4"]]
+    assert table(rows) == ["| Rain | Sun | Wind", "1999 | 12 | 40 | 3", "2000 | 15 | 38 | 4"]
+
+
+def test_empty_cells_between_others_are_shown():
+    rows = [
+        ["Year", "Rain", "Sun", "Wind"],
+        ["1999", "", "40", "3"],
+        ["", "15", "38", "4"],
+        ["2001", "7", "", ""],
+    ]
+    assert table(rows) == ["Year | Rain | Sun | Wind", "1999 | | 40 | 3", "| 15 | 38 | 4", "2001 | 7"]
+
+
+def test_a_head_over_two_columns_stays_as_it_is():
+    rows = [["", "Both of them at once", "", "Wind"], ["1999", "12", "40", "3"], ["2000", "15", "38", "4"]]
+    assert table(rows)[0] == "Both of them at once | Wind"
+
+
+def test_a_sign_of_currency_belongs_to_its_number():
+    rows = [["", "", "2015", "", "2016"], ["Sales", "$", "100", "$", "120"], ["Costs", "", "80", "", "70"]]
+    assert table(rows) == ["| 2015 | 2016", "Sales | $ 100 | $ 120", "Costs | 80 | 70"]
+
+
+def test_rows_that_grow_wider_one_after_the_other():
+    rows = [
+        ["a", "b", "c", "", ""],
+        ["", "d", "e", "", ""],
+        ["", "f", "g", "h", ""],
+        ["i", "j", "k", "l", "m"],
+    ]
+    assert table(rows) == ["a | b | c", "| d | e", "| f | g | h", "i | j | k | l | m"]
