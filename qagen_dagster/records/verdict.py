@@ -24,7 +24,7 @@ class EvidenceQuote(Record):
         ),
     ]
     start_line: Annotated[
-        int | None, Field(ge=1, description="Line the quote starts on; null if it has none.")
+        int | None, Field(ge=1, description="Line the quote starts on; null only in a document without text.")
     ] = None
 
 
@@ -49,8 +49,8 @@ class SubmitQA(Record):
         str,
         Field(
             description="multi_hop only if the answer needs two passages that stand apart (not a header row and its data row); "
-            "else one of factual, definition, numeric, temporal, causal, comparison, procedural; or another word the "
-            "scenario uses."
+            "else one of factual, definition, numeric, temporal, causal, comparison, procedural, structure (layout, arrows, "
+            "parts); or another word the scenario uses."
         ),
     ] = "factual"
 

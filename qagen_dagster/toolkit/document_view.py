@@ -17,6 +17,12 @@ from qagen_dagster.records.document import Document, PageSpan, Section, Visual
 
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
+_REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
+
+
+def is_reference_list(title: str) -> bool:
+    """Whether a section of this title only lists what was read."""
+    return title.strip(" .:0123456789").casefold() in _REFERENCES
 
 
 @dataclass(frozen=True)

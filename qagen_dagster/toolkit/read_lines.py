@@ -56,11 +56,12 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 def _read(view: DocumentView, start: int, wanted: int) -> str:
     markers = view.pages_starting(start, wanted)
     rows: list[str] = []
-    size, number = 0, start
-    while number <= wanted and number - start < MAX_LINES:
+    size, number, shown = 0, start, 0
+    while number <= wanted and shown < MAX_LINES:
         fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
         if view.lines[number - 1].strip():
             fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
+            shown += 1
         size += sum(len(text) + 1 for text in fresh)
         if rows and size > MAX_CHARACTERS:
             break

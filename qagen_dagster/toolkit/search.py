@@ -10,7 +10,7 @@ from pydantic import Field
 from qagen_dagster.errors import ToolError
 from qagen_dagster.records.document import VisualType
 from qagen_dagster.toolkit import patterns
-from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.document_view import DocumentView, is_reference_list
 from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around, shown_label
 from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
 from qagen_dagster.toolkit.suggestions import near_words
@@ -142,6 +142,9 @@ def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
 
 def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: int) -> bool:
     """Append a group's rows; False, with `next_match` set, when something did not fit."""
+    section = view.section_at(group[0].first)
+    if section is not None and is_reference_list(section.title):
+        context = 0
     first = _reach(view.lines, group[0].first, -1, context)
     last = _reach(view.lines, group[-1].last, 1, context)
     matched = {hit.first: hit for hit in reversed(group)}

@@ -27,6 +27,8 @@ scenarios:
   facts: {name: Facts, description: Single facts., target_count: 1, profile: dear}
 """
 CORPORA = ("rail", "water")
+# Each test goes on from the one before it: they stay together where tests are shared out.
+pytestmark = pytest.mark.xdist_group("model_config")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
 DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
 ALL = sorted(CHEAP + DEAR)

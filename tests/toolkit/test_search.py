@@ -221,3 +221,13 @@ def test_any_regex_gives_text_or_a_tool_error(pattern: str, text: str) -> None:
         return
     for number, row in rows(output).items():
         assert row == ("x" + text).split("\n")[number - 1]
+
+
+def test_matches_in_a_list_of_references_come_without_context(make_view) -> None:
+    sections = (
+        Section(title="Intro", level=1, start_line=1),
+        Section(title="7. References", level=1, start_line=4),
+    )
+    view = make_view("Intro\na needle\nb\nReferences\nx\nneedle 1999\ny", sections=sections)
+    output = search(view, "needle", context_lines=1)
+    assert rows(output).keys() == {1, 2, 3, 6}

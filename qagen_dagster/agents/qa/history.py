@@ -10,14 +10,15 @@ from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import Evidence, QAPair, RejectedQA
+from qagen_dagster.toolkit.document_view import is_reference_list
 from qagen_dagster.toolkit.excerpt import enclose, label_key, shown_label
 from qagen_dagster.toolkit.list_visual_content import visual_row
 
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
 _SHOWN_GAPS = 6
+_NARROW = 10  # lines: shorter gaps are named only where there is nothing else
 _SHOWN_VISUALS = 30
-_REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
         at = max(at, end + 1)
     if at <= total:
         gaps.append((at, total))
-    longest = sorted(sorted(gaps, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
+    wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
+    longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
     return ", ".join(_span(start, end) for start, end in longest) or "none"
 
 
@@ -95,7 +97,7 @@ def _references(document: Document) -> list[tuple[int, int]]:
     return [
         (section.start_line, end)
         for section, end in zip(document.sections, ends, strict=False)
-        if section.title.strip(" .:0123456789").casefold() in _REFERENCES
+        if is_reference_list(section.title)
     ]
 
 
@@ -115,7 +117,9 @@ def _lines(evidence: tuple[Evidence, ...]) -> str:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))
-    return f"(lines {', '.join(_span(start, end) for start, end in merged)})" if merged else ""
+    shown = ", ".join(_span(start, end) for start, end in merged)
+    one = len(merged) == 1 and merged[0][0] == merged[0][1]
+    return f"({'line' if one else 'lines'} {shown})" if merged else ""
 
 
 def _span(start: int, end: int) -> str:

@@ -179,7 +179,7 @@ def test_the_generator_learns_what_was_asked_and_what_failed() -> None:
     asked = told(model.requests[0])
     for known in ("1. What is fact 3?", "answer 3", "(lines 3-4)", "2. What is fact 5?", "(lines 5-6)"):
         assert known in asked
-    assert "- Which thing 1? (lines 7)\n  ambiguous: two things fit" in asked
+    assert "- Which thing 1? (line 7)\n  ambiguous: two things fit" in asked
     assert "Longest stretches of lines that no question was asked about: 1-2, 8-11" in asked
     assert "max_turns" not in asked
     assert "Probe manuals" in asked
@@ -292,9 +292,9 @@ def test_viewed_pages_are_those_it_looked_at_once_in_order() -> None:
 def test_pages_viewed_before_are_told_in_visual_mode_only() -> None:
     history = History(viewed_pages=(7, 3, 7))
     _, visual = run(submit(SEEN), context=visual_context(), history=history)
-    assert "Pages viewed in earlier attempts: 3, 7." in told(visual.requests[0])
+    assert "whose pictures you do not see now: 3, 7." in told(visual.requests[0])
     _, fresh = run(submit(SEEN), context=visual_context())
-    assert "Pages viewed in earlier attempts: none yet." in told(fresh.requests[0])
+    assert "whose pictures you do not see now: none yet." in told(fresh.requests[0])
     _, textual = run(submit(GOOD), history=history)
     assert "Pages viewed" not in told(textual.requests[0])
 

@@ -28,3 +28,8 @@ def test_unused_parts_are_the_longest_gaps(used: list[tuple[int, int]], total: i
 
 def test_references_count_as_used() -> None:
     assert unused_parts([place(4, 5)], 20, [(12, 20)]) == "1-3, 6-11"
+
+
+def test_short_gaps_are_named_only_where_there_is_nothing_else() -> None:
+    assert unused_parts([place(5, 6), place(30, 31)], 40) == "7-29"
+    assert unused_parts([place(5, 6)], 9) == "1-4, 7-9"
