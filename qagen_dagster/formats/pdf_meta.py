@@ -63,13 +63,22 @@ def _title(said: str, lines: list[str], fonts: list[int]) -> str | None:
 
 
 def _largest(lines: list[str], fonts: list[int]) -> str:
-    """The first lines of the largest letters, if these stand out."""
+    """The first lines of the largest letters, if these stand out; a single word, as of a logo, only where nothing else does."""
     sizes = [(abs(font), number) for number, font in enumerate(fonts[: len(lines)]) if len(lines[number]) > 3]
-    if len(sizes) < 4 or max(sizes)[0] <= 1.15 * sorted(sizes)[len(sizes) // 2][0]:
+    if len(sizes) < 4:
         return ""
-    largest = max(sizes)[0]
-    start = next(number for size, number in sizes if size == largest)
-    same = takewhile(lambda n: not lines[n] or abs(fonts[n]) >= 0.97 * largest, range(start, len(lines)))
+    usual = sorted(sizes)[len(sizes) // 2][0]
+    standing_out = sorted({size for size, _ in sizes if size > 1.15 * usual}, reverse=True)[:3]
+    runs = [_run_of(size, sizes, lines, fonts) for size in standing_out]
+    return next((run for run in runs if " " in run), runs[0] if runs else "")
+
+
+def _run_of(size: int, sizes: list[tuple[int, int]], lines: list[str], fonts: list[int]) -> str:
+    """The first lines set in that size, one after the other; empty if they are too long for a title."""
+    start = next(number for other, number in sizes if other == size)
+    same = takewhile(
+        lambda n: not lines[n] or 0.97 * size <= abs(fonts[n]) <= 1.03 * size, range(start, len(lines))
+    )
     shown = " ".join(lines[n] for n in same if lines[n]).replace(" | ", " ")
     return shown if len(shown) <= _MAX_TITLE else ""
 

@@ -172,7 +172,8 @@ def _is_running(line: str) -> bool:
 
 
 def _with_next(title: str, lines: Sequence[str], at: int) -> str:
-    """The heading with the line in capitals below it, where it is no more than a number."""
+    """The heading without a footnote's mark, with the line in capitals below it where it is no more than a number."""
+    title = re.sub(r"(?<=[a-z])\d{1,2}$", "", title)
     if not _ROMAN.fullmatch(title) or " " in title:
         return title
     below = next((collapse(line) for line in lines[at + 1 : at + 4] if line.strip()), "")
@@ -193,7 +194,7 @@ def case_of(lines: Sequence[str]) -> str | None:
     second = _party(
         shown, next((n for n in range(at + 1, min(at + 8, len(shown))) if _is_party(shown[n])), -1)
     )
-    name = f"{first} v. {second}"
+    name = f"{_as_name(first)} v. {_as_name(second)}"
     return name if first and second and len(name) <= 2 * MAX_TITLE else None
 
 
@@ -203,6 +204,13 @@ def _party(shown: Sequence[str], end: int) -> str:
     while start > 0 and shown[start - 1].isupper():
         start -= 1
     return " ".join(shown[start : end + 1]).rstrip(",") if end >= 0 else ""
+
+
+def _as_name(party: str) -> str:
+    """The first party as a name is written: "UNITED STATES OF AMERICA; ..." is "United States of America"."""
+    words = re.split(r";|, ?(?!JR|SR|II)|\bET AL\b", party)[0].split()
+    cased = ["-".join(map(str.capitalize, word.split("-"))) for word in words]
+    return " ".join(word.lower() if at and word.lower() in _SMALL else word for at, word in enumerate(cased))
 
 
 def _is_party(line: str) -> bool:

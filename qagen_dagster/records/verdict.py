@@ -87,7 +87,7 @@ class BlindAnswer(Record):
     ]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
-        Field(description="The passages your answer rests on. Empty if not answerable."),
+        Field(description="The passages your answer, or the part of it you found, rests on."),
     ] = ()
     unambiguous: Annotated[
         bool,
@@ -98,7 +98,7 @@ class BlindAnswer(Record):
     note: Annotated[
         str,
         Field(
-            description="One sentence: intermediate findings, what made it hard, or which other answers are possible."
+            description="One sentence, only if needed: which other answer is possible, or what is missing."
         ),
     ] = ""
 

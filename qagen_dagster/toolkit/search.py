@@ -48,7 +48,7 @@ def make(view: DocumentView) -> Tool:
         """Find a word, phrase or regular expression: to locate a topic, name or number without reading everything, and to check whether a fact is stated more than once.
 
         A phrase is found also where a line break, a line-end hyphen or more spaces divide it. A regular expression
-        (RE2) sees one line and the next. Returns the number of matching lines, then groups of rows
+        (RE2) sees one line and the next, but no word divided by a hyphen. Returns the number of matching lines, then groups of rows
         with context, each under `-- match on line 41 (page 3, in "Results")`, touching ones together; empty lines
         are left out. At most 30 groups or 16,000 characters; when there is more, the last line says how to go on.
         """

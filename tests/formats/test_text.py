@@ -237,5 +237,5 @@ def test_a_case_is_named_by_its_parties():
         f"   BARBARA FRANKLIN, ETC.,\n\n   Defendant.\n\n{RUNNING}"
     )
     title = parse(text.encode()).metadata.title
-    assert title == "CONSERVATION FOUNDATION OF NEW ENGLAND, ET AL. v. BARBARA FRANKLIN, ETC."
+    assert title == "Conservation Foundation of New England v. Barbara Franklin"
     assert parse(f"one\nv.\ntwo\n{RUNNING}".encode()).metadata.title is None

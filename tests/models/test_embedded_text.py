@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qagen_dagster.models.embedded.acronyms import expansion
 from qagen_dagster.models.embedded.blocks import Kind, segment
 from qagen_dagster.models.embedded.context import read_context
-from qagen_dagster.models.embedded.conversation import Line, rows, section
+from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
 from qagen_dagster.models.embedded.passage import join_lines, plain
 from qagen_dagster.models.embedded.sentences import split
 from qagen_dagster.models.embedded.tables import tables
@@ -90,6 +90,14 @@ def test_tables_need_a_header_and_even_rows() -> None:
 def test_rows_of_tool_answers_carry_their_page() -> None:
     text = "lines 3-5 of 9 (pages 1-2)\n3| a\n--- page 2 ---\n4|  b | c\n5|> d\n[cut]"
     assert rows(text) == [Line(3, "a"), Line(4, " b | c", 2), Line(5, "d", 2)]
+
+
+def test_lines_that_were_left_out_as_empty_are_known_with_their_page() -> None:
+    text = "lines 3-7 of 9 (pages 1-2)\n3| a\n--- page 2 ---\n5| b\n[cut]"
+    known = document_rows([Exchange("read_lines", {}, text, False)])
+    assert [(line.number, line.text, line.page) for line in known.values()] == [
+        (3, "a", None), (5, "b", 2), (4, "", None), (6, "", 2), (7, "", 2),
+    ]  # fmt: skip
 
 
 def test_sections_of_a_prompt() -> None:

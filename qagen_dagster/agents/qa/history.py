@@ -11,7 +11,7 @@ from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import is_reference_list
-from qagen_dagster.toolkit.excerpt import enclose, label_key, shown_label
+from qagen_dagster.toolkit.excerpt import enclose, label_key, one_line, shown_label
 from qagen_dagster.toolkit.list_visual_content import visual_row
 
 _SHOWN_REJECTED = 20
@@ -38,7 +38,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     values = context.task_values() | {
         "document_card": context.document_card(),
         "accepted": "\n".join(
-            f"{number}. {pair.question} -> {pair.answer[:120]} [{pair.question_type}] {_place(pair)}"
+            f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)
         )
         or "(none yet)",

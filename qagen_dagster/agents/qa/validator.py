@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.qa.context import QAContext, call_summaries
+from qagen_dagster.agents.qa.evidence import skeleton
 from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
@@ -81,8 +82,7 @@ def _compare(
         "proposed_answer": candidate.answer,
         "own_answer": blind.answer,
         "evidence": _numbered([(place.quote, place.start_line) for place in candidate.evidence]),
-        "own_evidence": _numbered([(quote.quote, quote.start_line) for quote in blind.evidence])
-        or "(none given)",
+        "own_evidence": _own_evidence(candidate, blind),
         "own_finding": _finding(blind),
         "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
     }
@@ -112,6 +112,14 @@ def _numbered(quotes: list[tuple[str, int | None]]) -> str:
         f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
         for number, (quote, line) in enumerate(quotes, 1)
     )
+
+
+def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
+    """The validator's quotes; those of the candidate are not shown a second time."""
+    shown = {skeleton(place.quote).text for place in candidate.evidence}
+    other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
+    same = "(the same passages)" if blind.evidence else "(none given)"
+    return _numbered([(quote.quote, quote.start_line) for quote in other]) or same
 
 
 def _finding(blind: BlindAnswer) -> str:

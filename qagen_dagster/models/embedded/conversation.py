@@ -118,7 +118,8 @@ def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
                 known[line.number] = line
         if exchange.name == "read_lines" and (shown := shown_range(exchange)):
             for number in range(shown[0], shown[1] + 1):
-                known.setdefault(number, Line(number, "", None))
+                above = known.get(number - 1)  # the page goes on
+                known.setdefault(number, Line(number, "", above.page if above else None))
     return known
 
 
