@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
+import anthropic.types
 import pytest
+from anthropic.resources.messages import DEPRECATED_MODELS
+from openai.types import ChatModel
 
 from qagen_dagster.configuration.profiles import SHIPPED, Role, load_profile
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.pricing import has_price
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import PROJECT_ROOT
+from tests.support import markdown
 
 GOOD = """\
 roles:
@@ -109,6 +117,69 @@ def test_ones_own_profile_goes_before_a_shipped_one(tmp_path: Path) -> None:
     assert load_profile("embedded", None).roles[Role.GENERATOR].provider == "embedded"
 
 
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_shipped_profile_is_sound_and_described(path: Path) -> None:
-    assert load_profile(path.stem, None).description
+NAMES = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def bound(name: str) -> list[ModelSpec]:
+    profile = load_profile(name, None)
+    return [profile.spec(role, mode) for role in Role for mode in Mode]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_shipped_profile_is_sound_and_described(name: str) -> None:
+    profile = load_profile(name, None)
+    assert profile.description
+    for mode in Mode:
+        generator, validator = profile.spec(Role.GENERATOR, mode), profile.spec(Role.VALIDATOR, mode)
+        assert generator.model.casefold() != validator.model.casefold()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_prices_of_a_shipped_profile_are_whole_or_left_out(name: str) -> None:
+    told = {has_price(spec) for spec in bound(name)}
+    assert told == {name not in {"vllm", "ollama"}}
+    text = (SHIPPED / f"{name}.yaml").read_text()
+    assert ("usd_per_million" in text) <= ("as read on 20" in text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_of_a_shipped_profile_are_on_offer(name: str) -> None:
+    """By the lists in the SDKs: a retired model is noticed when the lock is renewed."""
+    offered = {"openai": get_args(ChatModel), "anthropic": get_args(get_args(anthropic.types.Model)[0])}
+    for spec in bound(name):
+        assert spec.model in offered.get(spec.provider, (spec.model,))
+        assert spec.model not in DEPRECATED_MODELS
+
+
+def test_the_servers_of_the_vllm_profile_are_two() -> None:
+    generator, validator, deduplicator = (load_profile("vllm", None).roles[role] for role in Role)
+    assert (generator.model, generator.base_url, generator.temperature) == (
+        "meta-llama/Meta-Llama-3.1-8B-Instruct",
+        "http://localhost:8100/v1",
+        0.7,
+    )
+    assert (validator.model, validator.base_url, validator.temperature) == (
+        "Qwen/Qwen2.5-7B-Instruct",
+        "http://localhost:8101/v1",
+        0.0,
+    )
+    assert deduplicator == validator
+
+
+def test_the_families_of_the_mixed_profile_differ() -> None:
+    roles = load_profile("mixed", None).roles
+    assert roles[Role.GENERATOR].provider != roles[Role.VALIDATOR].provider
+
+
+def test_the_shipped_profiles_are_documented() -> None:
+    text = (PROJECT_ROOT / "docs/profiles.md").read_text(encoding="utf-8")
+    rows = {row[0].strip("`"): row[1:] for row in markdown.table(text, "| shipped profile ")}
+    assert sorted(rows) == NAMES
+    for name, row in rows.items():
+        profile = load_profile(name, None)
+        assert [cell.split("<br>")[0].strip("`") for cell in row[:3]] == [
+            profile.roles[role].model for role in Role
+        ]
+        for spec in (*profile.roles.values(), *profile.visual.values()):
+            assert f"`{spec.model}`" in " ".join(row)
+            assert spec.api_key_env is None or f"`{spec.api_key_env}`" in row[3]
