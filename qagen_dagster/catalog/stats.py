@@ -31,6 +31,23 @@ Utc = Annotated[AwareDatetime, BeforeValidator(_aware)]
 Count = Annotated[int, Field(ge=0)]
 
 
+class RoleCost(Record):
+    """What was spent on one role of a combination; each request once."""
+
+    combination: str
+    role: str
+    model: str
+    calls: Count
+    input_tokens: Count
+    cached_tokens: Count  # of the input
+    output_tokens: Count
+    reasoning_tokens: Count  # of the output
+    usd: float | None  # None: no price is known
+    unknown_price_calls: Count  # that usd leaves out
+    seconds: float
+    retries: Count
+
+
 class CombinationStats(Record):
     """What one combination gave and cost, with its latest run."""
 
@@ -53,13 +70,19 @@ class CombinationStats(Record):
     rejected_by_reason: dict[str, int]
     validated: Count  # candidates with a verdict
     pass_rate: float | None  # of those; None: none was validated
-    calls: Count
-    replayed_calls: Count
+    calls: Count  # here and below: each request once
+    replayed_calls: Count  # served again, for which nothing was paid
     input_tokens: Count
+    cached_tokens: Count  # of the input
     output_tokens: Count
-    usd: float | None  # each request once; None: no price is known
-    unknown_price_share: float  # of the calls paid for; usd leaves them out
+    reasoning_tokens: Count  # of the output
+    retries: Count
+    usd: float | None  # None: no price is known
+    unknown_price_share: float  # of the calls; usd leaves them out
+    usd_per_accepted: float | None  # all that was spent; None: nothing was accepted, or a price is unknown
+    tokens_per_accepted: float | None  # input and output
     model_seconds: float
+    roles: tuple[RoleCost, ...] = ()
 
 
 class CorpusStatus(Record):
@@ -139,10 +162,13 @@ class QuestionLineage(Record):
     verdict_passed: bool | None
     calls: int  # of this question's attempt
     input_tokens: int
+    cached_tokens: int
     output_tokens: int
+    reasoning_tokens: int
     usd: float | None  # None: no price is known
     unknown_price_calls: int
     seconds: float
+    retries: int
     document_calls: int  # of all attempts on its document, failed ones too
     document_usd: float | None
     model_calls: tuple[LineageCall, ...] = ()
@@ -185,7 +211,11 @@ def question(catalog: Path, question_id: str) -> QuestionLineage:
 
 
 def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[CombinationStats, ...]:
-    return tuple(CombinationStats(**row) for row in _rows(connection, sql("combinations")))
+    roles = [RoleCost(**row) for row in _rows(connection, sql("roles"))]
+    return tuple(
+        CombinationStats(**row, roles=tuple(one for one in roles if one.combination == row["combination"]))
+        for row in _rows(connection, sql("combinations"))
+    )
 
 
 def _rows(

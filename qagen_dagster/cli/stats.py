@@ -1,11 +1,14 @@
-"""`qagen stats`: what each combination gave, and what it cost."""
+"""`qagen stats`: what each combination gave, and what it cost by role and by accepted question."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
@@ -13,17 +16,6 @@ from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.loop.catalog_source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
-
-_COLUMNS = (
-    "combination",
-    "accepted",
-    "pass rate",
-    "rejected by reason",
-    "calls",
-    "tokens in",
-    "tokens out",
-    "cost",
-)
 
 
 @click.command()
@@ -33,7 +25,7 @@ _COLUMNS = (
 def stats(
     settings: Settings, corpus: str | None, scenario: str | None, mode: str | None, as_json: bool
 ) -> None:
-    """Show counts, pass rates, tokens and cost by combination."""
+    """Show counts, pass rates, tokens and cost by combination and role."""
     with catalog_file(Workspace(settings).store) as file:
         every = queries.combinations(file)
     chosen = [
@@ -46,8 +38,14 @@ def stats(
     if as_json:
         click.echo(json.dumps([one.model_dump(mode="json") for one in chosen], indent=2))
         return
-    table = Table()
-    for name in _COLUMNS:
+    console = Console()
+    console.print(_questions(chosen))
+    console.print(_costs(chosen))
+
+
+def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
+    table = Table(title="Questions")
+    for name in ("combination", "accepted", "pass rate", "rejected by reason"):
         table.add_column(name)
     for one in chosen:
         table.add_row(
@@ -55,16 +53,56 @@ def stats(
             str(one.accepted),
             "-" if one.pass_rate is None else f"{one.pass_rate:.0%}",
             ", ".join(f"{name} {count}" for name, count in one.rejected_by_reason.items()) or "-",
-            str(one.calls),
-            f"{one.input_tokens:,}",
-            f"{one.output_tokens:,}",
-            _money(one),
         )
-    Console().print(table)
+    return table
 
 
-def _money(one: queries.CombinationStats) -> str:
-    if one.usd is None:
-        return "unknown" if one.calls else "-"
-    known = f"${one.usd:.4f}"
-    return known if not one.unknown_price_share else f"{known} and {one.unknown_price_share:.0%} unknown"
+def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
+    """Below each combination a row per role; two lines each, to fit a terminal."""
+    table = Table(
+        title="Cost",
+        caption="Each request once. Seconds of the models, not of the clock.\n"
+        "Per accepted question: all that was spent.",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("combination\nrole, model", overflow="fold")
+    for name in (
+        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "cost, tokens\nper accepted",
+    ):  # fmt: skip
+        table.add_column(name, justify="right")
+    for one in chosen:
+        each = "-" if one.usd is not None and not one.accepted else _exact(one.usd_per_accepted)
+        tokens = "-" if one.tokens_per_accepted is None else f"{one.tokens_per_accepted:,.0f}"
+        unknown = one.unknown_price_share if one.calls else 0.0
+        table.add_row(
+            f"[bold]{one.combination}[/bold]",
+            *_spent(one, one.model_seconds),
+            _money(one.usd, unknown),
+            f"{each}\n{tokens}",
+        )
+        for role in one.roles:
+            unknown = role.unknown_price_calls / role.calls if role.calls else 0.0
+            name = f"  {role.role}\n  {escape(role.model)}"
+            table.add_row(name, *_spent(role, role.seconds), _money(role.usd, unknown))
+        table.add_section()
+    return table
+
+
+def _spent(one: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
+    return [
+        f"{one.calls:,}",
+        f"{one.input_tokens:,}\n{one.cached_tokens:,}",
+        f"{one.output_tokens:,}\n{one.reasoning_tokens:,}",
+        f"{seconds:,.1f}\n{one.retries:,}",
+    ]
+
+
+def _money(usd: float | None, unknown_share: float) -> str:
+    if usd is None:
+        return "unknown"
+    return f"{_exact(usd)} and {unknown_share:.0%} unknown" if unknown_share else _exact(usd)
+
+
+def _exact(usd: float | None) -> str:
+    return "unknown" if usd is None else f"${usd:.4f}"

@@ -62,7 +62,7 @@ def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reus
         "documents": markdown_table(("document", "end", "accepted", "rejected", "detail"), rows),
         "accepted_questions": _questions(accepted),
         "rejected_questions": _rejections(rejected),
-        **cost(call for result in results for call in result.calls),
+        **cost((call for result in results for call in result.calls), len(accepted)),
     }
 
 
@@ -91,17 +91,60 @@ def of_published(published: Published) -> Metadata:
     }
 
 
-def cost(calls: Iterable[CallSummary]) -> Metadata:
-    """Calls, tokens and money, paid now or before; an unknown price is said to be unknown."""
-    every = list(calls)
-    unknown = sum(call.usd is None for call in every)
-    money = float(sum(call.usd or 0.0 for call in every))
-    return {
+def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
+    """Calls, tokens, money, time and retries, paid now or before, each request once; a row per role.
+
+    With `accepted`, also what each accepted question cost. An unknown price is said to be unknown.
+    """
+    every = list({call.request_key or str(number): call for number, call in enumerate(calls)}.values())
+    usd = _money(every)
+    shown: Metadata = {
         "model_calls": dg.MetadataValue.int(len(every)),
         "input_tokens": dg.MetadataValue.int(sum(call.input_tokens for call in every)),
+        "cached_tokens": dg.MetadataValue.int(sum(call.cached_tokens for call in every)),
         "output_tokens": dg.MetadataValue.int(sum(call.output_tokens for call in every)),
-        "usd": dg.MetadataValue.text("unknown price") if unknown else dg.MetadataValue.float(round(money, 6)),
+        "reasoning_tokens": dg.MetadataValue.int(sum(call.reasoning_tokens for call in every)),
+        "model_seconds": dg.MetadataValue.float(round(float(sum(call.seconds for call in every)), 3)),
+        "retries": dg.MetadataValue.int(sum(call.retries for call in every)),
+        "usd": _shown_money(usd),
+        "cost_by_role": _by_role(every),
     }
+    if accepted:
+        shown["usd_per_accepted"] = _shown_money(None if usd is None else usd / accepted)
+    return shown
+
+
+def _by_role(calls: Sequence[CallSummary]) -> dg.MarkdownMetadataValue:
+    parts: dict[tuple[str, str], list[CallSummary]] = {}
+    for call in calls:
+        parts.setdefault((call.role, call.model), []).append(call)
+    rows = [
+        (
+            *key,
+            len(part),
+            sum(call.input_tokens for call in part),
+            sum(call.cached_tokens for call in part),
+            sum(call.output_tokens for call in part),
+            sum(call.reasoning_tokens for call in part),
+            round(sum(call.seconds for call in part), 1),
+            sum(call.retries for call in part),
+            "unknown price" if (usd := _money(part)) is None else f"{usd:.4f}",
+        )
+        for key, part in sorted(parts.items())
+    ]
+    header = ("role", "model", "calls", "in", "cached", "out", "reasoning", "seconds", "retries", "usd")
+    return markdown_table(header, rows)
+
+
+def _money(calls: Sequence[CallSummary]) -> float | None:
+    """What the calls cost; None when the price of one is unknown."""
+    if any(call.usd is None for call in calls):
+        return None
+    return float(sum(call.usd or 0.0 for call in calls))
+
+
+def _shown_money(usd: float | None) -> dg.TextMetadataValue | dg.FloatMetadataValue:
+    return dg.MetadataValue.text("unknown price") if usd is None else dg.MetadataValue.float(round(usd, 6))
 
 
 def _questions(pairs: Sequence[QAPair]) -> dg.MarkdownMetadataValue:

@@ -37,7 +37,9 @@ def test_a_request_is_paid_once(path: Path, make_world) -> None:
     world.results.append(world.result(0, run_id="r2", later=9))
     rebuild(world.source(), path)
     (found,) = stats.combinations(path)
-    assert (found.calls, found.usd) == (12, 3.0)
+    assert (found.calls, found.replayed_calls, found.input_tokens, found.usd) == (6, 6, 600, 3.0)
+    (role,) = found.roles
+    assert (role.role, role.calls, role.output_tokens, role.usd) == ("generator", 6, 60, 3.0)
 
 
 def test_unknown_prices_stay_unknown(path: Path, make_world) -> None:

@@ -35,21 +35,6 @@ judged AS (
     GROUP BY combination
 ),
 
-spent AS (
-    SELECT
-        combination,
-        count(*) AS calls,
-        count(*) FILTER (replayed) AS replayed_calls,
-        sum(input_tokens)::BIGINT AS input_tokens,
-        sum(output_tokens)::BIGINT AS output_tokens,
-        sum(usd) FILTER (counted) AS usd,
-        count(*) FILTER (counted) AS counted_calls,
-        count(*) FILTER (counted AND usd IS NULL) AS unknown_price_calls,
-        sum(seconds) AS seconds
-    FROM model_calls
-    GROUP BY combination
-),
-
 latest AS (
     SELECT combination, run_id, profile, fingerprint, started, ended, status
     FROM runs
@@ -79,9 +64,14 @@ SELECT
     coalesce(spent.calls, 0) AS calls,
     coalesce(spent.replayed_calls, 0) AS replayed_calls,
     coalesce(spent.input_tokens, 0) AS input_tokens,
+    coalesce(spent.cached_tokens, 0) AS cached_tokens,
     coalesce(spent.output_tokens, 0) AS output_tokens,
-    CASE WHEN coalesce(spent.counted_calls, 0) = 0 THEN 0.0 ELSE spent.usd END AS usd,
-    coalesce(spent.unknown_price_calls / nullif(spent.counted_calls, 0), 0.0) AS unknown_price_share,
+    coalesce(spent.reasoning_tokens, 0) AS reasoning_tokens,
+    coalesce(spent.retries, 0) AS retries,
+    CASE WHEN spent.calls IS NULL THEN 0.0 ELSE spent.usd END AS usd,
+    coalesce(spent.unknown_price_calls / nullif(spent.calls, 0), 0.0) AS unknown_price_share,
+    spent.usd_per_accepted,
+    spent.tokens_per_accepted,
     coalesce(spent.seconds, 0.0) AS model_seconds
 FROM keys
 LEFT JOIN latest USING (combination)
@@ -90,5 +80,5 @@ LEFT JOIN ends USING (combination)
 LEFT JOIN proposed USING (combination)
 LEFT JOIN published USING (combination)
 LEFT JOIN judged USING (combination)
-LEFT JOIN spent USING (combination)
+LEFT JOIN combination_costs AS spent USING (combination)
 ORDER BY keys.combination;

@@ -1,4 +1,72 @@
--- Everything that made one question: document and version, models, prompts, run, verdict and price.
+-- Two kinds of price. What was spent: each request once, whatever result it went into (`*_costs`, over counted
+-- calls). What the work behind a question would cost anew: every call of its current result (`*_calls`).
+-- usd leaves out calls of unknown price, which are counted beside it; it is NULL where no price is known.
+
+-- What was spent on each role of a combination, by the model that played it.
+CREATE VIEW role_costs AS
+SELECT
+    combination, corpus, scenario, mode, role, model,
+    count(*) AS calls,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(cached_tokens)::BIGINT AS cached_tokens,  -- of the input
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,  -- of the output
+    sum(usd) AS usd,
+    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
+    coalesce(sum(seconds), 0.0) AS seconds,
+    sum(retries)::BIGINT AS retries
+FROM model_calls
+WHERE counted
+GROUP BY ALL
+ORDER BY combination, role, model;
+
+-- What was spent on each document in a combination, the corpus-wide comparison of its questions included.
+CREATE VIEW document_costs AS
+SELECT
+    combination, corpus, scenario, mode, document_id,
+    count(*) AS calls,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
+    sum(usd) AS usd,
+    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
+    coalesce(sum(seconds), 0.0) AS seconds,
+    sum(retries)::BIGINT AS retries,
+    coalesce(any_value(published.accepted), 0) AS accepted,
+    CASE WHEN unknown_price_calls = 0 THEN sum(usd) / any_value(published.accepted) END AS usd_per_accepted
+FROM model_calls
+LEFT JOIN (
+    SELECT combination, document_id, count(*) AS accepted FROM questions GROUP BY ALL
+) AS published USING (combination, document_id)
+WHERE counted
+GROUP BY combination, corpus, scenario, mode, document_id
+ORDER BY combination, document_id;
+
+-- What was spent on each combination, and on each question of its published set.
+CREATE VIEW combination_costs AS
+SELECT
+    combination, corpus, scenario, mode,
+    count(*) FILTER (counted) AS calls,
+    count(*) FILTER (NOT counted) AS replayed_calls,  -- served again: nothing was paid
+    coalesce(sum(input_tokens) FILTER (counted), 0)::BIGINT AS input_tokens,
+    coalesce(sum(cached_tokens) FILTER (counted), 0)::BIGINT AS cached_tokens,
+    coalesce(sum(output_tokens) FILTER (counted), 0)::BIGINT AS output_tokens,
+    coalesce(sum(reasoning_tokens) FILTER (counted), 0)::BIGINT AS reasoning_tokens,
+    CASE WHEN calls = 0 THEN 0.0 ELSE sum(usd) FILTER (counted) END AS usd,
+    count(*) FILTER (counted AND usd IS NULL) AS unknown_price_calls,
+    coalesce(sum(seconds) FILTER (counted), 0.0) AS seconds,
+    coalesce(sum(retries) FILTER (counted), 0)::BIGINT AS retries,
+    coalesce(any_value(published.accepted), 0) AS accepted,
+    CASE WHEN unknown_price_calls = 0
+        THEN coalesce(sum(usd) FILTER (counted), 0.0) / any_value(published.accepted)
+    END AS usd_per_accepted,
+    coalesce(sum(input_tokens + output_tokens) FILTER (counted), 0) / any_value(published.accepted)
+        AS tokens_per_accepted
+FROM model_calls
+LEFT JOIN (SELECT combination, count(*) AS accepted FROM questions GROUP BY ALL) AS published USING (combination)
+GROUP BY combination, corpus, scenario, mode
+ORDER BY combination;
 
 -- Calls of one attempt: those of the attempt itself and of the corpus-wide comparison of its question.
 CREATE VIEW attempt_calls AS
@@ -7,11 +75,14 @@ SELECT
     document_id,
     attempt,
     count(*) AS calls,
-    sum(input_tokens) AS input_tokens,
-    sum(output_tokens) AS output_tokens,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
     sum(usd) AS usd,
     count(*) FILTER (usd IS NULL) AS unknown_price_calls,
     sum(seconds) AS seconds,
+    sum(retries)::BIGINT AS retries,
     max(model) FILTER (role = 'deduplicator') AS deduplicator_model
 FROM model_calls
 WHERE current
@@ -23,6 +94,27 @@ FROM model_calls
 WHERE current
 GROUP BY ALL;
 
+-- The calls behind each accepted question: its own attempt, not the failed ones beside it.
+CREATE VIEW question_costs AS
+SELECT
+    question.question_id,
+    question.combination,
+    question.document_id,
+    question.attempt,
+    coalesce(calls, 0) AS calls,
+    coalesce(input_tokens, 0) AS input_tokens,
+    coalesce(cached_tokens, 0) AS cached_tokens,
+    coalesce(output_tokens, 0) AS output_tokens,
+    coalesce(reasoning_tokens, 0) AS reasoning_tokens,
+    CASE WHEN calls IS NULL THEN 0.0 ELSE usd END AS usd,
+    coalesce(unknown_price_calls, 0) AS unknown_price_calls,
+    coalesce(seconds, 0.0) AS seconds,
+    coalesce(retries, 0) AS retries
+FROM questions AS question
+LEFT JOIN attempt_calls USING (combination, document_id, attempt)
+ORDER BY question.combination, question.document_id, question.question_id;
+
+-- Everything that made one question: document and version, models, prompts, run, verdict and price.
 CREATE VIEW question_lineage AS
 SELECT
     question.question_id,
@@ -60,12 +152,15 @@ SELECT
     verdict.blind_answer,
     verdict.explanation AS verdict_explanation,
     verdict.passed AS verdict_passed,
-    coalesce(attempt.calls, 0) AS calls,
-    coalesce(attempt.input_tokens, 0)::BIGINT AS input_tokens,
-    coalesce(attempt.output_tokens, 0)::BIGINT AS output_tokens,
-    CASE WHEN attempt.calls IS NULL THEN 0.0 ELSE attempt.usd END AS usd,
-    coalesce(attempt.unknown_price_calls, 0) AS unknown_price_calls,
-    coalesce(attempt.seconds, 0.0) AS seconds,
+    price.calls,
+    price.input_tokens,
+    price.cached_tokens,
+    price.output_tokens,
+    price.reasoning_tokens,
+    price.usd,
+    price.unknown_price_calls,
+    price.seconds,
+    price.retries,
     coalesce(spent.calls, 0) AS document_calls,
     CASE WHEN spent.calls IS NULL THEN 0.0 ELSE spent.usd END AS document_usd
 FROM questions AS question
@@ -82,5 +177,6 @@ LEFT JOIN attempt_calls AS attempt
     ON attempt.combination = question.combination
     AND attempt.document_id = question.document_id
     AND attempt.attempt = question.attempt
+LEFT JOIN question_costs AS price ON price.question_id = question.question_id
 LEFT JOIN document_calls AS spent
     ON spent.combination = question.combination AND spent.document_id = question.document_id;

@@ -1,0 +1,122 @@
+"""What was spent, by call, document, role, combination and accepted question: each request once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.catalog.catalog import rebuild, snapshot
+from qagen_dagster.catalog.migrations import sql
+from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import PROJECT_ROOT
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "catalog.duckdb"
+
+
+def view(path: Path, name: str, columns: str = "*", where: str = "true") -> list[tuple[Any, ...]]:
+    with snapshot(path) as connection:
+        return connection.execute(f"SELECT {columns} FROM {name} WHERE {where}").fetchall()
+
+
+def test_roles_documents_and_questions_add_up(path: Path, make_world) -> None:
+    rebuild(make_world(size=3).source(), path)
+    (found,) = stats.combinations(path)
+    assert [(one.role, one.calls, one.usd) for one in found.roles] == [
+        ("deduplicator", 2, 1.0),
+        ("generator", 18, 9.0),
+    ]
+    assert view(path, "document_costs", "document_id, calls, usd, accepted, usd_per_accepted") == [
+        ("d0", 6, 3.0, 2, 1.5),
+        ("d1", 7, 3.5, 1, 3.5),
+        ("d2", 7, 3.5, 1, 3.5),
+    ]
+    assert (found.usd, found.usd_per_accepted, found.tokens_per_accepted) == (10.0, 2.5, 550.0)
+    assert view(path, "question_costs", "count(*), sum(calls), sum(input_tokens), sum(usd)") == [
+        (4, 8, 800, 4.0)
+    ]
+
+
+def test_every_kind_of_token_retries_and_time_are_kept(path: Path, make_world) -> None:
+    world = make_world(size=1)
+    row = world.result(0)
+    more = {"cached_tokens": 40, "reasoning_tokens": 4, "retries": 1, "seconds": 2.0}
+    calls = tuple(call.model_copy(update=more) for call in row.result.calls)
+    result = row.result.model_copy(update={"calls": calls})
+    rebuild(
+        CatalogSource(results=[row.model_copy(update={"result": result})], sets=world.source().sets), path
+    )
+    (found,) = stats.combinations(path)
+    assert (found.cached_tokens, found.reasoning_tokens, found.retries, found.model_seconds) == (
+        240,
+        24,
+        6,
+        12.0,
+    )
+    (role,) = found.roles
+    assert (role.cached_tokens, role.reasoning_tokens, role.retries, role.seconds) == (240, 24, 6, 12.0)
+    accepted = stats.question(path, result.accepted[0].id)
+    assert (accepted.cached_tokens, accepted.reasoning_tokens, accepted.retries, accepted.seconds) == (
+        80,
+        8,
+        2,
+        4.0,
+    )
+
+
+def test_a_request_shared_by_two_combinations_is_paid_by_one(path: Path, make_world) -> None:
+    world = make_world(size=1)
+    row = world.result(0)
+    other = row.model_copy(update={"combination": row.combination.model_copy(update={"mode": Mode.VISUAL})})
+    rebuild(CatalogSource(results=[row, other]), path)
+    first, second = stats.combinations(path)
+    assert (first.calls, first.usd, first.replayed_calls) == (6, 3.0, 0)
+    assert (second.calls, second.usd, second.replayed_calls, second.roles) == (0, 0.0, 6, ())
+
+
+def test_replaced_results_were_paid_too(path: Path, make_world) -> None:
+    world = make_world(size=1)
+    world.results.append(world.result(0, run_id="r2", later=60, key="other"))
+    rebuild(world.source(), path)
+    (found,) = stats.combinations(path)
+    assert (found.calls, found.usd, found.usd_per_accepted) == (12, 6.0, 3.0)
+    assert view(path, "document_costs", "calls, usd") == [(12, 6.0)]
+    assert view(path, "question_costs", "calls, usd") == [(2, 1.0), (2, 1.0)]
+
+
+def test_unknown_prices_are_never_nothing(path: Path, make_world) -> None:
+    rebuild(make_world(size=1, usd=None).source(), path)
+    (found,) = stats.combinations(path)
+    assert (found.usd, found.usd_per_accepted, found.roles[0].usd) == (None, None, None)
+    assert found.roles[0].unknown_price_calls == 6
+    assert view(path, "document_costs", "usd, unknown_price_calls, usd_per_accepted") == [(None, 6, None)]
+    assert view(path, "question_costs", "usd, unknown_price_calls") == [(None, 2), (None, 2)]
+
+
+def test_money_without_a_question_has_no_price_per_question(path: Path, make_world) -> None:
+    rebuild(CatalogSource(results=[make_world(size=1).result(0)]), path)
+    (found,) = stats.combinations(path)
+    assert (found.usd, found.accepted, found.usd_per_accepted, found.tokens_per_accepted) == (
+        3.0,
+        0,
+        None,
+        None,
+    )
+
+
+def test_views_are_documented() -> None:
+    told = (
+        (PROJECT_ROOT / "docs/contracts.md")
+        .read_text(encoding="utf-8")
+        .split("## The catalog")[1]
+        .split("\n## ")[0]
+    )
+    made = set(re.findall(r"CREATE VIEW (\w+)", sql("views")))
+    assert made - set(re.findall(r"`(\w+)`", told)) == {"attempt_calls", "document_calls"}  # parts of others
