@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,11 @@ class Keys:
         return (
             f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.partial.json"
         )
+
+    @staticmethod
+    def lock(prefix: str, key: str) -> str:
+        """Where lies the lock of a key under a prefix, while somebody holds it."""
+        return f"locks/{check_name(prefix)}/{check_name(key)}"
 
     @staticmethod
     def run(run_id: str, combination: Combination) -> str:
@@ -191,6 +197,18 @@ class Store:
         start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
         return sorted(path[start:] for path in found if not path.endswith(".tmp"))
 
+    def leftovers(self, seconds: float) -> list[str]:
+        """Keys of temporary files that no write has touched for so long: their writers were killed."""
+        if self._local is None:
+            return []
+        before = time.time() - seconds
+        found: list[str] = []
+        for path in self._local.rglob(".*.tmp"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < before and path.is_file():
+                    found.append(path.relative_to(self._local).as_posix())
+        return sorted(found)
+
     def blobs(self, prefix: str) -> Blobs:
         """A flat content-addressed corner of the store, spread over 256 folders."""
         return Blobs(self, prefix)
@@ -208,9 +226,28 @@ class Blobs:
     def put(self, key: str, data: bytes) -> None:
         self._store.write_bytes(self._key(key), data)
 
+    def remove(self, key: str) -> None:
+        self._store.remove(self._key(key))
+
     def keys(self) -> Iterator[str]:
+        """The keys of all values, sorted; what lies elsewhere under the prefix is passed over."""
         for path in self._store.list(self._prefix):
-            yield path.rsplit("/", 1)[1]
+            key = path.rsplit("/", 1)[1]
+            if path == f"{self._prefix}/{key[:2]}/{key}":
+                yield key
+
+    def strays(self) -> list[str]:
+        """Store keys of files under the prefix that hold no value of ours."""
+        values = {self._key(key) for key in self.keys()}
+        return [path for path in self._store.list(self._prefix) if path not in values]
+
+    def path(self, key: str) -> str:
+        """The full path or URL of a key, for people."""
+        return self._store.path(self._key(key))
+
+    def lock_file(self, key: str) -> Path | None:
+        """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
+        return self._store.local_path(Keys.lock(self._prefix, key))
 
     def _key(self, key: str) -> str:
         return f"{self._prefix}/{key[:2]}/{check_name(key)}"

@@ -328,6 +328,8 @@ def _stored_keys() -> Iterator[str]:
         "path": "corpus.json",
         "run_id": "run",
         "spending_id": "run",
+        "prefix": "ledger",
+        "key": "aabbcc",
     }
     for name, maker in inspect.getmembers(Keys, inspect.isfunction):
         if name == "published":

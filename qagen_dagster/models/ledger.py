@@ -6,36 +6,52 @@ not: where the bytes lie (a `Blobs`), how a call is sent (a provider) or tried a
 A stored response is the answer to its request for good, also one that cannot be read: replay raises
 the same MalformedResponseError. A caller that wants another draw asks
 `request.model_copy(update={"sample": request.sample + 1})`, which has an address of its own.
+
+An entry holds what the server sent, and of the request the hash alone: no prompt, no picture, no header, no
+key. Pictures lie once in the store, with their document; in the hash they stand by their own.
 """
 
 from __future__ import annotations
 
 import copy
+import errno
+import fcntl
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol
-
-from pydantic import ValidationError
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import Spent, Toll, cost_of
+from qagen_dagster.models.file_lock import lock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
+# What a file system says that has no locks, or none for us. Without one a request may be paid twice; nothing breaks.
+_WITHOUT_LOCKS = frozenset(
+    {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS}
+)
+
 
 class Blobs(Protocol):
-    """Where entries lie. `put` is atomic: a reader sees all of a value or none of it."""
+    """Where entries lie. `put` should be atomic: a reader sees all of a value or none of it. Where it is not,
+    the checksum tells."""
 
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, data: bytes) -> None: ...
+
+    def lock_file(self, key: str) -> Path | None:
+        """The file by which processes lock `key`; None where there is no local disk."""
+        ...
 
 
 class Entry(Record):
@@ -56,7 +72,7 @@ def request_key(spec: ModelSpec, request: Request) -> str:
 
 
 class Ledger:
-    """Checked entries over `blobs`; safe for the threads of one process."""
+    """Checked entries over `blobs`; safe for many threads and processes, each of which may die at any moment."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -66,7 +82,10 @@ class Ledger:
     def get(self, key: str) -> Entry | None:
         """The entry, or None where there is none whole: what fails its checksum is never served."""
         data = self._blobs.get(key)
-        return None if data is None else _open(data, key)
+        try:
+            return None if data is None else unseal(data, key)
+        except ValueError:
+            return None
 
     def put(self, key: str, body: dict[str, Any], *, model: str, seconds: float, retries: int) -> Entry:
         """Store `body` durably and return the entry as a later `get` will."""
@@ -83,18 +102,20 @@ class Ledger:
 
     @contextmanager
     def only_one(self, key: str) -> Generator[None]:
-        """Hold `key` against the other threads of this process, so that two do not both pay."""
+        """Hold `key`, so that two who ask the same do not both pay: against all threads of this process and, where
+        the entries lie on a local disk, all processes that use it. The end of a process frees what it held.
+        """
         with self._guard:
-            lock, users = self._locks.get(key, (threading.Lock(), 0))
-            self._locks[key] = (lock, users + 1)
+            ours, users = self._locks.get(key, (threading.Lock(), 0))
+            self._locks[key] = (ours, users + 1)
         try:
-            with lock:
+            with ours, _among_processes(self._blobs.lock_file(key)):
                 yield
         finally:
             with self._guard:
-                lock, users = self._locks.pop(key)
+                ours, users = self._locks.pop(key)
                 if users > 1:
-                    self._locks[key] = (lock, users - 1)
+                    self._locks[key] = (ours, users - 1)
 
 
 class LedgeredModel:
@@ -112,9 +133,9 @@ class LedgeredModel:
 
     def charged_to(self, toll: Toll) -> LedgeredModel:
         """The same model, whose paid calls `toll` allows and counts."""
-        charged = copy.copy(self)
-        charged._toll = toll
-        return charged
+        other = copy.copy(self)
+        other._toll = toll
+        return other
 
     @property
     def spec(self) -> ModelSpec:
@@ -124,16 +145,22 @@ class LedgeredModel:
         """Replay the stored response, or send, store and read. Raises ModelError; of it BudgetExhaustedError before
         anything is sent."""
         key = request_key(self.spec, request)
-        with self._ledger.only_one(key):
-            entry = self._ledger.get(key)
-            replayed = entry is not None
-            if entry is None:
-                if self._toll is not None:
-                    self._toll.before()
-                entry = self._pay(key, request)
-                if self._toll is not None:
-                    self._toll.paid(self._cost(entry))
+        entry = self._ledger.get(key)
+        replayed = entry is not None
+        if entry is None:
+            with self._ledger.only_one(key):
+                entry = self._ledger.get(key)  # by now another one may have paid
+                replayed = entry is not None
+                entry = entry or self._charged(key, request)
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
+
+    def _charged(self, key: str, request: Request) -> Entry:
+        if self._toll is not None:
+            self._toll.before()
+        entry = self._pay(key, request)
+        if self._toll is not None:
+            self._toll.paid(self._cost(entry))
+        return entry
 
     def _cost(self, entry: Entry) -> Spent:
         """What a stored response cost; of one that cannot be read only that it was a call."""
@@ -204,13 +231,42 @@ def _seal(entry: Entry) -> bytes:
     return json.dumps({"sha256": digest(content), "entry": content}).encode("ascii")
 
 
-def _open(data: bytes, key: str) -> Entry | None:
+def unseal(data: bytes, key: str) -> Entry:
+    """The entry in what lies under `key`. Raises ValueError that says what is wrong: half written, damaged,
+    another request's, or of an older form."""
     try:
         envelope = json.loads(data)
-        content = str(envelope["entry"])
-        if envelope["sha256"] != digest(content):
-            return None
+        content, said = str(envelope["entry"]), envelope["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ValueError("half written or damaged") from None
+    if said != digest(content):
+        raise ValueError("damaged: its checksum is another")
+    try:
         entry = Entry.model_validate(json.loads(content))
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
-        return None  # half written, damaged, or of an older form: paid again
-    return entry if entry.key == key else None
+    except (ValueError, RecursionError):
+        raise ValueError("of an older form") from None
+    if entry.key != key:
+        raise ValueError(f"the entry of another request, {entry.key}")
+    return entry
+
+
+@contextmanager
+def _among_processes(path: Path | None) -> Generator[None]:
+    """Hold a lock file; nothing where there is none, or its file system knows no locks."""
+    file = None if path is None else _locked(path)
+    try:
+        yield
+    finally:
+        if path is not None and file is not None:
+            path.unlink(missing_ok=True)  # while it is ours: who waits for it notices and takes a new one
+            fcntl.flock(file, fcntl.LOCK_UN)  # a child made by fork may hold a copy open
+            os.close(file)
+
+
+def _locked(path: Path) -> int | None:
+    try:
+        return lock(path, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
+        return None

@@ -10,10 +10,12 @@ import json
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, field_serializer, field_validator
+from pydantic import Field, FieldSerializationInfo, field_serializer, field_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import content_hash
+
+_BY_HASH = object()  # context of a dump in which pictures stand by their hash
 
 
 class Text(Record):
@@ -35,8 +37,8 @@ class Image(Record):
         return base64.b64decode(value, validate=True) if isinstance(value, str) else value
 
     @field_serializer("data", when_used="json")
-    def _encode(self, value: bytes) -> str:
-        return base64.b64encode(value).decode("ascii")
+    def _encode(self, value: bytes, info: FieldSerializationInfo) -> str:
+        return content_hash(value) if info.context is _BY_HASH else base64.b64encode(value).decode("ascii")
 
     @property
     def sha256(self) -> str:
@@ -133,8 +135,8 @@ class Request(Record):
 
     def canonical(self) -> str:
         """Sorted, compact JSON in which each image is replaced by its hash: what the ledger hashes."""
-        value = self.model_dump(mode="json")
-        return json.dumps(_without_images(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        value = self.model_dump(mode="json", context=_BY_HASH)
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Usage(Record):
@@ -167,14 +169,3 @@ class Response(Record):
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False
-
-
-def _without_images(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        if value.get("type") == "image" and "data" in value:
-            data = base64.b64decode(str(value["data"]))
-            return {"type": "image", "media_type": value["media_type"], "sha256": content_hash(data)}
-        return {key: _without_images(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_images(item) for item in value]
-    return value

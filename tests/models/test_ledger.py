@@ -1,18 +1,33 @@
 from __future__ import annotations
 
+import base64
+import errno
+import fcntl
 import json
+import os
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel, request_key
-from qagen_dagster.models.messages import AssistantMessage, Image, Request, Response, Text, UserMessage
+from qagen_dagster.models.ledger import Blobs, Ledger, LedgeredModel, LocalModel, request_key, unseal
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    Image,
+    Request,
+    Response,
+    Text,
+    ToolCall,
+    UserMessage,
+)
 from qagen_dagster.models.scripted import ScriptedProvider
-from tests.models.conftest import ModelMaker, ask
+from qagen_dagster.store import Store
+from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import Reply, WireServer
 
@@ -35,7 +50,7 @@ class Counting:
         return AssistantMessage(content=(Text(text=f"answer {self.paid}"),))
 
 
-def make(script: Counting, blobs: MemoryBlobs, **spec: Any) -> LedgeredModel:
+def make(script: Counting, blobs: Blobs, **spec: Any) -> LedgeredModel:
     return LedgeredModel(ScriptedProvider(SPEC.model_copy(update=spec), script), Ledger(blobs))
 
 
@@ -148,20 +163,107 @@ def test_the_key_follows_what_can_change_a_response() -> None:
     image = Image(media_type="image/png", data=b"1")
     base = ask(messages=(UserMessage(content=(image,)),))
     other_image = ask(messages=(UserMessage(content=(image.model_copy(update={"data": b"2"}),)),))
+    other_title = ask(messages=(UserMessage(content=(image.model_copy(update={"title": "x"}),)),))
     keys = {
         request_key(spec, request)
         for spec, request in [
             (SPEC, base),
             (SPEC, other_image),
+            (SPEC, other_title),  # the model is told it
             (SPEC, base.model_copy(update={"sample": 1})),
             (SPEC, base.model_copy(update={"system": "x"})),
             (SPEC.model_copy(update={"temperature": 0.1}), base),
             (SPEC.model_copy(update={"model": "n"}), base),
         ]
     }
-    assert len(keys) == 6
+    assert len(keys) == 7
     same = SPEC.model_copy(update={"max_attempts": 9, "usd_per_million_input": 3.0, "api_key_env": "K"})
     assert request_key(same, base) == request_key(SPEC, base)
+
+
+def test_what_a_model_calls_a_picture_is_none() -> None:
+    call = ToolCall(id="a", name="draw", arguments={"type": "image", "data": "no base64", "media_type": 1})
+    assert len(request_key(SPEC, ask(messages=(AssistantMessage(content=(call,)),)))) == 64
+
+
+def test_an_entry_holds_the_response_and_nothing_of_the_request(
+    make_model: ModelMaker, blobs: MemoryBlobs
+) -> None:
+    request = long_conversation()
+    with WireServer([Reply(text="seen")]) as server:
+        make_model(server).respond(request)
+    (data,) = blobs.data.values()
+    for said in (PICTURE, base64.b64encode(PICTURE), b"You read documents", b"Begin.", b"read_lines"):
+        assert said not in data
+    assert b"seen" in data
+
+
+@pytest.fixture(params=["folder", "memory"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return Store(tmp_path if request.param == "folder" else f"memory://{uuid.uuid4().hex}/assets")
+
+
+def test_threads_on_any_root_pay_each_request_once(stored: Store) -> None:
+    script = Counting()
+    model = make(script, stored.blobs("ledger"))
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(lambda number: model.respond(ask(str(number % 20))).message.text, range(160)))
+    assert script.paid == len(set(texts)) == 20
+    assert texts[:20] * 8 == texts
+    assert len(stored.list("ledger")) == 20
+    assert stored.list("locks") == []
+
+
+def test_damage_on_any_root_is_paid_again(stored: Store) -> None:
+    script = Counting()
+    model = make(script, stored.blobs("ledger"))
+    key = model.respond(ask()).request_key
+    (path,) = stored.list("ledger")
+    whole = stored.read_bytes(path)
+    for length in range(0, len(whole), 40):
+        stored.write_bytes(path, whole[:length])
+        assert Ledger(stored.blobs("ledger")).get(key) is None
+    assert model.respond(ask()).message.text == "answer 2"
+    assert model.respond(ask()).replayed
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda text: text[:-3], "half written or damaged"),
+        (lambda text: text.replace("answer", "Answer"), "its checksum is another"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_said(blobs: MemoryBlobs, damage: Any, told: str) -> None:
+    key = make(Counting(), blobs).respond(ask()).request_key
+    assert unseal(blobs.data[key], key).key == key
+    with pytest.raises(ValueError, match=told):
+        unseal(damage(blobs.data[key].decode()).encode(), key)
+    with pytest.raises(ValueError, match=f"of another request, {key}"):
+        unseal(blobs.data[key], "0" * 64)
+
+
+def test_a_leftover_of_a_killed_writer_is_not_seen(tmp_path: Path) -> None:
+    blobs = Store(tmp_path).blobs("ledger")
+    model = make(Counting(), blobs)
+    key = model.respond(ask()).request_key
+    folder = tmp_path / "ledger" / key[:2]
+    (folder / f".{key}.1.2.3.tmp").write_bytes(b"half")
+    assert list(blobs.keys()) == [key]
+    assert blobs.strays() == []
+    assert model.respond(ask()).replayed
+
+
+def test_where_no_lock_can_be_had_the_call_is_made_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(file: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    blobs = Store(tmp_path).blobs("ledger")
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert make(Counting(), blobs).respond(ask()).message.text == "answer 1"
+    assert make(Counting(), blobs).respond(ask()).replayed
 
 
 def test_a_local_model_stores_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class MemoryBlobs:
     def __init__(self) -> None:
@@ -12,3 +14,6 @@ class MemoryBlobs:
 
     def put(self, key: str, data: bytes) -> None:
         self.data[key] = data
+
+    def lock_file(self, key: str) -> Path | None:
+        return None

@@ -1,0 +1,113 @@
+"""`qagen ledger`: what lies in the ledger of paid responses, whether it is whole, and what may go."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from qagen_dagster.cli.options import json_option
+from qagen_dagster.loop import ledger_report
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.settings import Settings
+
+
+@click.group()
+def ledger() -> None:
+    """Look after the stored model responses."""
+
+
+@ledger.command()
+@json_option
+@click.pass_obj
+def stats(settings: Settings, as_json: bool) -> None:
+    """Show entries, bytes and tokens, by model."""
+    found = ledger_report.statistics(Workspace(settings).store)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    table = Table(caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt")
+    for name in ("model", "entries", "size", "tokens in", "tokens out", "oldest", "newest"):
+        table.add_column(name)
+    for one in found.models:
+        table.add_row(
+            one.model,
+            f"{one.entries:,}",
+            _size(one.bytes),
+            *(
+                "-" if one.uncounted == one.entries else f"{tokens:,}"
+                for tokens in (one.input_tokens, one.output_tokens)
+            ),
+            one.oldest[:16],
+            one.newest[:16],
+        )
+    Console().print(table)
+
+
+@ledger.command()
+@json_option
+@click.pass_obj
+def verify(settings: Settings, as_json: bool) -> int:
+    """Read every entry and check it. Exit 1 when one is corrupt: it will be paid again."""
+    found = ledger_report.check(Workspace(settings).store)
+    if as_json:
+        click.echo(json.dumps({"ok": found.good, **found.model_dump()}, indent=2))
+    else:
+        for path in found.foreign:
+            click.echo(f"foreign: {path}")
+        click.echo(
+            f"{found.whole:,} whole, {len(found.corrupt):,} corrupt, {len(found.foreign):,} foreign files"
+        )
+    for fault in found.corrupt:
+        click.echo(f"qagen: error: {fault.path}: {fault.reason}", err=True)
+    return 0 if found.good else 1
+
+
+@ledger.command()
+@click.option("--unused", is_flag=True, help="Also entries that no journal, result or set refers to.")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(0),
+    default=ledger_report.UNUSED_DAYS,
+    show_default=True,
+    metavar="DAYS",
+    help="Of the unused, only those of before so many days.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would go; so it is unless --yes is given.")
+@click.option("--yes", is_flag=True, help="Remove it.")
+@json_option
+@click.pass_obj
+def prune(
+    settings: Settings, unused: bool, older_than: float, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    """Remove corrupt entries, what killed processes left behind, and unused entries."""
+    if dry_run and yes:
+        raise click.UsageError("--dry-run and --yes cannot both be meant")
+    store = Workspace(settings).store
+    found = ledger_report.prunable(store, unused=unused, older_than_days=older_than)
+    removed = ledger_report.prune(store, found) if yes else 0
+    if as_json:
+        click.echo(json.dumps({"removed": removed, **found.model_dump()}, indent=2))
+        return
+    for what, keys in (
+        ("corrupt entries", found.corrupt),
+        ("unused entries", found.unused),
+        ("temporary files", found.leftovers),
+        ("locks of dead processes", found.locks),
+    ):
+        click.echo(f"{len(keys):,} {what}")
+    click.echo(
+        f"removed {removed:,}" if yes else f"{found.count:,} would go ({_size(found.bytes)}): --yes removes"
+    )
+
+
+def _size(count: int) -> str:
+    """Bytes for people."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -1,0 +1,36 @@
+"""A file as a lock between processes and threads: held while it is open, freed by the end of its holder."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+
+def lock(path: Path, how: int) -> int:
+    """Open and lock a file, made if it is not there. Raises BlockingIOError where `how` forbids to wait, and OSError.
+
+    Closing it, or the end of the process however it comes, frees the lock.
+    """
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            continue
+        try:
+            fcntl.flock(file, how)
+            if _is_at(path, file):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # somebody tidied the folder up: this one is nobody's file now
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        there, ours = path.stat(), os.fstat(file)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
