@@ -111,8 +111,17 @@ def _searches(asked: Asked) -> list[Action]:
     words = sorted(
         set(re.findall(r"[A-Za-z][\w-]{3,}|\w*\d[\w.,-]*\w", asked.text)), key=lambda word: (-len(word), word)
     )
-    wanted = [*asked.quoted[:2], *[word for word in words if set(terms(word)) <= asked.terms][:4]]
+    wanted = [
+        *(f"({name})" for name in _EXPANSION.findall(asked.text)),
+        *(name.strip() for name in _DEFINED.findall(asked.text)),
+        *asked.quoted[:2],
+        *[word for word in words if set(terms(word)) <= asked.terms][:4],
+    ]
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
+
+
+_EXPANSION = re.compile(r"(\S{2,12}) stand for\?$")
+_DEFINED = re.compile(r"what (?:is|are) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
 
 
 def _alike(left: Unit, right: Unit) -> bool:
