@@ -31,12 +31,15 @@ def make(view: DocumentView) -> Tool:
 
     def view_page(
         page_number: Annotated[
-            int, Field(description="Page of the document, counted from 1 (not the number printed on it).")
-        ],
+            int | None,
+            Field(
+                description="Page of the document, counted from 1 (not the number printed on it). Leave it out if you give visual."
+            ),
+        ] = None,
         visual: Annotated[
             str | None,
             Field(
-                description="Label of a table or figure on that page, as list_visual_content shows it, to see it enlarged."
+                description="Label of a table or figure, as list_visual_content shows it, to see it enlarged."
             ),
         ] = None,
         box: Annotated[
@@ -50,17 +53,19 @@ def make(view: DocumentView) -> Tool:
     ) -> ToolReturn:
         """Look at a page as a picture. Use it to see tables, figures, diagrams and layout that the text alone does not tell.
 
-        Leave out visual and box to see the whole page; give one of them when the print is too small to
-        read. Comes back: a line that says what is shown and which visuals are on the page, and the
-        picture. If a page cannot be shown, do not ask for it again: try another page.
+        Give the label of what you want to see: the cut-out is larger than on the page and has its caption. Leave
+        out visual and box to see a whole page. Comes back: a line that says what is shown and which visuals are
+        on the page, and the picture. If a page cannot be shown, do not ask for it again: try another page.
         """
         if not view.document.page_count:
             return NOT_APPLICABLE
-        _check_page(view, page_number)
         if visual is not None and box is not None:
             raise ToolError("Give either visual or box, not both.")
         if visual is not None:
             return _show_visual(view, page_number, visual)
+        if page_number is None:
+            raise ToolError("Give page_number, or the label of a table or figure as visual.")
+        _check_page(view, page_number)
         if box is not None:
             return _show_part(view, page_number, _fractions(box))
         return _picture(view, page_number, "whole page", _render(view, page_number, _options(view)))
@@ -90,16 +95,18 @@ def _render(view: DocumentView, page: int, how: RenderOptions) -> PageImage | No
         ) from None
 
 
-def _show_visual(view: DocumentView, page: int, label: str) -> ToolReturn:
+def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn:
+    if page is not None:
+        _check_page(view, page)
     visual = _find(view, label)
     name = shown_label(visual.label)
     if visual.page is None:
         return f'"{name}" has no page to look at. Read its text with read_lines.'
-    if visual.page != page:
+    if page is not None and visual.page != page:
         raise ToolError(
-            f'"{name}" is on page {visual.page}, not on page {page}: '
-            f'call view_page(page_number={visual.page}, visual="{name}").'
+            f'"{name}" is on page {visual.page}, not on page {page}: call view_page(visual="{name}").'
         )
+    page = visual.page
     if visual.box is None:
         whole = _render(view, page, _options(view))
         return _picture(view, page, f'whole page (the place of "{name}" on it is not known)', whole)

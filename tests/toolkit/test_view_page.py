@@ -90,7 +90,8 @@ def test_box_is_cut_out_finer_than_the_page(make_view) -> None:
     [
         ({"page_number": 0}, "pages 1-2"),
         ({"page_number": 3}, "pages 1-2"),
-        ({"page_number": 1, "visual": "Table 2"}, r"page_number=2, visual=\"Table 2\""),
+        ({"page_number": 1, "visual": "Table 2"}, r"view_page\(visual=\"Table 2\"\)"),
+        ({}, "Give page_number, or the label"),
         ({"page_number": 1, "visual": "Table 9"}, "Did you mean.*Table 2"),
         ({"page_number": 1, "visual": "zzz"}, "There are.*Table 2.*Figure 1"),
         ({"page_number": 1, "box": [0.5, 0, 0.4, 1]}, "reversed"),
@@ -119,3 +120,11 @@ def test_text_only_formats_are_not_applicable(make_view) -> None:
     pages_but_no_pictures = make_view("a", pages=((1, 1),))
     answer = view_page.make(pages_but_no_pictures).call({"page_number": 1})
     assert answer == (Text(text=view_page.NOT_APPLICABLE),)
+
+
+def test_a_visual_is_found_by_its_label_alone(make_view) -> None:
+    painter = Painter()
+    text, _ = view_page.make(view_of(make_view, painter)).call({"visual": "table 2"})
+    assert isinstance(text, Text)
+    assert text.text.startswith('page 2 of 2, cut out: "Table 2"')
+    assert [page for page, _ in painter.asked] == [2]

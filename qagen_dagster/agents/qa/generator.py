@@ -13,6 +13,7 @@ from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import (
@@ -63,13 +64,7 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
 
 
 def _proposal(run: AgentRun, gate: _Gate, calls: tuple[CallSummary, ...]) -> Proposal:
-    pages = tuple(
-        dict.fromkeys(
-            page
-            for call in run.used
-            if call.name == "view_page" and isinstance(page := call.arguments.get("page_number"), int)
-        )
-    )
+    pages = tuple(dict.fromkeys(page for call in run.used if (page := gate.viewed_page(call)) is not None))
     if not isinstance(run.end, Finish):
         return Proposal(None, None, f"{run.end.reason.value}: {run.end.detail}", pages, calls)
     if isinstance(run.end.result, ReportExhausted):
@@ -86,6 +81,14 @@ class _Gate:
     def __init__(self, context: QAContext) -> None:
         self._context = context
         self._told = False
+
+    def viewed_page(self, call: ToolCall) -> int | None:
+        """The page a call looked at, by its number or by the visual on it; None for any other call."""
+        page, label = call.arguments.get("page_number"), call.arguments.get("visual")
+        if call.name != "view_page" or isinstance(page, int):
+            return page if call.name == "view_page" else None
+        visuals = self._context.view.visuals
+        return next((one.page for one in visuals if label_key(one.label) == label_key(str(label))), None)
 
     def refuse_once(self, result: Record) -> None:
         if self._told or not isinstance(result, SubmitQA):

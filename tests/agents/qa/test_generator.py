@@ -287,6 +287,8 @@ def test_viewed_pages_are_those_it_looked_at_once_in_order() -> None:
     ]
     found, _ = run(*turns, context=visual_context())
     assert found.viewed_pages[:2] == (2, 1)
+    by_label = [call("view_page", visual="table 1"), call("report_exhausted", reason="Nothing there.")]
+    assert run(*by_label, context=visual_context())[0].viewed_pages == (2,)
 
 
 def test_pages_viewed_before_are_told_in_visual_mode_only() -> None:
