@@ -10,6 +10,7 @@ What belongs here: names, and the one line a person reads. What does not: handli
     ├── ResumeError             a journal that belongs to other work
     └── ModelError              a model call that gave no usable response
         ├── TransientModelError     worth another try (rate limit, time-out, 5xx, connection)
+        │   └── RateLimitedError        asked too much at once; the others who ask should slow down
         ├── PermanentModelError     not worth another try (bad key, bad request)
         │   └── ContextOverflowError    the request does not fit the model
         ├── MalformedResponseError  the body is not what the wire promises
@@ -78,6 +79,10 @@ class TransientModelError(ModelError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
         super().__init__(message)
+
+
+class RateLimitedError(TransientModelError):
+    """The server refused because too much was asked of it (429, 529)."""
 
 
 class PermanentModelError(ModelError):

@@ -6,13 +6,19 @@ Nothing is read at import. Secrets are handed out one at a time and never stored
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from qagen_dagster.errors import ConfigError
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+
+def _user_state() -> Path:
+    """Where state of this user and machine is kept by default: local, and lost without harm."""
+    return Path(tempfile.gettempdir()).resolve() / f"qagen-{os.getuid()}"
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Settings:
         parser_workers: parser processes.
         parser_seconds: time limit of one document's parse.
         parser_memory_mb: address space of one parser process.
+        state: folder of this user on this machine by which processes share a model's limits.
         shard_size: documents per op; None: as many as run at once, more when that made over 32 ops.
     """
 
@@ -39,6 +46,7 @@ class Settings:
     parser_workers: int = 2
     parser_seconds: float = 300.0
     parser_memory_mb: int = 4096
+    state: Path = field(default_factory=_user_state)
     shard_size: int | None = None
 
 
@@ -46,6 +54,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the `QAGEN_*` variables. Raises ConfigError for a value that is not of its kind."""
     env = os.environ if environ is None else environ
     profiles = env.get("QAGEN_PROFILES")
+    state = env.get("QAGEN_STATE")
     shard_size = _whole_number(env, "QAGEN_SHARD_SIZE", 0)
     return Settings(
         corpora=Path(env.get("QAGEN_CORPORA") or PROJECT_ROOT / "corpora").expanduser().resolve(),
@@ -56,6 +65,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         parser_workers=_whole_number(env, "QAGEN_PARSER_WORKERS", min(4, os.cpu_count() or 1)),
         parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", 300)),
         parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", 4096),
+        state=Path(state).expanduser().resolve() if state else _user_state(),
         shard_size=shard_size or None,
     )
 
@@ -83,6 +93,7 @@ def export(settings: Settings) -> dict[str, str]:
         "QAGEN_PARSER_WORKERS": str(settings.parser_workers),
         "QAGEN_PARSER_SECONDS": f"{settings.parser_seconds:.0f}",
         "QAGEN_PARSER_MEMORY_MB": str(settings.parser_memory_mb),
+        "QAGEN_STATE": str(settings.state),
         "QAGEN_SHARD_SIZE": str(settings.shard_size or ""),
     }
     if settings.profiles is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import re
 import shlex
 import tomllib
@@ -21,6 +22,7 @@ from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import suffixes
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.registry import PROVIDERS
 from qagen_dagster.publishing import corpus_json, jsonl
 from qagen_dagster.records.corpus import CorpusConfig, DocumentOptions, ScenarioConfig
@@ -105,6 +107,7 @@ def test_every_variable_is_in_its_table_with_its_default() -> None:
     assert table["QAGEN_PROFILE"][2] == f"`{usual.profile}`"
     assert table["QAGEN_DOCUMENT_WORKERS"][2] == str(usual.document_workers)
     assert table["QAGEN_PARSER_SECONDS"][2] == f"{usual.parser_seconds:g}, {usual.parser_memory_mb}"
+    assert usual.state.name == f"qagen-{os.getuid()}"
     assert usual.profiles is usual.shard_size is None
     bare = Settings(corpora=usual.corpora, assets=usual.assets, parser_workers=usual.parser_workers)
     assert usual == bare
@@ -186,8 +189,9 @@ def test_the_example_corpus_of_the_readme_is_one() -> None:
 
 
 def test_profiles_are_documented() -> None:
-    (example,) = markdown.fenced(PROFILES, "yaml")
+    example, budget = markdown.fenced(PROFILES, "yaml")
     profile = Profile.model_validate(yaml.safe_load(example))
+    assert not Budget.model_validate(yaml.safe_load(budget)["budget"]).unlimited
     assert set(profile.roles) == set(Role)
     assert [row[0].strip("`") for row in markdown.table(PROFILES, "| role ")] == [role.value for role in Role]
     named = set(re.findall(r"`(\w+)`", PROFILES.split("```yaml")[0])) & {

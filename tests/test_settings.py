@@ -38,8 +38,10 @@ def test_variables_are_read(tmp_path: Path) -> None:
             "QAGEN_ASSETS": "s3://bucket/qa",
             "QAGEN_PROFILE": "mine",
             "QAGEN_PROFILES": str(tmp_path),
+            "QAGEN_STATE": str(tmp_path / "a" / ".." / "state"),
         }
     )
+    assert found.state == tmp_path / "state"
     assert (found.corpora, found.assets) == (tmp_path / "b", "s3://bucket/qa")
     assert (found.profile, found.profiles) == ("mine", tmp_path)
 
@@ -60,7 +62,9 @@ def test_nothing_runs_with_no_workers_or_limits(name: str) -> None:
 
 
 def test_empty_variables_count_as_unset() -> None:
-    empty = dict.fromkeys(("QAGEN_CORPORA", "QAGEN_ASSETS", "QAGEN_PROFILE", "QAGEN_PROFILES", *NUMBERS), "")
+    empty = dict.fromkeys(
+        ("QAGEN_CORPORA", "QAGEN_ASSETS", "QAGEN_PROFILE", "QAGEN_PROFILES", "QAGEN_STATE", *NUMBERS), ""
+    )
     assert load_settings(empty) == load_settings({})
 
 
@@ -70,6 +74,7 @@ def test_another_process_can_be_given_the_same(tmp_path: Path) -> None:
             "QAGEN_CORPORA": str(tmp_path),
             "QAGEN_ASSETS": "memory://x",
             "QAGEN_PROFILE": "p",
+            "QAGEN_STATE": str(tmp_path / "state"),
             **dict.fromkeys(NUMBERS, "3"),
         }
     )

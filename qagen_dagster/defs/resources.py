@@ -20,6 +20,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     parser_workers: int = 2
     parser_seconds: float = 300.0
     parser_memory_mb: int = 4096
+    state: str
     shard_size: int | None = None
 
     @classmethod
@@ -34,6 +35,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
             parser_workers=settings.parser_workers,
             parser_seconds=settings.parser_seconds,
             parser_memory_mb=settings.parser_memory_mb,
+            state=str(settings.state),
             shard_size=settings.shard_size,
         )
 
@@ -49,6 +51,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
                 parser_workers=self.parser_workers,
                 parser_seconds=self.parser_seconds,
                 parser_memory_mb=self.parser_memory_mb,
+                state=Path(self.state),
                 shard_size=self.shard_size,
             )
         )

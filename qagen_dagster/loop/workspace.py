@@ -58,7 +58,9 @@ class Workspace:
     def models(self, profile: Profile, mode: Mode) -> QAModels:
         """Raises ConfigError for an unknown provider or a missing key."""
         ledger = Ledger(self.store.blobs("ledger"))
-        build = {role: build_model(profile.spec(role, mode), ledger, secret) for role in Role}
+        build = {
+            role: build_model(profile.spec(role, mode), ledger, secret, self.settings.state) for role in Role
+        }
         return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
 
     def parsers(self) -> ParserPool:

@@ -13,7 +13,6 @@ from pydantic import Field
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
 
-
 EMBEDDED_VERSION = "2"  # raised when the embedded mechanisms would answer a request differently
 
 
@@ -36,6 +35,9 @@ class ModelSpec(Record):
     usd_per_million_cached: float | None = Field(default=None, ge=0)
     max_attempts: int = Field(default=5, ge=1)  # of one call, transport failures only
     deadline_seconds: float = Field(default=600.0, gt=0)  # of one call with all its attempts
+    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
+    tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts under way at once
     options: dict[str, Any] = Field(default_factory=dict)  # sent as they are with every request
 
     @property

@@ -21,6 +21,7 @@ from qagen_dagster.errors import (
     MalformedResponseError,
     ModelError,
     PermanentModelError,
+    RateLimitedError,
     TransientModelError,
 )
 from qagen_dagster.models import json_reply
@@ -29,6 +30,7 @@ MAX_TEXT = 300
 # Servers without keys are given words like "none", "EMPTY" or "lm-studio", which answers may hold too.
 _SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
 _TRANSIENT = frozenset({408, 409, 425, 429})
+_TOO_MUCH = frozenset({429, 529})
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
@@ -61,7 +63,8 @@ def from_status(
         return ContextOverflowError(text)
     out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
     if (status in _TRANSIENT or status >= 500) and not out_of_money:
-        return TransientModelError(text, retry_after=retry_after(headers))
+        kind = RateLimitedError if status in _TOO_MUCH else TransientModelError
+        return kind(text, retry_after=retry_after(headers))
     return PermanentModelError(text)
 
 
@@ -75,7 +78,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
     text = scrub(f"{name}: the server reports a failure: {said}", secret)
     if _OVERFLOW.search(f"{words} {said[:2000]}"):
         return ContextOverflowError(text)
-    if any(word in words for word in ("server_error", "overloaded", "rate_limit", "timeout", "api_error")):
+    if any(word in words for word in ("overloaded", "rate_limit")):
+        return RateLimitedError(text)
+    if any(word in words for word in ("server_error", "timeout", "api_error")):
         return TransientModelError(text)
     return PermanentModelError(text)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
 from qagen_dagster.models.emulation import EmulatedTools
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
+from qagen_dagster.models.limits import limited
 
 
 class _Entry(NamedTuple):
@@ -32,13 +34,17 @@ PROVIDERS: dict[str, _Entry] = {
 }
 
 
-def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | None]) -> Model:
+def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path) -> Model:
     """Build the model of `spec`; `secret` looks up the value of an environment variable.
 
-    Raises ConfigError for an unknown provider, and for a missing key, naming its variable.
+    `state` is the folder by which processes share limits. Raises ConfigError for an unknown provider,
+    for a missing key, naming its variable, and for a folder that cannot be used.
     """
     provider = build_provider(spec, secret)
-    return LocalModel(provider) if PROVIDERS[spec.provider].local else LedgeredModel(provider, ledger)
+    entry = PROVIDERS[spec.provider]
+    if entry.local:
+        return LocalModel(provider)
+    return LedgeredModel(limited(provider, spec.api_key_env or entry.key_env, state), ledger)
 
 
 def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:

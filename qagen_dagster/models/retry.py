@@ -67,4 +67,4 @@ def _give_up(state: RetryCallState) -> None:
     if not isinstance(error, TransientModelError):
         raise TypeError("the retry plane gave up without a transient error")
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
-    raise TransientModelError(f"{error} (gave up after {tried})", retry_after=error.retry_after)
+    raise type(error)(f"{error} (gave up after {tried})", retry_after=error.retry_after)

@@ -21,6 +21,7 @@ from qagen_dagster.settings import Settings
             parser_workers=4,
             parser_seconds=5.0,
             parser_memory_mb=600,
+            state=Path("/a/state"),
             shard_size=7,
         ),
     ],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from qagen_dagster.errors import ConfigError
@@ -14,9 +16,9 @@ MODELS = {"embedded": "rules", "scripted": "cloze"}
 
 
 @pytest.mark.parametrize("name", list(PROVIDERS))
-def test_every_provider_can_be_built(name: str) -> None:
+def test_every_provider_can_be_built(name: str, tmp_path: Path) -> None:
     spec = ModelSpec(provider=name, model=MODELS.get(name, "m"))
-    model = build_model(spec, Ledger(MemoryBlobs()), lambda _: KEY)
+    model = build_model(spec, Ledger(MemoryBlobs()), lambda _: KEY, tmp_path)
     assert model.spec == spec
     assert isinstance(model, LocalModel if PROVIDERS[name].local else LedgeredModel)
 
@@ -31,19 +33,23 @@ def test_every_provider_can_be_built(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("value", [None, "", "  "])
-def test_a_missing_key_is_named(provider: str, variable: str | None, named: str, value: str | None) -> None:
+def test_a_missing_key_is_named(
+    provider: str, variable: str | None, named: str, value: str | None, tmp_path: Path
+) -> None:
     spec = ModelSpec(provider=provider, model="m", api_key_env=variable)
     with pytest.raises(ConfigError, match=f"set {named} in the environment"):
-        build_model(spec, Ledger(MemoryBlobs()), lambda _: value)
+        build_model(spec, Ledger(MemoryBlobs()), lambda _: value, tmp_path)
 
 
-def test_a_compatible_server_needs_no_key_and_gets_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compatible_server_needs_no_key_and_gets_none_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for variable in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(variable, KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
     with WireServer([Reply(text="ok")]) as server:
         spec = ModelSpec(provider="openai_compatible", model="m", base_url=server.url("openai_compatible"))
-        build_model(spec, Ledger(MemoryBlobs()), lambda _: None).respond(ask())
+        build_model(spec, Ledger(MemoryBlobs()), lambda _: None, tmp_path).respond(ask())
     assert KEY not in str(server.requests[0].headers)
 
 

@@ -1,0 +1,340 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.ledger import Ledger, LedgeredModel
+from qagen_dagster.models.limits import LimitedProvider, Limiter, estimate, limited
+from qagen_dagster.models.messages import Request, Response, UserMessage
+from qagen_dagster.models.pace import Limits
+from qagen_dagster.models.registry import build_provider
+from tests.models.conftest import KEY, ProviderMaker, ask, long_conversation, picture
+from tests.support.blobs import MemoryBlobs
+from tests.support.wire_server import Fault, Reply, WireServer
+
+NEVER = float("inf")
+
+
+class Clock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.naps: list[float] = []
+        self.meanwhile: list[Callable[[], None]] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.now += seconds
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: Clock) -> Callable[..., Limiter]:
+    def made(**limits: Any) -> Limiter:
+        return Limiter("openai:m", Limits(**limits), tmp_path / "shared", clock, clock.sleep)
+
+    return made
+
+
+def use(limiter: Limiter, tokens: int = 1, used: int | None = None, ends: float = NEVER) -> None:
+    with limiter.permit(tokens, ends) as permit:
+        permit.answered(used)
+
+
+def refused(limiter: Limiter, wait: float | None = None, *, slower: bool = True) -> None:
+    kind = RateLimitedError if slower else TransientModelError
+    with limiter.permit(1, NEVER) as permit:
+        permit.refused(kind("busy", retry_after=wait))
+
+
+def test_sharers_take_turns_in_one_pace(make: Callable[..., Limiter], clock: Clock) -> None:
+    one, other = make(requests=60), make(requests=60)
+    for _ in range(60):
+        use(one)
+        use(other)
+    assert 115 < clock.now - 1_000.0 < 126
+
+
+def test_tokens_are_corrected_by_the_servers_count(make: Callable[..., Limiter], clock: Clock) -> None:
+    for _ in range(100):
+        use(make(tokens=6_000), tokens=3_000, used=60)
+    assert 50 < clock.now - 1_000.0 < 100
+
+
+def test_what_would_come_after_the_deadline_is_not_waited_for(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(requests=1)
+    use(limiter)
+    with pytest.raises(
+        TransientModelError, match="openai:m: its limits allow the next attempt in 63 s"
+    ) as caught:
+        use(limiter, ends=clock.now + 30)
+    assert clock.naps == []
+    assert caught.value.retry_after == pytest.approx(60 / 0.95)
+    use(limiter)  # the one that was refused took nobody's place
+    assert clock.naps == [pytest.approx(60 / 0.95)]
+
+
+def test_a_wish_of_the_server_holds_for_all(make: Callable[..., Limiter], clock: Clock) -> None:
+    refused(make(requests=6_000), wait=20.0)
+    use(make(concurrency=3))
+    assert clock.naps == [20.0]
+    refused(make(concurrency=3), wait=5.0, slower=False)
+    use(make(requests=6_000))
+    assert clock.now == pytest.approx(1_025, abs=0.1)
+
+
+def test_who_was_promised_a_start_before_a_refusal_is_given_a_later_one(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(requests=60)
+    with limiter.permit(1, NEVER) as early:
+        use(limiter)
+        use(limiter)
+        clock.meanwhile.append(lambda: early.refused(RateLimitedError("busy", retry_after=40.0)))
+        use(limiter)
+    assert clock.now > 1_041.0
+
+
+def test_a_failure_that_is_nobodys_fault_slows_nobody_down(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(requests=600)
+    for _ in range(10):
+        refused(limiter, slower=False)
+    assert clock.now == 1_000.0
+
+
+def test_refusals_leave_fewer_places_and_successes_give_them_back(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(concurrency=2)
+    refused(limiter)
+    with limiter.permit(1, NEVER), pytest.raises(TransientModelError, match="all 2 places were taken"):
+        use(limiter, ends=clock.now + 1)
+    for _ in range(12):
+        clock.now += 3.0
+        use(limiter)
+    with limiter.permit(1, NEVER):
+        use(limiter, ends=clock.now + 1)
+
+
+def test_a_place_is_given_back_whatever_happens(make: Callable[..., Limiter], clock: Clock) -> None:
+    limiter = make(concurrency=1, requests=1)
+    with pytest.raises(PermanentModelError), limiter.permit(1, NEVER):
+        raise PermanentModelError("no")
+    with pytest.raises(TransientModelError):
+        use(limiter, ends=clock.now + 1)  # a place, but no start
+    use(limiter)
+    assert len(clock.naps) == 1
+
+
+def test_never_more_than_the_places_are_held_and_everybody_gets_one(tmp_path: Path) -> None:
+    limiters = [Limiter("m", Limits(concurrency=3), tmp_path / "shared") for _ in range(4)]
+    guard, held, most = threading.Lock(), 0, 0
+
+    def work(number: int) -> int:
+        nonlocal held, most
+        with limiters[number % 4].permit(1, time.monotonic() + 60):
+            with guard:
+                held += 1
+                most = max(most, held)
+            time.sleep(0.002)
+            with guard:
+                held -= 1
+        return number
+
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(work, range(60))) == list(range(60))
+    assert most == 3
+
+
+def _hold(path: Path, ready: Any) -> None:
+    with Limiter("m", Limits(concurrency=2), path).permit(1, NEVER):
+        ready.set()
+        time.sleep(600)
+
+
+def test_a_killed_process_gives_its_places_back(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    limiter = Limiter("m", Limits(concurrency=2), tmp_path / "shared")
+    holders = []
+    for _ in range(2):
+        ready = spawn.Event()
+        holder = spawn.Process(target=_hold, args=(tmp_path / "shared", ready))
+        holder.start()
+        assert ready.wait(60)
+        holders.append(holder)
+    with pytest.raises(TransientModelError, match="all 2 places"):
+        use(limiter, ends=time.monotonic() + 0.1)
+    for holder in holders:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.join()
+    with limiter.permit(1, time.monotonic() + 60):
+        use(limiter, ends=time.monotonic() + 60)
+
+
+def test_who_waits_does_not_starve_beside_a_busy_neighbour(tmp_path: Path) -> None:
+    """One process that takes a place again as soon as it has given it back, and one that waits."""
+    spawn = multiprocessing.get_context("spawn")
+    ready, stop = spawn.Event(), spawn.Event()
+    busy = spawn.Process(target=_again_and_again, args=(tmp_path / "shared", ready, stop))
+    busy.start()
+    try:
+        assert ready.wait(60)
+        limiter = Limiter("m", Limits(concurrency=1), tmp_path / "shared")
+        for _ in range(5):
+            use(limiter, ends=time.monotonic() + 60)
+    finally:
+        stop.set()
+        busy.join()
+    assert busy.exitcode == 0
+
+
+def _again_and_again(path: Path, ready: Any, stop: Any) -> None:
+    limiter = Limiter("m", Limits(concurrency=1), path)
+    while not stop.is_set():
+        with limiter.permit(1, NEVER):
+            ready.set()
+            time.sleep(0.01)
+
+
+def _spec(**fields: Any) -> ModelSpec:
+    return ModelSpec(**{"provider": "openai_compatible", "model": "m", "requests_per_minute": 60, **fields})
+
+
+class Answers:
+    """A provider that gives a body or raises."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        del request
+        return {}
+
+    def read(self, body: dict[str, Any]) -> Response:
+        raise AssertionError(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "apart"),
+    [
+        ({"temperature": 0.3, "max_attempts": 9, "requests_per_minute": 3, "concurrency": 7}, False),
+        ({"model": "n"}, True),
+        ({"base_url": "http://127.0.0.1:9/v1"}, True),
+        ({"provider": "openai"}, True),
+    ],
+)
+def test_limits_are_shared_by_provider_address_model_and_key(
+    tmp_path: Path, change: dict[str, Any], apart: bool
+) -> None:
+    for spec in (_spec(), _spec(**change)):
+        provider = limited(Answers(spec), "K", tmp_path)
+        assert isinstance(provider, LimitedProvider)
+        with provider._limiter.turn() as turn:  # pyright: ignore[reportPrivateUsage]
+            turn.pace = turn.pace.model_copy(update={"epoch": 1})
+    assert len(list((tmp_path / "limits").iterdir())) == 1 + apart
+    limited(Answers(_spec()), "OTHER", tmp_path)
+
+
+def test_a_spec_without_limits_keeps_no_state(tmp_path: Path) -> None:
+    provider: Provider = Answers(ModelSpec(provider="openai", model="m"))
+    assert limited(provider, "K", tmp_path / "state") is provider
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="QAGEN_STATE names another folder"):
+        limited(Answers(_spec()), "K", tmp_path / "file" / "state")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="link is not yours"):
+        limited(Answers(_spec()), "K", tmp_path / "link")
+    limited(Answers(_spec()), "K", tmp_path / "new" / "state")
+    assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_system_that_fails_is_a_failure_worth_another_try(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "shared.json").mkdir()
+    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    with pytest.raises(TransientModelError, match="openai:m: its limits cannot be kept"):
+        use(limiter)
+
+
+def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, clock: Clock) -> None:
+    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    with limiter.permit(1, NEVER) as permit:
+        (tmp_path / "shared.json").unlink()
+        (tmp_path / "shared.json").mkdir()
+        permit.answered(5)
+        permit.refused(RateLimitedError("busy"))
+
+
+def test_an_estimate_counts_words_pictures_and_an_answer() -> None:
+    spec = ModelSpec(provider="openai", model="m", max_output_tokens=100)
+    short, long = estimate(ask(""), spec), estimate(ask("word" * 1_000), spec)
+    assert 100 < short < 400
+    assert long - short == 1_000
+    shown = ask(messages=(UserMessage(content=(picture(), picture())),))
+    assert estimate(shown, spec) - short == 3_000
+    assert estimate(shown, spec.model_copy(update={"images": False})) == short
+    assert estimate(ask(""), spec.model_copy(update={"max_output_tokens": 100_000})) - short < 1_000
+    assert estimate(long_conversation(), spec) > 3_000
+
+
+def _model(server: WireServer, wire: str, state: Path, naps: list[float], **fields: Any) -> LedgeredModel:
+    spec = ModelSpec(provider=wire, model="m", base_url=server.url(wire), api_key_env="K", **fields)
+    provider = limited(build_provider(spec, lambda _: KEY), "K", state)
+    return LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=naps.append)
+
+
+def test_every_attempt_takes_a_permit_and_waits_are_no_attempts(
+    make_provider: ProviderMaker, make: Callable[..., Limiter], clock: Clock
+) -> None:
+    naps: list[float] = []
+    limiter = make(requests=3, tokens=600_000, concurrency=1)
+    with WireServer([Fault(503), Fault(503), Reply(text="ok", usage=(5_000, 1_000, 0, 0))]) as server:
+        provider = LimitedProvider(make_provider(server, max_attempts=3), limiter)
+        response = LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=naps.append).respond(ask())
+    assert (response.message.text, response.retries, len(naps)) == ("ok", 2, 2)
+    assert clock.naps == [pytest.approx(60 / 0.95 / 3)] * 2
+    with limiter.turn() as turn:
+        assert turn.pace.tokens == pytest.approx(clock.now + 6_000 / 9_500)
+
+
+def test_a_refusal_over_http_slows_the_sharers_down(wire: str, tmp_path: Path) -> None:
+    naps: list[float] = []
+    with WireServer([Fault(429), Fault(429, headers={"retry-after": "3600"}), Reply(text="ok")]) as server:
+        model = _model(server, wire, tmp_path, naps, concurrency=8)
+        with pytest.raises(TransientModelError, match="gave up after 2 attempts"):
+            model.respond(ask())
+        other = _model(server, wire, tmp_path, naps, concurrency=8, deadline_seconds=5)
+        with pytest.raises(
+            TransientModelError, match=r"next attempt in (599|600) s, after the call's deadline"
+        ):
+            other.respond(ask("Another."))
+    assert len(server.requests) == 2

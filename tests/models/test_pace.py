@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.models.pace import Limits, Pace, PaceFile, fresh, refuse, reserve, settle
+
+NONE = Limits()
+
+
+def starts(limits: Limits, asked: list[tuple[float, int]], pace: Pace | None = None) -> list[float]:
+    """When requests may start that are asked for after pauses, with their tokens."""
+    now, found = 0.0, list[float]()
+    pace = pace or fresh(0.0)
+    for pause, tokens in asked:
+        now += pause
+        start, pace = reserve(pace, limits, tokens, now)
+        found.append(start)
+    return found
+
+
+def test_without_limits_everything_starts_at_once() -> None:
+    assert starts(NONE, [(0.0, 10**9)] * 50) == [0.0] * 50
+
+
+@given(
+    st.integers(1, 5_000),
+    st.lists(st.floats(0, 100), min_size=1, max_size=200),
+)
+def test_no_minute_holds_more_requests_than_the_limit(limit: int, pauses: list[float]) -> None:
+    found = starts(Limits(requests=limit), [(pause, 1) for pause in pauses])
+    assert found == sorted(found)
+    for first, start in enumerate(found):
+        assert sum(start <= other < start + 60.0 - 1e-6 for other in found[first:]) <= limit
+
+
+@pytest.mark.parametrize("limit", [1, 2, 19, 20, 500, 5_000])
+def test_a_long_queue_goes_at_nine_tenths_of_the_limit_or_more(limit: int) -> None:
+    found = starts(Limits(requests=limit), [(0.0, 1)] * (3 * limit + 1))
+    assert 3.0 <= found[-1] / 60.0 <= 3.0 / 0.9
+
+
+@given(st.integers(1_000, 100_000), st.lists(st.integers(1, 1_000), min_size=2, max_size=200))
+def test_tokens_flow_at_their_limit(limit: int, tokens: list[int]) -> None:
+    found = starts(Limits(tokens=limit), [(0.0, one) for one in tokens])
+    assert found == sorted(found)
+    most = found[-1] * limit / 60.0 + 0.05 * limit + max(tokens) + 1e-6
+    assert sum(tokens[:-1]) <= most
+
+
+def test_what_is_larger_than_the_limit_is_a_minutes_worth() -> None:
+    assert starts(Limits(tokens=100), [(0.0, 10**9), (0.0, 1)])[1] == pytest.approx(60 / 0.95, rel=0.1)
+
+
+def test_the_servers_count_replaces_the_estimate() -> None:
+    limits = Limits(tokens=6_000)
+    _, promised = reserve(fresh(0.0), limits, 3_000, 0.0)
+    assert promised.tokens == pytest.approx(3_000 / 95)
+    less = settle(promised, limits, estimated=3_000, used=1_000, now=1.0)
+    more = settle(promised, limits, estimated=3_000, used=5_000, now=1.0)
+    assert (less.tokens, more.tokens) == (pytest.approx(1_000 / 95), pytest.approx(5_000 / 95))
+    assert settle(promised, NONE, estimated=3_000, used=1_000, now=1.0) == promised
+
+
+def test_a_refusal_halves_the_pace_once_for_all_under_way() -> None:
+    limits = Limits(requests=60)
+    pace = fresh(0.0)
+    slowed = refuse(pace, limits, epoch=0, slower=True, wait=None, now=5.0)
+    assert (slowed.factor, slowed.epoch) == (0.5, 1)
+    assert refuse(slowed, limits, epoch=0, slower=True, wait=None, now=5.1) == slowed
+    again = refuse(slowed, limits, epoch=1, slower=True, wait=None, now=6.0)
+    assert again.factor == 0.25
+    for _ in range(9):
+        again = refuse(again, limits, epoch=again.epoch, slower=True, wait=None, now=7.0)
+    assert again.factor == 0.1
+    late = starts(limits, [(10.0, 1)] + [(0.0, 1)] * 9, slowed)
+    assert late[-1] - late[-2] == pytest.approx(1 / (0.95 * 0.5))
+
+
+def test_after_a_refusal_nothing_comes_in_a_burst() -> None:
+    limits = Limits(requests=6_000, tokens=600_000)
+    slowed = refuse(fresh(0.0), limits, epoch=0, slower=True, wait=2.0, now=10.0)
+    assert reserve(slowed, limits, 1_000, 10.0)[0] == pytest.approx(12.0 + 1_000 / (0.95 * 5_000))
+
+
+def test_a_wish_to_wait_holds_for_all_and_no_longer_than_ten_minutes() -> None:
+    paused = refuse(fresh(0.0), NONE, epoch=0, slower=False, wait=30.0, now=5.0)
+    assert (paused.factor, paused.epoch) == (1.0, 1)
+    assert reserve(paused, NONE, 1, 6.0)[0] == 35.0
+    assert reserve(paused, NONE, 1, 40.0)[0] == 40.0
+    assert refuse(paused, NONE, epoch=1, slower=False, wait=10.0, now=6.0) == paused
+    assert refuse(fresh(0.0), NONE, epoch=0, slower=False, wait=1e9, now=5.0).pause == 605.0
+
+
+def test_successes_give_the_pace_back_little_by_little() -> None:
+    pace = refuse(fresh(0.0), NONE, epoch=0, slower=True, wait=None, now=0.0)
+    seen: list[float] = []
+    for second in range(40):
+        pace = settle(pace, NONE, estimated=1, used=1, now=float(second))
+        seen.append(pace.factor)
+    assert seen[:4] == [0.5, 0.5, 0.5, 0.55]
+    assert seen == sorted(seen)
+    assert seen[29] < 1.0 == seen[39]
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [100.0]
+
+
+@pytest.fixture
+def clock(now: list[float]) -> Callable[[], float]:
+    return lambda: now[0]
+
+
+def test_the_file_keeps_the_pace_between_turns(
+    tmp_path: Path, now: list[float], clock: Callable[[], float]
+) -> None:
+    path = tmp_path / "limits" / "shared.json"
+    with PaceFile(path, clock).turn() as turn:
+        assert (turn.now, turn.pace) == (100.0, fresh(100.0))
+        turn.pace = refuse(turn.pace, NONE, epoch=0, slower=True, wait=7.0, now=turn.now)
+        kept = turn.pace
+    now[0] = 103.0
+    with PaceFile(path, clock).turn() as turn:
+        assert turn.pace == kept
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+BROKEN = {
+    "empty": b"",
+    "cut": b'{"written": 1.0, "requ',
+    "text": b"not JSON at all",
+    "bytes": b"\xff\xfe\x00",
+    "zeros": bytes(512),
+    "deep": b"[" * 100_000,
+    "number": b"7",
+    "unknown": b'{"written": 1, "requests": 1, "tokens": 1, "changed": 1, "pause": 1, "more": 1}',
+    "nan": b'{"written": 1, "requests": NaN, "tokens": 1, "changed": 1, "pause": 1}',
+    "infinite": b'{"written": 1, "requests": 1e999, "tokens": 1, "changed": 1, "pause": 1}',
+    "factor": b'{"written": 1, "requests": 1, "tokens": 1, "changed": 1, "pause": 1, "factor": 0}',
+    "later": b'{"written": 101, "requests": 1e9, "tokens": 1e9, "changed": 1, "pause": 1e9}',
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_file_that_cannot_be_used_is_replaced(
+    tmp_path: Path, clock: Callable[[], float], content: bytes
+) -> None:
+    path = tmp_path / "shared.json"
+    path.write_bytes(content)
+    for _ in range(2):
+        with PaceFile(path, clock).turn() as turn:
+            assert turn.pace.requests == 100.0
+            turn.pace = turn.pace.model_copy(update={"epoch": 3})
+    if len(content) <= 512:
+        assert json.loads(path.read_bytes())["epoch"] == 3
+
+
+def test_a_folder_that_was_tidied_up_is_made_again(tmp_path: Path, clock: Callable[[], float]) -> None:
+    path = tmp_path / "limits" / "shared.json"
+    file = PaceFile(path, clock)
+    with file.turn() as turn:
+        turn.pace = turn.pace.model_copy(update={"epoch": 1})
+        path.unlink()
+        path.parent.rmdir()
+    with file.turn() as turn:
+        assert turn.pace.epoch == 0
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path, clock: Callable[[], float]) -> None:
+    (tmp_path / "treasure").write_text("gold")
+    os.symlink(tmp_path / "treasure", tmp_path / "shared.json")
+    with pytest.raises(OSError, match=r"shared\.json"), PaceFile(tmp_path / "shared.json", clock).turn():
+        pass
+    assert (tmp_path / "treasure").read_text() == "gold"
