@@ -1,12 +1,13 @@
 """Anthropic's wire, the Messages API: the one place that knows the `anthropic` SDK.
 
 All results of a turn go into one user message, in call order, pictures inside their result. Thinking
-blocks go back unchanged. Cache markers stand where the next turn's prefix ends.
+blocks go back unchanged. Cache markers stand where this turn's prefix ends and where the last one's ended.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any, cast
 
 import anthropic
@@ -36,6 +37,7 @@ _WIRE = "anthropic"
 _URL = "https://api.anthropic.com"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
 _CHOICES = {ToolChoice.AUTO: "auto", ToolChoice.REQUIRED: "any", ToolChoice.NONE: "none"}
+_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # families that think unless told not to
 _STOPS = {
     "tool_use": Stop.TOOLS,
     "max_tokens": Stop.LENGTH,
@@ -112,10 +114,7 @@ class AnthropicProvider:
         reply = faults.shaped(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
-        if stop is Stop.LENGTH and parts and isinstance(parts[-1], ToolCall):
-            fault = "the arguments were cut off at the output limit"
-            parts[-1] = parts[-1].model_copy(update={"arguments": {}, "fault": fault})
-        message = AssistantMessage(content=tuple(parts))
+        message = capabilities.without_cut_call(parts, stop, partial=True)
         stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
         return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
 
@@ -150,12 +149,17 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 def _choice(request: Request, spec: ModelSpec) -> str:
     """A model that thinks may not be forced to call a tool: the server refuses that."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
-    forced = request.tool_choice is ToolChoice.REQUIRED and thinking.get("type") in ("enabled", "adaptive")
+    kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
+    forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
     return "auto" if forced else _CHOICES[request.tool_choice]
 
 
 def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]:
-    """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow."""
+    """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
+
+    The server looks some twenty blocks back from a marker for what it has stored, and a turn of many calls is
+    longer: so the marker of the turn before stays where it was.
+    """
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
@@ -164,8 +168,9 @@ def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]
             turns[-1]["content"] += blocks
         else:
             turns.append({"role": role, "content": blocks})
-    if mark and turns and turns[-1]["role"] == "user":
-        turns[-1]["content"][-1] |= _CACHE
+    users = [turn for turn in turns if turn["role"] == "user"]
+    for turn in users[-2:] if mark else ():
+        turn["content"][-1] |= _CACHE
     return turns
 
 

@@ -1,4 +1,4 @@
-"""What wires cannot do, made up for once: pictures in tool results, names, errors, schemas.
+"""What wires cannot do, made up for once: pictures in tool results, names, errors, schemas, cut-off calls.
 
 Works on neutral messages and gives neutral messages back, so a wire only translates.
 """
@@ -13,11 +13,14 @@ from enum import StrEnum
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
+    AssistantPart,
     Content,
     Image,
     Message,
     Request,
+    Stop,
     Text,
+    ToolCall,
     ToolMessage,
     ToolResult,
     UserMessage,
@@ -77,6 +80,22 @@ def joined(content: Iterable[Content]) -> str:
 def wire_name(name: str) -> str:
     """A tool name that a server accepts, also when the model made it up."""
     return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"
+
+
+def without_cut_call(
+    parts: Iterable[AssistantPart], stop: Stop, *, partial: bool = False
+) -> AssistantMessage:
+    """The message of `parts`, in which a last call that the output limit cut off is a fault, not a call.
+
+    Text that is cut off shows it; a call whose arguments had not begun looks like one without. `partial`:
+    the server makes arguments whole, so that no last call can be trusted.
+    """
+    kept = list(parts)
+    last = kept[-1] if kept else None
+    if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
+        fault = "the arguments were cut off at the output limit"
+        kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
+    return AssistantMessage(content=tuple(kept))
 
 
 def _tool_turn(

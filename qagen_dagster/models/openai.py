@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict
 
@@ -16,7 +17,6 @@ from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import capabilities, faults, json_reply, openai_client
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
-    AssistantMessage,
     AssistantPart,
     Content,
     Message,
@@ -30,8 +30,11 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
+from qagen_dagster.records.ids import digest
 
 _WIRE = "openai"
+_SEALED = "reasoning.encrypted_content"
+_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
 
 
 class _Piece(faults.Shape):
@@ -88,16 +91,20 @@ class OpenAIProvider:
 
     def read(self, body: dict[str, Any]) -> Response:
         reply = faults.shaped(_Reply, body)
+        stop = _stop(reply)
         parts = [part for item in reply.output for part in _parts(item)]
-        if not parts and reply.status == "completed":
+        if not parts and stop is Stop.END:
             raise MalformedResponseError("a completed response without output")
-        message = AssistantMessage(content=tuple(parts))
-        stop = Stop.TOOLS if message.tool_calls else Stop.END
-        if reply.status == "incomplete":
-            stop = Stop.FILTER if reply.incomplete_details.reason == "content_filter" else Stop.LENGTH
-        elif any(piece.type == "refusal" for item in reply.output for piece in item.pieces):
-            stop = Stop.REFUSAL
+        message = capabilities.without_cut_call(parts, stop)
+        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
         return Response(message=message, stop=stop, usage=_usage(body), model=reply.model)
+
+
+def _stop(reply: _Reply) -> Stop:
+    if reply.status == "incomplete":
+        return Stop.FILTER if reply.incomplete_details.reason == "content_filter" else Stop.LENGTH
+    refused = any(piece.type == "refusal" for item in reply.output for piece in item.pieces)
+    return Stop.REFUSAL if refused else Stop.END
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
@@ -109,6 +116,10 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         "input": [item for message in messages for item in _items(message)],
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
+        # Requests with one beginning go to one machine, where it is cached.
+        "prompt_cache_key": digest(request.system, *(message.model_dump_json() for message in messages[:1]))[
+            :32
+        ],
     }
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
@@ -125,9 +136,18 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         ]
         body["tool_choice"] = request.tool_choice.value
     form = _format(request, spec)
+    body |= spec.options
     if form is not None:
         body["text"] = {"format": form, **spec.options.get("text", {})}
-    return {**body, **{key: value for key, value in spec.options.items() if key not in ("text",) or not form}}
+    if _reasons(spec):
+        body["include"] = sorted({_SEALED, *spec.options.get("include", ())})
+    return body
+
+
+def _reasons(spec: ModelSpec) -> bool:
+    """Whether reasoning is to be asked for: models without it refuse that, others keep it to themselves."""
+    reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
+    return reasoning.get("effort") != "none" if reasoning else bool(_REASONING.match(spec.model))
 
 
 def _format(request: Request, spec: ModelSpec) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -15,7 +16,6 @@ from pydantic import Field, JsonValue
 from qagen_dagster.models import capabilities, faults, json_reply, openai_client
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
-    AssistantMessage,
     AssistantPart,
     Content,
     Message,
@@ -33,7 +33,9 @@ from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
-_OPEN, _CLOSE = "<think>", "</think>"
+# Not in quotes: an answer may speak of the tags.
+_TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
+_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the beginning of an answer that no tag may break
 # Fields of a message that its server wants back unchanged in the next turn. Not `reasoning`: servers
 # that use that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
@@ -112,9 +114,9 @@ class OpenAICompatibleProvider:
         text = said.refusal or text
         parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        message = AssistantMessage(content=(*parts, *calls))
         stop = _STOPS.get(choice.finish_reason or "", Stop.TOOLS if calls else Stop.END)
         stop = Stop.REFUSAL if said.refusal else stop
+        message = capabilities.without_cut_call((*parts, *calls), stop)
         return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
 
 
@@ -141,19 +143,28 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a text that begins with a `<think>` block.
+    """Reasoning and answer of a text with `<think>` blocks in it.
 
-    Chat templates may put the opening tag into the prompt, so the block may begin without it; a reply
-    cut off inside the block is all reasoning.
+    Chat templates may put the first opening tag into the prompt, so the first block may begin without it; a
+    reply cut off inside a block that stands on a line of its own is reasoning from there on. What begins as JSON
+    or as a code block is an answer to its end.
     """
-    start = text.lstrip()
-    if start.startswith(_OPEN):
-        thought, closed, answer = start[len(_OPEN) :].partition(_CLOSE)
-        return thought.strip(), answer.lstrip() if closed else ""
-    thought, closed, answer = text.partition(_CLOSE)
-    if closed and _OPEN not in thought:
-        return thought.strip(), answer.lstrip()
-    return "", text
+    thoughts: list[str] = []
+    answer: list[str] = []
+    start, opened, untouched = 0, None, True
+    for tag in _TAG.finditer(text):
+        piece = text[start : tag.start()].strip()
+        if opened is None and not answer and not (tag[1] and untouched) and _FORMED.match(text, start):
+            break
+        if tag[1] and (opened or not answer):
+            thoughts += [piece] if piece else []
+            start, opened, untouched = tag.end(), None, False
+        elif opened is None and not tag[1]:
+            answer += [piece] if piece else []
+            start, opened, untouched = tag.end(), tag, False
+    cut = opened is not None and not text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()].strip()
+    (thoughts if cut else answer).append(text[opened.start() if opened and not cut else start :].strip())
+    return "\n\n".join(filter(None, thoughts)), text if untouched else " ".join(filter(None, answer))
 
 
 def _messages(message: Message) -> list[dict[str, Any]]:
