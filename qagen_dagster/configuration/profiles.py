@@ -15,6 +15,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.pricing import has_price
+from qagen_dagster.models.registry import why_no_batch
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, check_name
 
@@ -45,6 +46,7 @@ class Profile(Record):
         for mode in Mode:
             check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
         check_priced(self, self.budget)
+        check_execution(self)
         return self
 
     def spec(self, role: Role, mode: Mode) -> ModelSpec:
@@ -72,6 +74,18 @@ def check_priced(profile: Profile, budget: Budget) -> None:
         raise ValueError(
             f"max_usd needs prices: set usd_per_million_input and usd_per_million_output of {', '.join(unknown)}"
         )
+
+
+def check_execution(profile: Profile) -> None:
+    """Raise ValueError when a role asks for batches that its provider does not have, or has no request for them."""
+    for role, spec in (*profile.roles.items(), *profile.visual.items()):
+        fault = why_no_batch(spec)
+        if fault is None and spec.execution == "batch" and role is Role.GENERATOR:
+            fault = (
+                "it explores over many turns, and a batch answers one (execution: batch is for other roles)"
+            )
+        if fault is not None:
+            raise ValueError(f"{role.value}: {fault}")
 
 
 def load_profile(name: str, folder: Path | None) -> Profile:

@@ -38,6 +38,15 @@ class ModelSpec(Record):
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
     concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts under way at once
+    execution: str = Field(
+        default="direct", pattern="^(direct|batch)$"
+    )  # batch: see batch.py for which requests
+    batch_window_seconds: float = Field(default=5.0, ge=0)  # how long requests are collected for one batch
+    batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two looks at a batch under way
+    batch_deadline_seconds: float = Field(
+        default=90_000.0, gt=0
+    )  # waited for a batch; servers take up to 24 h
+    batch_discount: float = Field(default=0.5, ge=0, le=1)  # share of the price that a batch saves
     options: dict[str, Any] = Field(default_factory=dict)  # sent as they are with every request
 
     @property

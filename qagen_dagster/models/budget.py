@@ -69,10 +69,10 @@ class Toll(Protocol):
         ...
 
 
-def cost_of(spec: ModelSpec, usage: Usage) -> Spent:
+def cost_of(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> Spent:
     """What one call of `usage` costs; money of an unknown price is 0, which `Budget.counts_money` must rule out."""
     tokens = usage.input_tokens + usage.output_tokens
-    return Spent(usd=usd(spec, usage) or 0.0, tokens=tokens, calls=1)
+    return Spent(usd=usd(spec, usage, batch=batch) or 0.0, tokens=tokens, calls=1)
 
 
 def reached(allowance: Allowance, spent: Spent) -> str | None:

@@ -63,6 +63,7 @@ class Entry(Record):
     created: str  # ISO 8601, UTC
     seconds: float  # of the call with its retries
     retries: int
+    batch: bool = False  # it came by a batch
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
@@ -87,7 +88,16 @@ class Ledger:
         except ValueError:
             return None
 
-    def put(self, key: str, body: dict[str, Any], *, model: str, seconds: float, retries: int) -> Entry:
+    def put(
+        self,
+        key: str,
+        body: dict[str, Any],
+        *,
+        model: str,
+        seconds: float,
+        retries: int,
+        batch: bool = False,
+    ) -> Entry:
         """Store `body` durably and return the entry as a later `get` will."""
         entry = Entry(
             key=key,
@@ -96,6 +106,7 @@ class Ledger:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=seconds,
             retries=retries,
+            batch=batch,
         )
         self._blobs.put(key, _seal(entry))
         return entry
@@ -165,7 +176,7 @@ class LedgeredModel:
     def _cost(self, entry: Entry) -> Spent:
         """What a stored response cost; of one that cannot be read only that it was a call."""
         try:
-            return cost_of(self.spec, self._provider.read(entry.body).usage)
+            return cost_of(self.spec, self._provider.read(entry.body).usage, batch=entry.batch)
         except MalformedResponseError:
             return Spent(calls=1)
 
@@ -222,6 +233,7 @@ def finish(response: Response, entry: Entry, *, replayed: bool) -> Response:
             "seconds": entry.seconds,
             "retries": entry.retries,
             "replayed": replayed,
+            "batch": entry.batch,
         }
     )
 

@@ -169,3 +169,4 @@ class Response(Record):
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False
+    batch: bool = False  # paid at the price of a batch

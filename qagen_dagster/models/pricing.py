@@ -14,11 +14,11 @@ def has_price(spec: ModelSpec) -> bool:
     return spec.provider in FREE_PROVIDERS or priced
 
 
-def usd(spec: ModelSpec, usage: Usage) -> float | None:
+def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """US dollars for `usage`, or None where a price that is needed is unknown.
 
-    Cached input without a price of its own costs as much as input. Embedded and scripted models run
-    in this process and cost nothing.
+    Cached input without a price of its own costs as much as input. `batch`: it came by a batch, at the spec's
+    discount. Embedded and scripted models run in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0
@@ -34,4 +34,6 @@ def usd(spec: ModelSpec, usage: Usage) -> float | None:
         if tokens and price is None:
             return None
         total += tokens * (price or 0.0)
-    return None if price_in is None and price_out is None else total / 1_000_000
+    if price_in is None and price_out is None:
+        return None
+    return total / 1_000_000 * (1 - spec.batch_discount if batch else 1)

@@ -22,16 +22,34 @@ class _Entry(NamedTuple):
     constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
     key_env: str | None = None  # where the key is unless the spec says otherwise; None: none is needed
     local: bool = False  # runs in this process, free and deterministic
+    batch: str | None = None  # module:class of its BatchProvider, called with (spec, api_key)
 
 
 _PACKAGE = "qagen_dagster.models"
 PROVIDERS: dict[str, _Entry] = {
-    "openai": _Entry(f"{_PACKAGE}.openai:OpenAIProvider", "OPENAI_API_KEY"),
+    "openai": _Entry(
+        f"{_PACKAGE}.openai:OpenAIProvider", "OPENAI_API_KEY", batch=f"{_PACKAGE}.openai_batch:OpenAIBatch"
+    ),
     "openai_compatible": _Entry(f"{_PACKAGE}.openai_compatible:OpenAICompatibleProvider"),
-    "anthropic": _Entry(f"{_PACKAGE}.anthropic:AnthropicProvider", "ANTHROPIC_API_KEY"),
+    "anthropic": _Entry(
+        f"{_PACKAGE}.anthropic:AnthropicProvider",
+        "ANTHROPIC_API_KEY",
+        batch=f"{_PACKAGE}.anthropic_batch:AnthropicBatch",
+    ),
     "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
     "scripted": _Entry(f"{_PACKAGE}.scripted:ScriptedProvider", local=True),
 }
+
+
+def why_no_batch(spec: ModelSpec) -> str | None:
+    """Why `spec` cannot have `execution: batch`, which it asks for; None where it can, or does not ask."""
+    if spec.execution != "batch":
+        return None
+    entry = PROVIDERS.get(spec.provider)
+    if entry is not None and entry.batch is None:
+        able = ", ".join(name for name, one in PROVIDERS.items() if one.batch)
+        return f"{spec.name} has no batches (execution: batch is for {able})"
+    return f"{spec.name}: batches need tool_calling: native" if spec.tool_calling == "emulated" else None
 
 
 def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path) -> Model:

@@ -183,3 +183,38 @@ def test_the_shipped_profiles_are_documented() -> None:
         for spec in (*profile.roles.values(), *profile.visual.values()):
             assert f"`{spec.model}`" in " ".join(row)
             assert spec.api_key_env is None or f"`{spec.api_key_env}`" in row[3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "openai, model: cheap",
+            "openai_compatible, model: cheap, execution: batch",
+            "deduplicator: openai_compatible:cheap has no batches (execution: batch is for openai, anthropic)",
+        ),
+        (
+            "openai, model: cheap",
+            "embedded, model: matcher, execution: batch",
+            "deduplicator: embedded:matcher has no batches (execution: batch is for openai, anthropic)",
+        ),
+        (
+            "model: cheap",
+            "model: cheap, execution: batch, tool_calling: emulated",
+            "deduplicator: openai:cheap: batches need tool_calling: native",
+        ),
+        (
+            "model: painter",
+            "model: painter, execution: batch",
+            "generator: it explores over many turns, and a batch answers one",
+        ),
+    ],
+)
+def test_batches_where_there_are_none_are_refused(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert told in complaint(tmp_path, GOOD.replace(old, new))
+
+
+def test_a_validator_and_a_deduplicator_may_use_batches(tmp_path: Path) -> None:
+    text = GOOD.replace("temperature: 0", "execution: batch").replace("cheap", "cheap, execution: batch")
+    load(tmp_path, text)
+    assert load_profile("mine", tmp_path).spec(Role.DEDUPLICATOR, Mode.TEXTUAL).execution == "batch"

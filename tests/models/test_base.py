@@ -11,7 +11,13 @@ def test_what_ships_with_the_package_is_identified_by_its_version_too() -> None:
 def test_prices_and_time_outs_do_not_change_what_a_model_says() -> None:
     spec = ModelSpec(provider="openai", model="m")
     cheaper = spec.model_copy(
-        update={"usd_per_million_input": 1.0, "timeout_seconds": 5.0, "max_attempts": 1}
+        update={
+            "usd_per_million_input": 1.0,
+            "timeout_seconds": 5.0,
+            "max_attempts": 1,
+            "execution": "batch",
+            "batch_discount": 0.3,
+        }
     )
     assert cheaper.identity() == spec.identity()
     assert spec.model_copy(update={"temperature": 0.5}).identity() != spec.identity()

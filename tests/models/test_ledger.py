@@ -76,7 +76,7 @@ def test_the_body_is_stored_as_the_server_sent_it_before_it_is_read(blobs: Memor
         model.respond(ask())
     (data,) = blobs.data.values()
     assert json.loads(json.loads(data)["entry"]).keys() == {
-        "key", "model", "body", "created", "seconds", "retries",
+        "key", "model", "body", "created", "seconds", "retries", "batch",
     }  # fmt: skip
 
 

@@ -34,3 +34,12 @@ def test_dollars(prices: dict[str, float], usage: Usage, dollars: float | None) 
 @pytest.mark.parametrize("provider", ["embedded", "scripted"])
 def test_models_in_this_process_are_free(provider: str) -> None:
     assert usd(spec(provider), USAGE) == 0.0
+
+
+@pytest.mark.parametrize(("discount", "share"), [(None, 0.5), (0.25, 0.75), (0.0, 1.0), (1.0, 0.0)])
+def test_a_batch_costs_less_by_its_discount(discount: float | None, share: float) -> None:
+    settings = {} if discount is None else {"batch_discount": discount}
+    priced = spec(input=2.0, output=8.0).model_copy(update=settings)
+    assert usd(priced, USAGE, batch=True) == pytest.approx(6.0 * share)
+    assert usd(priced, USAGE) == pytest.approx(6.0)
+    assert usd(spec(), USAGE, batch=True) is None
