@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.support import waterworks
 from tests.support.project import Ended, Project
 from tests.support.wire_server import WireServer
 
+STATIONS = ("ridge", "quay", "mill", "weir", "dune", "moor")
 KEY = "water/facts/textual"
 WORKERS = 3  # of Project.environment
 CALL = 0.025  # dollars: 100 tokens in at 125 and 20 out at 625 dollars a million
@@ -21,8 +23,7 @@ MODELS = {"generator": "asker", "validator": "judge", "deduplicator": "twin"}
 
 def _project(root: Path, url: str) -> Project:
     project = Project.make(root)
-    names = ("ridge", "quay", "mill", "weir", "dune", "moor")
-    documents = {f"{name}.txt": waterworks.notes(name) for name in names}
+    documents = {f"{name}.txt": waterworks.notes(name) for name in STATIONS}
     project.corpus("water", waterworks.corpus(3), documents)
     roles = "".join(ROLE.format(role=role, model=model, url=url) for role, model in MODELS.items())
     project.profile("priced", f"roles:\n{roles}")
@@ -51,13 +52,22 @@ def test_a_dollar_is_a_dollar_and_what_it_bought_is_published(tmp_path: Path) ->
         finished = _run(project)
         assert finished.code == 0
         assert finished.value["combinations"][0]["outcomes"] == {"target_reached": 6}
-        total = len(server.requests)
-    with WireServer(waterworks.answer) as server:
-        other = _project(tmp_path / "free", server.url("openai_compatible"))
-        assert _run(other).code == 0
-        assert total == len(server.requests), "nothing was paid twice"
-    assert _questions(project) == _questions(other)
+    asked = [json.dumps(body, sort_keys=True) for body in server.bodies]
+    assert len(asked) == len(set(asked)), "nothing was paid twice"
+    assert [(one["question"], one["answer"]) for one in _questions(project)] == _expected()
     assert {one["id"] for one in kept} <= {one["id"] for one in _questions(project)}
+
+
+def _expected() -> list[tuple[str, str]]:
+    """What a run without a limit gives."""
+    return [
+        (
+            f"At what pressure does the {valve} valve of the {station} station open?",
+            f"{waterworks.pressure(station, valve)} bar",
+        )
+        for station in sorted(STATIONS)
+        for valve in waterworks.VALVES[:3]
+    ]
 
 
 def test_a_limit_in_money_without_prices_is_refused(tmp_path: Path) -> None:
