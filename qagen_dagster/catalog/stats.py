@@ -183,12 +183,12 @@ def combinations(catalog: Path) -> tuple[CombinationStats, ...]:
 def status(catalog: Path) -> CatalogStatus:
     """Raises StoreError when there is no catalog."""
     with snapshot(catalog) as connection:
-        info = _rows(connection, "SELECT schema_version, built_at FROM catalog_info")[0]
+        info = query(connection, "SELECT schema_version, built_at FROM catalog_info")[0]
         found = _combinations(connection)
         return CatalogStatus(
             **info,
             questions=sum(entry.accepted for entry in found),
-            corpora=tuple(CorpusStatus(**row) for row in _rows(connection, sql("corpora"))),
+            corpora=tuple(CorpusStatus(**row) for row in query(connection, sql("corpora"))),
             combinations=found,
         )
 
@@ -199,28 +199,29 @@ def question(catalog: Path, question_id: str) -> QuestionLineage:
     Raises StoreError when there is no catalog, no such question, or more than one.
     """
     with snapshot(catalog) as connection:
-        rows = _rows(connection, sql("question"), [question_id]) if question_id else []
+        rows = query(connection, sql("question"), [question_id]) if question_id else []
         if not rows:
             raise StoreError(f"there is no question {question_id!r} in {catalog}")
         if len(rows) > 1 and rows[0]["question_id"] != question_id:
             raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
         row = rows[0]
         keys = [row["combination"], row["document_id"], row["attempt"]]
-        calls = tuple(LineageCall(**call) for call in _rows(connection, sql("question_calls"), keys))
+        calls = tuple(LineageCall(**call) for call in query(connection, sql("question_calls"), keys))
         return QuestionLineage(**row, model_calls=calls)
 
 
 def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[CombinationStats, ...]:
-    roles = [RoleCost(**row) for row in _rows(connection, sql("roles"))]
+    roles = [RoleCost(**row) for row in query(connection, sql("roles"))]
     return tuple(
         CombinationStats(**row, roles=tuple(one for one in roles if one.combination == row["combination"]))
-        for row in _rows(connection, sql("combinations"))
+        for row in query(connection, sql("combinations"))
     )
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[object] = ()
+def query(
+    connection: duckdb.DuckDBPyConnection, statement: str, parameters: Sequence[object] = ()
 ) -> list[dict[str, Any]]:
-    result = connection.execute(query, list(parameters))
+    """The rows of a statement, by column name."""
+    result = connection.execute(statement, list(parameters))
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, values, strict=True)) for values in result.fetchall()]

@@ -16,6 +16,7 @@ import click
 from qagen_dagster import __version__
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
+from qagen_dagster.cli.estimate import estimate
 from qagen_dagster.cli.ledger import ledger
 from qagen_dagster.cli.run import run
 from qagen_dagster.cli.show import show
@@ -57,7 +58,7 @@ def cli(
     context.obj = settings
 
 
-for command in (run, status, show, stats, corpora, ledger, doctor):
+for command in (run, estimate, status, show, stats, corpora, ledger, doctor):
     cli.add_command(command)
 
 
