@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shutil
@@ -14,36 +15,42 @@ import click
 from qagen_dagster.cli.options import json_option, profile_option, with_profile
 from qagen_dagster.errors import QagenError
 from qagen_dagster.formats.ocr import tesseract_available
+from qagen_dagster.loop.checkup import checkup
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import minilm
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.settings import Settings, dagster_home
+from qagen_dagster.settings import Settings, dagster_home, secret
 
 Finding = tuple[str, bool | None, str]  # what, good (None: optional and absent), detail
 
 
 @click.command()
 @profile_option
+@click.option("--offline", is_flag=True, help="Ask no model: nothing is paid, keys are only looked for.")
 @json_option
 @click.pass_obj
-def doctor(settings: Settings, profile: str | None, as_json: bool) -> int:
-    """Check Python, packages, folders, the instance, OCR, corpora and the profile. Exit 1 if one fails."""
-    chosen = with_profile(settings, profile)
-    findings = list(_findings(chosen))
+def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool) -> int:
+    """Check Python, packages, folders, the instance, OCR, corpora and the profile. Exit 1 if one fails.
+
+    Each model of the profile is asked up to five short questions: does it answer, call tools, see pictures, keep to
+    a form? That costs a few thousand tokens at most; --offline leaves it out.
+    """
+    findings: list[Finding] = []
+    for finding in _findings(with_profile(settings, profile), offline):
+        findings.append(finding)
+        if not as_json:
+            what, good, detail = finding
+            mark = {True: "ok ", False: "BAD", None: "-  "}[good]
+            click.echo(f"{mark} {what}: {detail}")
     if as_json:
         click.echo(
             json.dumps(
                 [{"check": what, "ok": good, "detail": detail} for what, good, detail in findings], indent=2
             )
         )
-    else:
-        for what, good, detail in findings:
-            mark = {True: "ok ", False: "BAD", None: "-  "}[good]
-            click.echo(f"{mark} {what}: {detail}")
     return 1 if any(good is False for _, good, _ in findings) else 0
 
 
-def _findings(settings: Settings) -> Iterator[Finding]:
+def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     space = Workspace(settings)
     yield "python", sys.version_info >= (3, 11), platform.python_version()
     for package in ("dagster", "duckdb", "pymupdf", "openai", "anthropic"):
@@ -57,7 +64,11 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} readable in {settings.corpora}"
     for fault in corpora.faults:
         yield "corpus", False, str(fault)
-    yield _try(f"profile {settings.profile}", lambda: _models(space))
+    yield _try(f"profile {settings.profile}", lambda: _roles(space))
+    with contextlib.suppress(QagenError):
+        profile = space.profile(settings.profile)
+        for who, found in checkup(profile, secret, offline=offline):
+            yield f"{who}: {found.what}", found.good, found.detail
 
 
 def _ocr() -> Finding:
@@ -78,8 +89,6 @@ def _write_probe(space: Workspace) -> str:
     return space.store.root
 
 
-def _models(space: Workspace) -> str:
+def _roles(space: Workspace) -> str:
     profile = space.profile(space.settings.profile)
-    for mode in Mode:
-        space.models(profile, mode)
     return ", ".join(f"{role.value} {spec.name}" for role, spec in profile.roles.items())

@@ -1,0 +1,53 @@
+"""Is a profile fit for work? Each distinct model is looked at once, for all roles that it plays.
+
+What belongs here: who plays what, and who is shown pictures. What does not: the calls (`models/probe.py`), printing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.probe import Finding, probe
+from qagen_dagster.records.ids import Mode
+
+SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that are shown pictures in visual mode
+
+
+class Bound(NamedTuple):
+    """One model with everything it is asked to do."""
+
+    spec: ModelSpec
+    roles: tuple[str, ...]  # "visual generator" where another plays the role in textual mode
+    pictures: bool
+
+    @property
+    def name(self) -> str:
+        return f"{', '.join(self.roles)} {self.spec.name}"
+
+
+def checkup(
+    profile: Profile, secret: Callable[[str], str | None], *, offline: bool = False
+) -> Iterator[tuple[str, Finding]]:
+    """Who was looked at, and what was found; costs a few tokens a model, unless `offline`."""
+    for bound in bindings(profile):
+        for finding in probe(bound.spec, secret, pictures=bound.pictures, offline=offline):
+            yield bound.name, finding
+
+
+def bindings(profile: Profile) -> list[Bound]:
+    """The distinct models in the order of their first role; what differs in price or time-outs alone is one."""
+    found: dict[str, Bound] = {}
+    for role in Role:
+        textual, visual = (profile.spec(role, mode) for mode in (Mode.TEXTUAL, Mode.VISUAL))
+        played = [(textual, role.value)]
+        played += [(visual, f"visual {role.value}")] if visual is not textual else []
+        for spec, name in played:
+            key = json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)
+            known = found.get(key, Bound(spec, (), pictures=False))
+            sees = known.pictures or (role in SEEING and spec is visual)
+            found[key] = Bound(known.spec, (*known.roles, name), sees)
+    return list(found.values())

@@ -1,0 +1,308 @@
+"""Does a model do what its profile says? One short call for each thing that work will need.
+
+What belongs here: the calls, and one line on what would fail and what to change. What does not: which model plays
+which role (`configuration/profiles.py`), and printing. Nothing is stored and nothing is tried again.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from qagen_dagster.errors import (
+    ConfigError,
+    MalformedResponseError,
+    ModelError,
+    RateLimitedError,
+    TransientModelError,
+)
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.messages import (
+    Image,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    ToolCall,
+    ToolChoice,
+    ToolMessage,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from qagen_dagster.models.registry import PROVIDERS, build_provider
+from qagen_dagster.models.structured import ask_for
+from qagen_dagster.records.base import Record
+
+TOKENS = 1024  # most that a probe may write: models that think need room to come to the point
+SECONDS = 60.0  # most that a probe may take
+COLOURS = ("yellow", "blue")
+_SYSTEM = "This is a test of the connection. Do exactly what you are asked, and be brief."
+_LOOK = ToolSpec(
+    name="look",
+    description="Show a picture.",
+    parameters={
+        "type": "object",
+        "properties": {"number": {"type": "integer", "description": "Which picture."}},
+        "required": ["number"],
+        "additionalProperties": False,
+    },
+)
+_CALL = "Call the tool look with number 7. When you have seen the picture, name its two colours."
+_SEE = "Which two colours does this picture have? Answer in two English words."
+_STATUS = re.compile(r": HTTP (\d{3})\b")
+_ABOUT_KEYS = re.compile(r"api.?key|unauthori[sz]ed|authenticat", re.IGNORECASE)
+_OTHERWISE = "set images: false, or bind a model that sees under `visual`"
+
+
+class Finding(Record):
+    """One thing looked at. `good` None: it is left out, or this probe could not decide."""
+
+    what: str
+    good: bool | None
+    detail: str
+
+
+class _Choice(Record):
+    colour: str
+    number: int
+
+
+def probe(
+    spec: ModelSpec, secret: Callable[[str], str | None], *, pictures: bool = False, offline: bool = False
+) -> Iterator[Finding]:
+    """Look at one model, and stop where nothing after it could work.
+
+    `secret` looks up an environment variable; its value is never told. `pictures`: the work shows it some.
+    `offline`: only what can be said without a call.
+    """
+    entry = PROVIDERS.get(spec.provider)
+    if entry is not None and entry.local:
+        yield Finding(what="model", good=True, detail="runs in this process, without key or server")
+        return
+    variable = spec.api_key_env or (entry.key_env if entry else None)
+    try:
+        provider = build_provider(_short(spec), secret)
+    except ConfigError as error:
+        missing = variable is not None and not (secret(variable) or "").strip()
+        yield Finding(what="key" if missing else "settings", good=False, detail=error.message)
+        return
+    said = "no key is sent" if variable is None else f"{variable} is set"
+    yield Finding(what="key", good=None if variable is None else True, detail=said)
+    if not offline:
+        yield from _Probe(spec, provider, variable).findings(pictures)
+
+
+class _Probe:
+    """The calls to one model."""
+
+    def __init__(self, spec: ModelSpec, provider: Provider, variable: str | None) -> None:
+        self.spec, self._provider, self._variable = spec, provider, variable
+
+    def respond(self, request: Request) -> Response:
+        return self._provider.read(self._provider.send(request))
+
+    def findings(self, pictures: bool) -> Iterator[Finding]:
+        server = self._server()
+        yield server
+        if server.good is not True:
+            return
+        yield self._structured()
+        tools, turn = self._tools()
+        yield tools
+        if pictures:
+            yield self._pictures(turn)
+
+    def _server(self) -> Finding:
+        """The smallest call there is: what fails here is the connection, the key or the model's name."""
+        try:
+            self.respond(_request("Reply with the word: ready"))
+        except MalformedResponseError as error:
+            return Finding(
+                what="server", good=False, detail=f"{error}: is base_url the right one for this provider?"
+            )
+        except ModelError as error:
+            return self._unreachable(error)
+        return Finding(what="server", good=True, detail=f"{self._place} answers")
+
+    @property
+    def _place(self) -> str:
+        return self.spec.base_url or f"{self.spec.provider}'s own"
+
+    def _unreachable(self, error: ModelError) -> Finding:
+        text, found = _told(error), _STATUS.search(str(error))
+        status = int(found[1]) if found else 0
+        if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
+            advice = (
+                f"correct {self._variable}"
+                if self._variable
+                else "set api_key_env to the variable of its key"
+            )
+            return Finding(what="key", good=False, detail=f"the server refuses it ({text}): {advice}")
+        if isinstance(error, RateLimitedError):
+            return Finding(
+                what="server", good=None, detail=f"not decided, it is busy ({text}): try again later"
+            )
+        if status == 404:
+            advice = f"is {self.spec.model!r} what the server calls it? else correct base_url"
+        elif status == 0 and isinstance(error, TransientModelError):
+            advice = "start the server, or correct base_url"
+        elif isinstance(error, TransientModelError):
+            advice = "the server is ill: see its log"
+        else:
+            advice = "correct temperature, options or model"
+        return Finding(what="server", good=False, detail=f"{self._place}: {text}: {advice}")
+
+    def _structured(self) -> Finding:
+        what, mode = "structured output", self.spec.structured_output
+        weaker = {"json_schema": "json_object or none", "json_object": "none"}.get(mode)
+        try:
+            answer = ask_for(_Choice, self, _request("Choose any colour and any whole number."))
+        except TransientModelError as error:
+            return _undecided(what, error)
+        except ModelError as error:
+            advice = f"set structured_output: {weaker}" if weaker else "bind another model"
+            return Finding(what=what, good=False, detail=f"{mode} is refused ({_told(error)}): {advice}")
+        if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
+            return _cut_off(what)
+        if answer.value is None:
+            advice = "bind a model that can write JSON" + (
+                f", or set structured_output: {weaker}" if weaker else ""
+            )
+            return Finding(
+                what=what, good=False, detail=f"{mode} gives no usable object ({answer.fault}): {advice}"
+            )
+        if len(answer.responses) > 1:
+            return Finding(what=what, good=None, detail=f"{mode} is not enforced: it took a second try")
+        return Finding(what=what, good=True, detail=mode)
+
+    def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
+        """The finding, and the conversation up to a call that was made as asked, else nothing."""
+        what, request = "tools", _request(_CALL, tools=(_LOOK,))
+        native = self.spec.tool_calling == "native"
+        advice = "set tool_calling: emulated" if native else "bind a model that keeps to a given form"
+        try:
+            response = self.respond(request)
+        except TransientModelError as error:
+            return _undecided(what, error), ()
+        except ModelError as error:
+            return Finding(what=what, good=False, detail=f"tools are refused ({_told(error)}): {advice}"), ()
+        calls = response.message.tool_calls
+        if calls and _as_asked(calls[0]):
+            told = Finding(what=what, good=True, detail=f"called as asked, {self.spec.tool_calling}")
+            return told, (*request.messages, response.message)
+        if response.stop is Stop.LENGTH:
+            return _cut_off(what), ()
+        if not calls:
+            detail = f"tools are not called (it said {_quoted(response)}): {advice}"
+        else:
+            made = calls[0].fault or f"{calls[0].name} {calls[0].arguments}"
+            detail = f"tools are not called as asked ({made[:120]}): {advice}"
+        return Finding(what=what, good=False, detail=detail), ()
+
+    def _pictures(self, turn: tuple[Message, ...]) -> Finding:
+        """In the result of the tool that the model called, as in work; else in a message of the user."""
+        what = "pictures"
+        if not self.spec.images:
+            detail = "images: false: in visual mode this role reads captions and text, and sees no page"
+            return Finding(what=what, good=None, detail=detail)
+        request = _request(_SEE, picture=True)
+        if turn:
+            request = _request("", tools=(_LOOK,), messages=_looked(turn))
+        try:
+            response = self.respond(request)
+        except TransientModelError as error:
+            return _undecided(what, error)
+        except ModelError as error:
+            return Finding(
+                what=what, good=False, detail=f"pictures are refused ({_told(error)}): {_OTHERWISE}"
+            )
+        said = response.message.text.casefold()
+        if all(colour in said for colour in COLOURS):
+            return Finding(what=what, good=True, detail="seen")
+        if response.stop is Stop.LENGTH:
+            return _cut_off(what)
+        detail = f"pictures are not seen (of a yellow and blue one it said {_quoted(response)}): {_OTHERWISE}"
+        return Finding(what=what, good=False, detail=detail)
+
+
+def _short(spec: ModelSpec) -> ModelSpec:
+    """`spec` with little to write and little time; a fixed budget for thinking comes on top."""
+    thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
+    budget = int(thinking.get("budget_tokens") or 0)
+    tokens = min(spec.max_output_tokens, TOKENS + budget)
+    options = {
+        name: tokens if name == "max_completion_tokens" else value for name, value in spec.options.items()
+    }
+    seconds = min(spec.timeout_seconds, SECONDS)
+    return spec.model_copy(
+        update={"max_output_tokens": tokens, "timeout_seconds": seconds, "options": options}
+    )
+
+
+def _request(
+    text: str,
+    *,
+    tools: tuple[ToolSpec, ...] = (),
+    messages: tuple[Message, ...] = (),
+    picture: bool = False,
+) -> Request:
+    shown = (Image(media_type="image/png", data=_png()),) if picture else ()
+    return Request(
+        system=_SYSTEM,
+        messages=messages or (UserMessage(content=(Text(text=text), *shown)),),
+        tools=tools,
+        tool_choice=ToolChoice.NONE if messages else ToolChoice.AUTO,
+    )
+
+
+def _looked(turn: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The conversation with the picture as the result of each call of its last turn."""
+    calls = (
+        [part for part in turn[-1].content if isinstance(part, ToolCall)]
+        if turn[-1].role == "assistant"
+        else []
+    )
+    shown = (Text(text=_SEE), Image(media_type="image/png", data=_png()))
+    results = tuple(ToolResult(call_id=call.id, name=call.name, content=shown) for call in calls)
+    return (*turn, ToolMessage(results=results))
+
+
+def _png(side: int = 64) -> bytes:
+    """A square, yellow above and blue below."""
+    rows = [b"\0" + bytes(colour) * side for colour in ((255, 255, 0), (0, 0, 255)) for _ in range(side // 2)]
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def _as_asked(call: ToolCall) -> bool:
+    return call.name == _LOOK.name and call.fault is None and str(call.arguments.get("number")) == "7"
+
+
+def _told(error: ModelError) -> str:
+    """What the server said, without the model's name, which stands before it anyway."""
+    return str(error).partition(": ")[2][:200] or str(error)
+
+
+def _quoted(response: Response) -> str:
+    return repr(" ".join(response.message.text.split())[:60]) if response.message.text.strip() else "nothing"
+
+
+def _undecided(what: str, error: ModelError) -> Finding:
+    return Finding(what=what, good=None, detail=f"not decided ({_told(error)}): try again later")
+
+
+def _cut_off(what: str) -> Finding:
+    return Finding(
+        what=what,
+        good=None,
+        detail=f"not decided: cut off after {TOKENS} tokens, as models that think may be",
+    )

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import Any
+
+from qagen_dagster.configuration.profiles import Profile, Role, load_profile
+from qagen_dagster.loop.checkup import bindings, checkup
+from qagen_dagster.models.base import ModelSpec
+from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
+
+
+def answer(seen: Seen, _: int) -> Step:
+    """A model that does everything, except that `blind` takes no pictures."""
+    body, sent = seen.body, str(seen.body)
+    if "image_url" in sent:
+        return (
+            Fault(400, {"error": {"message": "no pictures"}})
+            if body["model"] == "blind"
+            else Reply(text="yellow, blue")
+        )
+    if "response_format" in body:
+        return Reply(text='{"colour": "red", "number": 1}')
+    return Reply(calls=(Call("look", {"number": 7}),)) if "tools" in body else Reply(text="ready")
+
+
+def profile(server: WireServer, **models: dict[str, Any]) -> Profile:
+    url = server.url("openai_compatible")
+    roles = {
+        Role(role): ModelSpec.model_validate({"provider": "openai_compatible", "base_url": url, **values})
+        for role, values in models.items()
+    }
+    return Profile(roles=roles)
+
+
+def test_a_model_is_asked_once_for_all_its_roles() -> None:
+    with WireServer(answer) as server:
+        chosen = profile(
+            server,
+            generator={"model": "sees"},
+            validator={"model": "blind"},
+            deduplicator={"model": "sees", "timeout_seconds": 5},
+        )
+        found = list(checkup(chosen, lambda _: None))
+    assert [bound.roles for bound in bindings(chosen)] == [("generator", "deduplicator"), ("validator",)]
+    assert [(who, one.what) for who, one in found if one.good is False] == [
+        ("validator openai_compatible:blind", "pictures")
+    ]
+    assert len(server.requests) == 8
+
+
+def test_pictures_are_for_those_who_are_shown_some() -> None:
+    with WireServer(answer) as server:
+        chosen = profile(
+            server, generator={"model": "a"}, validator={"model": "b"}, deduplicator={"model": "blind"}
+        )
+        found = list(checkup(chosen, lambda _: None))
+    assert [one.what for who, one in found if who.endswith(":blind")] == [
+        "key",
+        "server",
+        "structured output",
+        "tools",
+    ]
+    assert not [one for _, one in found if one.good is False]
+
+
+def test_a_role_of_visual_mode_alone_is_told_apart() -> None:
+    bound = bindings(load_profile("ollama", None))
+    assert {one.spec.model: (one.roles, one.pictures) for one in bound} == {
+        "gpt-oss:20b": (("generator",), False),
+        "mistral-small3.2:24b": (("visual generator",), True),
+        "qwen3:14b": (("validator",), False),
+        "qwen3-vl:8b": (("visual validator",), True),
+        "qwen3:4b": (("deduplicator",), False),
+    }
+
+
+def test_offline_only_keys_are_looked_for() -> None:
+    looked: list[str] = []
+
+    def secret(name: str) -> str | None:
+        looked.append(name)
+        return None
+
+    found = list(checkup(load_profile("mixed", None), secret, offline=True))
+    assert [one.good for _, one in found] == [False, False, False]
+    assert set(looked) == {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
