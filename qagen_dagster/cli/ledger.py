@@ -29,8 +29,9 @@ def stats(settings: Settings, as_json: bool) -> None:
         click.echo(found.model_dump_json(indent=2))
         return
     table = Table(caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt")
-    for name in ("model", "entries", "size", "tokens in", "tokens out", "oldest", "newest"):
-        table.add_column(name)
+    table.add_column("model", overflow="fold", ratio=1)
+    for name in ("entries", "size", "tokens in", "out", "oldest", "newest"):
+        table.add_column(name, no_wrap=True)
     for one in found.models:
         table.add_row(
             one.model,
@@ -40,8 +41,8 @@ def stats(settings: Settings, as_json: bool) -> None:
                 "-" if one.uncounted == one.entries else f"{tokens:,}"
                 for tokens in (one.input_tokens, one.output_tokens)
             ),
-            one.oldest[:16],
-            one.newest[:16],
+            one.oldest[:10],
+            one.newest[:10],
         )
     Console().print(table)
 

@@ -1,24 +1,36 @@
-"""`kill -9` at many places of a run: what was finished is never asked again, and the set is that of an unkilled run."""
+"""`kill -9` at many places of a run: what was finished is never asked again, and the set is that of an unkilled run.
+
+QAGEN_TEST_KILLED_JOBS=20 kills so many jobs at random points instead of one, and says what that cost.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from qagen_dagster.catalog import stats
+from qagen_dagster.loop import ledger_report
+from qagen_dagster.records.question import GenerationResult
+from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.project import Project, ended
 from tests.support.wire_reader import Asked, read
 from tests.support.wire_server import Hang, Seen, Step, WireServer
 
 STATIONS = ("ridge", "quay", "mill", "lock", "weir")
+TWELVE = (*STATIONS, "pond", "well", "creek", "shore", "marsh", "spring", "canal")
+JOBS = int(os.environ.get("QAGEN_TEST_KILLED_JOBS", "1"))
+KILLS = 1 if JOBS == 1 else 5  # of one job at most
 KEY = "water/facts/textual"
 WORKERS = 3  # of `Project.environment`: so many calls may be in flight when a process dies
 PROFILE = """\
@@ -56,24 +68,33 @@ class Watch:
 class Bench:
     """A project, its server, and an unkilled run to compare with."""
 
-    def __init__(self, folder: Path, server: WireServer, watch: Watch) -> None:
+    def __init__(
+        self, folder: Path, server: WireServer, watch: Watch, names: Sequence[str] = STATIONS, target: int = 3
+    ) -> None:
         self.project = Project.make(folder / "project")
-        documents = {f"{name}.txt": waterworks.notes(name) for name in STATIONS}
-        self.project.corpus("water", waterworks.corpus(3), documents)
+        documents = {f"{name}.txt": waterworks.notes(name) for name in names}
+        self.project.corpus("water", waterworks.corpus(target), documents)
         self.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
         self.watch = watch
 
     def killed(self, project: Project, now: Callable[[], bool]) -> None:
         """Begin a run and kill it as soon as `now` says so; its parsers go with it."""
+        assert self.killed_unless_done(project, now)
+
+    def killed_unless_done(self, project: Project, now: Callable[[], bool]) -> bool:
+        """The same; False when the run came to its end before."""
         process = project.start("run", "--json", "--profile", "remote")
         while not now():
-            assert process.poll() is None, process.communicate()
+            if process.poll() is not None:
+                assert ended(process).code == 0
+                return False
             time.sleep(0.001)
         children = psutil.Process(process.pid).children(recursive=True)
         os.kill(process.pid, signal.SIGKILL)
         assert ended(process).code == -signal.SIGKILL
         _, left = psutil.wait_procs(children, timeout=60)
         assert left == []
+        return True
 
 
 def test_killed_again_and_again_it_ends_with_the_set_of_an_unkilled_run(tmp_path: Path) -> None:
@@ -107,6 +128,51 @@ def test_killed_again_and_again_it_ends_with_the_set_of_an_unkilled_run(tmp_path
     with project.instance() as instance:
         left = [run.status for run in instance.get_runs() if not run.is_finished]
         assert left == []
+
+
+def test_killed_at_random_points_it_ends_with_the_questions_of_an_unkilled_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch = Watch()
+    with WireServer(watch) as server:
+        bench = Bench(tmp_path, server, watch, TWELVE, 2)
+        begun = time.monotonic()
+        assert ended(bench.project.start("run", "--profile", "remote")).code == 0
+        seconds, whole = time.monotonic() - begun, len(watch.received)
+        for job in range(JOBS):
+            chance, kills, project = random.Random(job), 0, bench.project.another(2 + job)
+            watch.received = []
+            while kills < KILLS and bench.killed_unless_done(
+                project, _any_time(chance, watch, whole, seconds)
+            ):
+                kills += 1
+            assert ended(project.start("run", "--profile", "remote")).code == 0
+            paid = len(watch.received)
+            with capsys.disabled():
+                sys.stdout.write(
+                    f"\njob {job + 1}: {kills} kills, {paid} paid requests, {whole} of an unkilled run"
+                )
+            assert whole <= paid <= whole + kills * WORKERS
+            assert _set(project) == _set(bench.project)
+            assert _results(project) == _results(bench.project)
+            found = ledger_report.check(Store(project.assets))
+            assert (found.whole, found.corrupt, found.foreign) == (whole, (), ())
+
+
+def _any_time(chance: random.Random, watch: Watch, whole: int, seconds: float) -> Callable[[], bool]:
+    """Soon after some further request, or after some time."""
+    if chance.random() < 0.3:
+        ends = time.monotonic() + chance.uniform(0.2, seconds)
+        return lambda: time.monotonic() > ends
+    requests, pause = len(watch.received) + chance.randrange(1, whole // 2), chance.uniform(0, 0.03)
+
+    def now() -> bool:
+        if len(watch.received) < requests:
+            return False
+        time.sleep(pause)
+        return True
+
+    return now
 
 
 def test_an_interrupted_run_stops_at_once_and_goes_on_later(tmp_path: Path) -> None:
@@ -151,6 +217,14 @@ def _nothing_of(finished: set[str], asked: list[Asked]) -> None:
     """No request is about a finished document alone; the comparison of all sets names several."""
     about = [waterworks.stations(one, STATIONS) for one in asked]
     assert [names for names in about if len(names) == 1 and names <= finished] == []
+
+
+def _results(project: Project) -> list[dict[str, Any]]:
+    """What every document gave, in words and verdicts."""
+    files = sorted(project.assets.glob(f"candidates/{KEY}/*.txt/*.json"))
+    results = [GenerationResult.model_validate_json(file.read_bytes()) for file in files]
+    kept = {"accepted", "rejected", "stats", "document_id", "fingerprint", "end", "verdicts"}
+    return [result.model_dump(include=kept) for result in results]
 
 
 def _set(project: Project) -> dict[str, Any]:
