@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-engine bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-engine bench-estimate bench-parsing bench-resume test-real samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -41,6 +41,9 @@ bench: bench-engine bench-parsing bench-resume ## measurements, as ratios in one
 
 bench-engine: $(READY)
 	$(BIN)/python -m benchmarks.engine
+
+bench-estimate: $(READY)
+	$(BIN)/python -m benchmarks.estimate
 
 bench-parsing: $(READY)
 	$(BIN)/python -m benchmarks.parsing

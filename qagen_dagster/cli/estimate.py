@@ -149,11 +149,15 @@ def _lines(one: Range | None, told: Callable[[float], str]) -> str:
 
 
 def _count(value: float) -> str:
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= limit:
-            scaled = value / (1e3 if unit == "k" else limit)
-            return f"{scaled:.3g}{unit}" if scaled < 1000 else f"{scaled:.0f}{unit}"
-    return f"{value:,.0f}"
+    """Whole below ten thousand, else three digits and a unit."""
+    if value < 9_999.5:
+        return f"{value:,.0f}"
+    scaled, unit = next(
+        (value / size, unit)
+        for size, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G"))
+        if value < 999.5 * size or unit == "G"
+    )
+    return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
 
 
 def _money(value: float) -> str:

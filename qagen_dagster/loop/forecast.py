@@ -9,16 +9,14 @@ Bartholomew, Bremner and Brunk, Statistical Inference under Order Restrictions, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from qagen_dagster.records.base import Record
 
-Vector = NDArray[np.float64]
 COVERAGE = 1.64  # standard deviations to either side: nine of ten outcomes, were they normally distributed
 _USUAL_SCATTER = 0.5  # relative, of one document around the fit, before any was seen to scatter
 _USUAL_WEIGHT = 2.0  # in documents
@@ -99,24 +97,36 @@ class Need:
     paid: Mapping[str, Use] = field(default_factory=dict[str, Use])
 
 
-def isotonic(sizes: Vector, amounts: Vector, weights: Vector) -> tuple[Vector, Vector]:
-    """The monotone function of size that is nearest to the amounts in weighted squares: its sizes, ascending, and values."""
-    means: list[float] = []
-    masses: list[float] = []
-    counts: list[int] = []
-    distinct, group = np.unique(sizes, return_inverse=True)
-    mass = np.bincount(group, weights=weights)
-    mean = np.bincount(group, weights=weights * amounts) / mass
-    for value, weight in zip(mean.tolist(), mass.tolist(), strict=True):
-        means.append(value)
-        masses.append(weight)
-        counts.append(1)
-        while len(means) > 1 and means[-2] > means[-1]:
-            total = masses[-2] + masses[-1]
-            means[-2:] = [(means[-2] * masses[-2] + means[-1] * masses[-1]) / total]
-            masses[-2:] = [total]
-            counts[-2:] = [sum(counts[-2:])]
-    return distinct, np.repeat(means, counts)
+class Monotone:
+    """A function of size through `values` at `sizes`, straight between them and level beyond."""
+
+    def __init__(self, sizes: Sequence[float], values: Sequence[float]) -> None:
+        self.sizes, self.values = sizes, values
+
+    def at(self, size: float) -> float:
+        place = bisect_left(self.sizes, size)
+        if place == 0:
+            return self.values[0]
+        if place == len(self.sizes):
+            return self.values[-1]
+        left, right = self.sizes[place - 1], self.sizes[place]
+        share = (size - left) / (right - left)
+        return self.values[place - 1] + share * (self.values[place] - self.values[place - 1])
+
+
+def isotonic(points: Iterable[tuple[float, float, float]]) -> Monotone:
+    """The monotone function nearest to points of size, amount and weight, in weighted squares."""
+    sizes: list[float] = []
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, sizes
+    for size, group in groupby(sorted(points), key=lambda point: point[0]):
+        alike = list(group)
+        weight = sum(point[2] for point in alike)
+        sizes.append(size)
+        blocks.append((sum(point[1] * point[2] for point in alike) / weight, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (one, mass, count), (other, more, also) = blocks[-2:]
+            blocks[-2:] = [((one * mass + other * more) / (mass + more), mass + more, count + also)]
+    return Monotone(sizes, [mean for mean, _, count in blocks for _ in range(count)])
 
 
 def forecast(examples: Sequence[Example], needs: Sequence[Need], role: str, target: int) -> dict[str, Range]:
@@ -151,22 +161,21 @@ def _total(
 ) -> Range:
     if not needs:
         return NOTHING
-    sizes = np.array([example.size for example in examples], dtype=np.float64)
-    weights = np.array([example.weight for example in examples], dtype=np.float64)
-    amounts = np.array([amount(one) * one.scaled_to(target) for one in examples], dtype=np.float64)
-    steps, values = isotonic(sizes, amounts, weights)
-    wanted = np.array([need.size for need in needs], dtype=np.float64)
-    beyond = np.clip(wanted / max(1.0, float(steps[-1])), 1.0, _MOST_GROWTH)
-    each = np.interp(wanted, steps, values) * beyond**growth
-    each = np.maximum(0.0, each - np.array(paid, dtype=np.float64))
-    residuals = amounts - np.interp(sizes, steps, values)
-    scatter = _scatter(residuals, weights, float(np.average(amounts, weights=weights)))
-    doubt = float(np.average([example.doubt for example in examples], weights=weights))
-    total = float(each.sum())
-    worth = float(weights.sum() ** 2 / (weights**2).sum())  # in examples of equal weight
-    variance = (doubt * total) ** 2 + scatter**2 * (float((each**2).sum()) + total**2 / worth)
+    past = [(one.size, amount(one) * one.scaled_to(target), one.weight) for one in examples]
+    fit = isotonic(past)
+    largest = max(1.0, fit.sizes[-1])
+    beyond = [min(_MOST_GROWTH, max(1.0, need.size / largest)) for need in needs]
+    each = [
+        max(0.0, fit.at(need.size) * far**growth - spent)
+        for need, far, spent in zip(needs, beyond, paid, strict=True)
+    ]
+    weight = sum(one.weight for one in examples)
+    worth = weight**2 / sum(one.weight**2 for one in examples)  # in examples of equal weight
+    doubt = sum(one.doubt * one.weight for one in examples) / weight
+    total, scatter = sum(each), _scatter(fit, past)
+    variance = (doubt * total) ** 2 + scatter**2 * (sum(value**2 for value in each) + total**2 / worth)
     few = 1 + 1 / worth  # about what Student's distribution asks of a scatter known from few
-    stretch = _STRETCH * float((np.log(beyond) * each).sum())
+    stretch = _STRETCH * sum(math.log(far) * value for far, value in zip(beyond, each, strict=True))
     return around(total, few * math.sqrt(variance) + stretch)
 
 
@@ -178,9 +187,11 @@ def around(expected: float, deviation: float) -> Range:
     return Range(low=expected / factor, expected=expected, high=expected * factor)
 
 
-def _scatter(residuals: Vector, weights: Vector, mean: float) -> float:
+def _scatter(fit: Monotone, past: Sequence[tuple[float, float, float]]) -> float:
     """Relative standard deviation of single documents; few of them say little against what is usual."""
+    weight = sum(point[2] for point in past)
+    mean = sum(point[1] * point[2] for point in past) / weight
     if mean <= 0:
         return _USUAL_SCATTER
-    seen = float((weights * (residuals / mean) ** 2).sum())
-    return math.sqrt((_USUAL_WEIGHT * _USUAL_SCATTER**2 + seen) / (_USUAL_WEIGHT + float(weights.sum())))
+    seen = sum(mass * ((amount - fit.at(size)) / mean) ** 2 for size, amount, mass in past)
+    return math.sqrt((_USUAL_WEIGHT * _USUAL_SCATTER**2 + seen) / (_USUAL_WEIGHT + weight))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +60,7 @@ def test_ranges_are_ordered_and_finite(past: list[Example], wanted: list[Need], 
     for one in found:
         assert 0 <= one.low <= close(one.expected)
         assert one.expected <= close(one.high)
-        assert np.isfinite(one.high)
+        assert math.isfinite(one.high)
 
 
 @given(examples, needs, targets, sizes, st.floats(0, 1e6))
@@ -88,17 +88,22 @@ def test_what_was_paid_is_not_paid_again(past: list[Example], wanted: list[Need]
 
 @given(st.lists(st.tuples(sizes, amounts, st.floats(0.01, 10)), min_size=1, max_size=20))
 def test_isotonic_is_monotone_and_keeps_the_mean(points: list[tuple[float, float, float]]) -> None:
-    xs, ys, ws = (np.array(column, dtype=np.float64) for column in zip(*points, strict=True))
-    steps, values = isotonic(xs, ys, ws)
-    assert (np.diff(steps) > 0).all()
-    assert all(a <= close(b) for a, b in pairwise(values))
-    fitted = np.interp(xs, steps, values)
-    assert np.average(fitted, weights=ws) == pytest.approx(np.average(ys, weights=ws), rel=1e-6, abs=1e-6)
+    fit = isotonic(points)
+    assert all(a < b for a, b in pairwise(fit.sizes))
+    assert all(a <= close(b) for a, b in pairwise(fit.values))
+    fitted = sum(fit.at(size) * weight for size, _, weight in points)
+    assert fitted == pytest.approx(sum(value * weight for _, value, weight in points), rel=1e-6, abs=1e-6)
 
 
-def test_monotone_amounts_are_kept_as_they_are() -> None:
-    steps, values = isotonic(np.array([3.0, 1.0, 2.0]), np.array([9.0, 1.0, 4.0]), np.ones(3))
-    assert (steps.tolist(), values.tolist()) == ([1.0, 2.0, 3.0], [1.0, 4.0, 9.0])
+def test_monotone_amounts_are_kept_and_joined_by_lines() -> None:
+    fit = isotonic([(3.0, 9.0, 1.0), (1.0, 1.0, 1.0), (2.0, 4.0, 1.0)])
+    assert (fit.sizes, fit.values) == ([1.0, 2.0, 3.0], [1.0, 4.0, 9.0])
+    assert [fit.at(size) for size in (0, 1, 1.5, 3, 99)] == [1.0, 1.0, 2.5, 9.0, 9.0]
+
+
+def test_amounts_that_fall_with_size_are_levelled() -> None:
+    fit = isotonic([(1.0, 4.0, 3.0), (2.0, 0.0, 1.0), (3.0, 9.0, 1.0)])
+    assert fit.values == [3.0, 3.0, 9.0]
 
 
 def test_like_documents_take_alike() -> None:

@@ -1,0 +1,109 @@
+"""How far estimates are off, on the sample corpora: before any run, after half of the documents, after another scenario.
+
+`python -m benchmarks.estimate [--profile embedded] [--workers 8]` works every corpus in a store of its own, in a temporary
+folder. Each line compares what was expected with what the run then took; `out` says that it left the range.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.loop.catalog_source import rebuild_catalog
+from qagen_dagster.loop.combination import RunOptions, collect, plan
+from qagen_dagster.loop.corpus_set import validate_set
+from qagen_dagster.loop.estimate import CombinationEstimate, estimate
+from qagen_dagster.loop.forecast import Range, Use
+from qagen_dagster.loop.past_runs import use_of
+from qagen_dagster.loop.shard import run_shard
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models import minilm
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.question import CallSummary, GenerationResult
+from qagen_dagster.settings import load_settings
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", default="embedded")
+    parser.add_argument("--workers", type=int, default=8)
+    words = parser.parse_args()
+    usual = replace(load_settings(), profile=str(words.profile), document_workers=int(words.workers))
+    minilm.shared().encode(["loaded before anything is timed"])
+    for key in Workspace(usual).corpora.corpora:
+        with tempfile.TemporaryDirectory() as folder:
+            space = Workspace(replace(usual, assets=folder))
+            corpus = space.corpus(key)
+            index = parse_corpus(corpus, space.store, space.parsers(), space.settings).index
+            build_manifests(corpus, index, space.store, space.parsers(), space.settings)
+            _measure(space, corpus.combinations())
+
+
+def _measure(space: Workspace, combinations: Sequence[Combination]) -> None:
+    first = combinations[0].scenario
+    for where in combinations:
+        documents = [one.id for one in plan(space, where, RunOptions()).documents]
+        if where.scenario != first:
+            _compare("after another scenario", space, where, documents)
+            continue
+        _show(f"{where.key}: before any run", _estimate(space, where), None, 0.0)
+        _work(space, where, documents[::2])
+        _compare("after half of the documents", space, where, documents[1::2])
+
+
+def _compare(title: str, space: Workspace, where: Combination, documents: Sequence[str]) -> None:
+    expected = _estimate(space, where)
+    started = time.monotonic()
+    calls = _work(space, where, documents)
+    seconds = time.monotonic() - started
+    total = Use()
+    for use in use_of((*calls, *_end(space, where))).values():
+        total = total.plus(use)
+    _show(f"{where.key}: {title}", expected, total, seconds)
+
+
+def _estimate(space: Workspace, where: Combination) -> CombinationEstimate:
+    return estimate(space, [where], RunOptions()).combinations[0]
+
+
+def _work(space: Workspace, where: Combination, ids: Sequence[str]) -> list[CallSummary]:
+    planned = plan(space, where, RunOptions())
+    run_shard(space, planned, ids, "run")
+    keys = [planned.result_key(one) for one in planned.documents if one.id in ids]
+    return [call for key in keys for call in space.store.read(key, GenerationResult).calls]
+
+
+def _end(space: Workspace, where: Combination) -> Sequence[CallSummary]:
+    now = datetime.now(UTC).isoformat()
+    collect(space, plan(space, where, RunOptions()), run_id="run", started=now, ended=now)
+    validated = validate_set(space, where, minilm.shared().encode)
+    rebuild_catalog(space.store)
+    return validated.calls
+
+
+def _show(title: str, found: CombinationEstimate, total: Use | None, seconds: float) -> None:
+    print(f"{title}, {found.to_do} documents ({found.basis})")
+    rows: list[tuple[str, Range, Callable[[Use], float]]] = [
+        ("calls", found.calls, lambda use: use.calls),
+        ("input tokens", found.input_tokens, lambda use: use.input_tokens),
+        ("output tokens", found.output_tokens, lambda use: use.output_tokens),
+        ("seconds", found.seconds, lambda _use: seconds),
+    ]
+    for name, told, taken in rows:
+        line = f"  {name:<14} {told.low:>10,.0f} {told.expected:>10,.0f} {told.high:>10,.0f}"
+        if total is not None and taken(total):
+            actual = taken(total)
+            inside = "in" if told.low <= actual <= told.high else "out"
+            line += f"   took {actual:>10,.1f} {told.expected / actual - 1:>+7.0%} {inside}"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
