@@ -40,7 +40,7 @@ ASSET_DECORATORS = {
 ANYWHERE = {"pydantic"}
 OWNERS = {
     "PIL": ("formats/", "toolkit/crop.py"),
-    "anthropic": ("models/anthropic.py",),
+    "anthropic": ("models/anthropic",),
     "charset_normalizer": ("formats/encoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "definitions.py"),

@@ -14,6 +14,8 @@ from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.loop.work import QAModels
+from qagen_dagster.models.batch import Desks
+from qagen_dagster.models.batch_jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.records.document import CorpusIndex
@@ -59,7 +61,10 @@ class Workspace:
         """Raises ConfigError for an unknown provider or a missing key."""
         ledger = Ledger(self.store.blobs("ledger"))
         build = {
-            role: build_model(profile.spec(role, mode), ledger, secret, self.settings.state) for role in Role
+            role: build_model(
+                profile.spec(role, mode), ledger, secret, self.settings.state, _desks(self.settings.assets)
+            )
+            for role in Role
         }
         return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
 
@@ -67,6 +72,12 @@ class Workspace:
         """This process' parser workers; they start when first used and end with the process."""
         chosen = self.settings
         return _parsers(chosen.parser_workers, chosen.parser_seconds, chosen.parser_memory_mb * 1_000_000)
+
+
+@cache
+def _desks(assets: str) -> Desks:
+    """Kept for the process: whatever ops work in it share their batches."""
+    return Desks(JobBook(Store(assets).blobs("batches")))
 
 
 @cache

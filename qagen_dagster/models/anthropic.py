@@ -1,4 +1,4 @@
-"""Anthropic's wire, the Messages API: the one place that knows the `anthropic` SDK.
+"""Anthropic's wire, the Messages API.
 
 All results of a turn go into one user message, in call order, pictures inside their result. Thinking
 blocks go back unchanged. Cache markers stand where this turn's prefix ends and where the last one's ended.
@@ -13,8 +13,7 @@ from typing import Any, cast
 import anthropic
 from pydantic import ConfigDict
 
-from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import capabilities, deadline, faults, json_reply
+from qagen_dagster.models import anthropic_client, capabilities, faults, json_reply
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -34,7 +33,6 @@ from qagen_dagster.models.messages import (
 )
 
 _WIRE = "anthropic"
-_URL = "https://api.anthropic.com"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
 _CHOICES = {ToolChoice.AUTO: "auto", ToolChoice.REQUIRED: "any", ToolChoice.NONE: "none"}
 _THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # families that think unless told not to
@@ -68,47 +66,32 @@ class AnthropicProvider:
 
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         self._spec, self._key = spec, api_key
-        self._client = anthropic.Anthropic(
-            api_key=api_key or "none",
-            base_url=faults.check_url(_URL if spec.base_url is None else spec.base_url),
-            timeout=spec.timeout_seconds,
-            max_retries=0,
-        )
-        deadline.bound(self._client)
+        self._client = anthropic_client.make_client(spec, api_key)
 
     @property
     def spec(self) -> ModelSpec:
         return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        answer = self._call(request_body(request, self._spec))
+        body = request_body(request, self._spec)
+        model, max_tokens, messages = (body.pop(name) for name in ("model", "max_tokens", "messages"))
+        create = self._client.messages.with_raw_response.create
+        answer = anthropic_client.call(
+            self._spec,
+            lambda: (
+                create(
+                    model=model,
+                    max_tokens=max_tokens,
+                    messages=messages,
+                    extra_body=body,
+                    timeout=self._spec.timeout_seconds,
+                ).http_response.text
+            ),
+            self._key,
+        )
         if answer.get("type") == "error":
             raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
         return answer
-
-    def _call(self, body: dict[str, Any]) -> dict[str, Any]:
-        failure: ModelError
-        name, key, seconds = self._spec.name, self._key, self._spec.timeout_seconds
-        try:
-            with deadline.attempt(seconds) as seconds:
-                raw = self._client.messages.with_raw_response.create(
-                    model=body.pop("model"),
-                    max_tokens=body.pop("max_tokens"),
-                    messages=body.pop("messages"),
-                    extra_body=body,
-                    timeout=self._spec.timeout_seconds,
-                )
-            return faults.json_body(name, raw.http_response.text, key)
-        except anthropic.APIStatusError as error:
-            told = error.body if error.body is not None else error.response.text
-            failure = faults.from_status(name, error.status_code, told, dict(error.response.headers), key)
-        except (anthropic.APITimeoutError, TimeoutError):
-            failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
-        except anthropic.APIConnectionError as error:
-            failure = TransientModelError(f"{name}: connection failed ({type(error.__cause__).__name__})")
-        except anthropic.AnthropicError as error:
-            failure = PermanentModelError(faults.scrub(f"{name}: {error}", key))
-        raise failure  # outside the handlers, so that no SDK exception, with its headers, hangs on it
 
     def read(self, body: dict[str, Any]) -> Response:
         reply = faults.shaped(_Reply, body)

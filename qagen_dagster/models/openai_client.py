@@ -44,12 +44,16 @@ def make_client(spec: ModelSpec, api_key: str | None) -> openai.OpenAI:
 
 def call(spec: ModelSpec, send: Callable[[], RawResponse], api_key: str | None) -> dict[str, Any]:
     """Send once and return the body. Raises the ModelError that the failure amounts to."""
+    return faults.json_body(spec.name, call_text(spec, send, api_key), api_key)
+
+
+def call_text(spec: ModelSpec, send: Callable[[], RawResponse], api_key: str | None) -> str:
+    """As `call`, for a body that is not JSON; it may hold the key."""
     failure: ModelError
     seconds = spec.timeout_seconds
     try:
         with deadline.attempt(seconds) as seconds:
-            answer = send()
-        return faults.json_body(spec.name, answer.text, api_key)
+            return send().text
     except openai.APIStatusError as error:
         body = error.body if error.body is not None else error.response.text
         failure = faults.from_status(

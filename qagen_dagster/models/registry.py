@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
+from qagen_dagster.models.batch import BatchDesk, BatchModel, Desks
 from qagen_dagster.models.emulation import EmulatedTools
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.limits import limited
@@ -52,17 +53,41 @@ def why_no_batch(spec: ModelSpec) -> str | None:
     return f"{spec.name}: batches need tool_calling: native" if spec.tool_calling == "emulated" else None
 
 
-def build_model(spec: ModelSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path) -> Model:
+def build_model(
+    spec: ModelSpec,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    desks: Desks | None = None,
+) -> Model:
     """Build the model of `spec`; `secret` looks up the value of an environment variable.
 
-    `state` is the folder by which processes share limits. Raises ConfigError for an unknown provider,
-    for a missing key, naming its variable, and for a folder that cannot be used.
+    `state` is the folder by which processes share limits, `desks` where threads hand in what goes by batch. Raises
+    ConfigError for an unknown provider, for a missing key, naming its variable, for a folder that cannot be used,
+    and for batches where there are none.
     """
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:
         return LocalModel(provider)
-    return LedgeredModel(limited(provider, spec.api_key_env or entry.key_env, state), ledger)
+    direct = limited(provider, spec.api_key_env or entry.key_env, state)
+    if spec.execution == "direct":
+        return LedgeredModel(direct, ledger)
+    return BatchModel(direct, ledger, _desk(spec, entry, ledger, secret, desks))
+
+
+def _desk(
+    spec: ModelSpec,
+    entry: _Entry,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    desks: Desks | None,
+) -> BatchDesk:
+    fault = why_no_batch(spec)
+    if fault is not None or entry.batch is None or desks is None:
+        raise ConfigError(fault or f"{spec.name}: there is no place to keep batches in", key="execution")
+    endpoint = _load(entry.batch)
+    return desks.of(spec, ledger, lambda: endpoint(spec, _key(spec, entry, secret)))
 
 
 def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:
@@ -72,7 +97,7 @@ def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Prov
         raise ConfigError(
             f"unknown provider {spec.provider!r}; choose one of {', '.join(PROVIDERS)}", key="provider"
         )
-    constructor = _load(entry.constructor)
+    constructor: Callable[..., Provider] = _load(entry.constructor)
     if entry.local:
         return constructor(spec)
     provider = constructor(spec, _key(spec, entry, secret))
@@ -89,7 +114,7 @@ def _key(spec: ModelSpec, entry: _Entry, secret: Callable[[str], str | None]) ->
     return value
 
 
-def _load(path: str) -> Callable[..., Provider]:
+def _load(path: str) -> Callable[..., Any]:
     module, _, name = path.partition(":")
     found: Any = getattr(importlib.import_module(module), name)
     return found
