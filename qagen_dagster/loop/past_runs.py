@@ -26,7 +26,7 @@ MOST_READ = 300  # finished documents of the combination itself, spread evenly
 _PAGE_CHARACTERS = 2_000  # a page that has no text
 _LINE_CHARACTERS = 50
 _VISUAL_CHARACTERS = 500  # something to look at is as much to ask about as a paragraph
-_LESS_ALIKE = 0.25  # the weight of each further rank
+_LESS_ALIKE = 0.25  # the weight of an example of each further rank, beside one of the rank before
 _RAN_DRY = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 
 
@@ -137,7 +137,8 @@ def choose(planned: CombinationPlan, here: Mapping[str, Example], past: Past) ->
     for rank in sorted(ranked):
         if len(examples) >= ENOUGH:
             break
-        weight = _LESS_ALIKE ** len(counts)
+        # However many there are of it, a less alike rank must not outvote the ones before.
+        weight = _LESS_ALIKE ** len(counts) * min(1.0, ENOUGH / len(ranked[rank]))
         examples += [_weighed(example, weight, LIKENESS[rank].doubt) for example in ranked[rank]]
         counts[rank] = len(ranked[rank])
     return Chosen(tuple(examples), counts)

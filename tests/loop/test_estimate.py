@@ -19,6 +19,9 @@ from qagen_dagster.loop.forecast import Range
 from qagen_dagster.loop.past_runs import use_of
 from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import CallSummary, GenerationResult
 from qagen_dagster.settings import PROJECT_ROOT
@@ -88,7 +91,7 @@ def off(found: Range | None, actual: float) -> float:
 
 def paid(calls: Sequence[CallSummary]) -> float:
     once = {call.request_key: call.usd for call in calls}
-    return sum(usd for usd in once.values() if usd is not None)
+    return sum(price for price in once.values() if price is not None)
 
 
 @pytest.fixture
@@ -234,3 +237,17 @@ def test_one_scenario_of_sample_corpora_foretells_the_other(tmp_path: Path) -> N
         assert off(found.calls, sum(use.calls for use in spent.values())) < 0.3, key
         assert off(found.input_tokens, sum(use.input_tokens for use in spent.values())) < 0.3, key
         assert off(found.output_tokens, sum(use.output_tokens for use in spent.values())) < 0.3, key
+        # The models here are free: cost at the prices of another profile.
+        prices = {role.value: spec for role, spec in space.profile("openai").roles.items()}
+        cost = sum(_usd(prices[role], use.input_tokens, use.output_tokens) for role, use in spent.items())
+        told = sum(
+            _usd(prices[one.role], one.input_tokens.expected, one.output_tokens.expected)
+            for one in found.roles
+        )
+        assert abs(told / cost - 1) < 0.3, key
+
+
+def _usd(spec: ModelSpec, read: float, written: float) -> float:
+    price = usd(spec, Usage(input_tokens=round(read), output_tokens=round(written)))
+    assert price is not None
+    return price
