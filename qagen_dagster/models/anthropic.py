@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+import weakref
 from typing import Any, cast
 
 import anthropic
@@ -67,6 +68,7 @@ class AnthropicProvider:
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         self._spec, self._key = spec, api_key
         self._client = anthropic_client.make_client(spec, api_key)
+        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
 
     @property
     def spec(self) -> ModelSpec:

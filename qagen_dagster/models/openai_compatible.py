@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import weakref
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -87,6 +88,7 @@ class OpenAICompatibleProvider:
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         self._spec, self._key = spec, api_key
         self._client = openai_client.make_client(spec, api_key)
+        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
 
     @property
     def spec(self) -> ModelSpec:
