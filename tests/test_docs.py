@@ -41,6 +41,7 @@ from qagen_dagster.store import Keys
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS
 
+HELP = ["-h", "--help"]  # as in the command: click keeps the first help option it makes
 DOCS = [
     PROJECT_ROOT / "README.md",
     PROJECT_ROOT / "AGENTS.md",
@@ -291,11 +292,11 @@ def _parse(command: click.Command, words: list[str], line: str) -> None:
     if isinstance(command, click.Group):
         inner = next((number for number, word in enumerate(words) if word in command.commands), None)
         assert inner is not None, line
-        command.make_parser(click.Context(command)).parse_args(words[:inner])
+        command.make_parser(click.Context(command, help_option_names=HELP)).parse_args(words[:inner])
         _parse(command.commands[words[inner]], words[inner + 1 :], line)
         return
     with contextlib.suppress(click.MissingParameter):
-        command.make_context(line, words)
+        command.make_context(line, words, help_option_names=HELP)
 
 
 def _leaves(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:

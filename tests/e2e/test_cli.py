@@ -172,7 +172,9 @@ def test_wrong_names_and_profiles_are_one_line_and_exit_2(tmp_path: Path) -> Non
     )
     assert "there is no corpus 'absent'" in _one_line(corpus)
     assert "no combination matches */absent/*" in _one_line(scenario)
-    assert "there is no profile 'absent' (there are: alike, dry_run, embedded)" in _one_line(profile)
+    assert "there is no profile 'absent' (there are: alike, anthropic, dry_run, embedded, " in _one_line(
+        profile
+    )
     assert "broken/corpus.yaml:5: topic: unknown key" in _one_line(broken)
     assert "alike.yaml:1: generator and validator are the same model (cloze)" in _one_line(same)
     assert "'--mode': 'spoken' is not one of 'textual', 'visual'" in _one_line(option)
