@@ -10,6 +10,7 @@ nothing but a minute's memory.
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import time
@@ -139,7 +140,8 @@ class Limiter:
         """
         place = None if self.limits.concurrency is None else self._place(self.limits.concurrency, ends)
         try:
-            yield Permit(self, tokens, self._start(tokens, ends))
+            self._wait(tokens, ends)
+            yield Permit(self, tokens)
         finally:
             if place is not None:
                 self._slots.give_back(place)
@@ -147,7 +149,7 @@ class Limiter:
     def _place(self, most: int, ends: float) -> int:
         def allowed() -> int:
             with self.turn() as turn:
-                return max(1, int(most * turn.pace.factor))
+                return math.ceil(most * turn.pace.factor)
 
         try:
             return self._slots.take(allowed, ends)
@@ -158,8 +160,8 @@ class Limiter:
         except OSError as error:
             raise self._unkept(error) from None
 
-    def _start(self, tokens: int, ends: float) -> int:
-        """Wait until the attempt may start; gives the epoch it starts in."""
+    def _wait(self, tokens: int, ends: float) -> None:
+        """Return when the attempt may start."""
         while True:
             with self.turn() as turn:
                 start, promised = pace.reserve(turn.pace, self.limits, tokens, turn.now)
@@ -171,11 +173,11 @@ class Limiter:
                     )
                 turn.pace = promised
             if wait <= 0:
-                return promised.epoch
+                return
             self._sleep(wait)
             with self.turn() as turn:
                 if turn.pace.epoch == promised.epoch:
-                    return promised.epoch
+                    return
 
     @contextmanager
     def turn(self) -> Generator[pace.Turn]:
@@ -193,8 +195,8 @@ class Limiter:
 class Permit:
     """One attempt under way; it is told how that ended. What it cannot pass on is not worth its answer."""
 
-    def __init__(self, limiter: Limiter, tokens: int, epoch: int) -> None:
-        self._limiter, self._tokens, self._epoch = limiter, tokens, epoch
+    def __init__(self, limiter: Limiter, tokens: int) -> None:
+        self._limiter, self._tokens = limiter, tokens
 
     def answered(self, used: int | None) -> None:
         """The server answered; `used` tokens, None where it does not say."""
@@ -204,7 +206,6 @@ class Permit:
                 self._limiter.limits,
                 estimated=self._tokens,
                 used=self._tokens if used is None else used,
-                now=turn.now,
             )
 
     def refused(self, error: TransientModelError) -> None:
@@ -216,7 +217,6 @@ class Permit:
             turn.pace = pace.refuse(
                 turn.pace,
                 self._limiter.limits,
-                epoch=self._epoch,
                 slower=slower,
                 wait=error.retry_after,
                 now=turn.now,

@@ -25,8 +25,13 @@ from qagen_dagster.records.base import Record
 # Of a limit per minute this much is spread over the minute and the rest may come at once, so that no
 # window of sixty seconds holds more requests than the limit.
 _STEADY = 0.95
-_SLOWER, _SLOWEST = 0.5, 0.1  # a refusal's factor, and the floor of all of them
-_FASTER, _EVERY = 0.05, 3.0  # added by a success, at most once in so many seconds
+# A refusal takes a twentieth of the pace, down to a floor; an answer gives back less, and that only while few
+# are refused. So one in ten refused at random costs next to nothing, and a server that allows half of the
+# limit is soon asked for little more than it allows.
+_SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.015
+_MEMORY = 1 / 16  # weight of one answer or refusal in the fraction that is refused
+_FEW, _MANY = 0.15, 0.2
+_SHORT = 2.0  # seconds
 _LONGEST_PAUSE = 600.0  # seconds: a wish of hours is asked about again
 _SIZE = 512  # bytes of the file, always the same, so that one write replaces all of it
 
@@ -52,14 +57,14 @@ class Pace(Record):
     requests: float  # when the bucket of requests is full again
     tokens: float
     factor: float = Field(default=1.0, ge=_SLOWEST, le=1.0)  # of the limits, after refusals
-    changed: float  # when the factor was last moved
+    refused: float = Field(default=0.5, ge=0.0, le=1.0)  # fraction of late; at first nobody knows
     pause: float  # nothing starts before
     epoch: int = 0  # raised when every start that was promised is void
 
 
 def fresh(now: float) -> Pace:
     """Nothing was asked yet."""
-    return Pace(written=now, requests=now, tokens=now, changed=now, pause=now)
+    return Pace(written=now, requests=now, tokens=now, pause=now)
 
 
 def reserve(pace: Pace, limits: Limits, tokens: float, now: float) -> tuple[float, Pace]:
@@ -80,40 +85,38 @@ def reserve(pace: Pace, limits: Limits, tokens: float, now: float) -> tuple[floa
     return start, pace.model_copy(update=filled)
 
 
-def settle(pace: Pace, limits: Limits, *, estimated: float, used: float, now: float) -> Pace:
-    """A request came back: its real tokens count, and after refusals the pace recovers a little."""
-    changes: dict[str, float] = {}
+def settle(pace: Pace, limits: Limits, *, estimated: float, used: float) -> Pace:
+    """A request was answered: its real tokens count, and while refusals are rare the pace recovers a little."""
+    refused = pace.refused * (1.0 - _MEMORY)
+    changes: dict[str, float] = {"refused": refused}
     of_tokens = _rate(limits.tokens, pace)
     if limits.tokens and of_tokens:
         more = min(used, limits.tokens) - min(estimated, limits.tokens)
         changes["tokens"] = pace.tokens + more / of_tokens
-    if pace.factor < 1.0 and now - pace.changed >= _EVERY:
-        changes |= {"factor": min(1.0, pace.factor + _FASTER), "changed": now}
+    if refused < _FEW:
+        changes["factor"] = min(1.0, pace.factor + _FASTER)
     return pace.model_copy(update=changes)
 
 
-def refuse(pace: Pace, limits: Limits, *, epoch: int, slower: bool, wait: float | None, now: float) -> Pace:
-    """The server refused a request that started in `epoch`.
+def refuse(pace: Pace, limits: Limits, *, slower: bool, wait: float | None, now: float) -> Pace:
+    """The server refused a request. `slower`: because too much was asked of it, so the pace drops a little.
 
-    Its wish to wait holds for everybody. `slower` halves the pace, once for all requests that were
-    under way together. Either empties the buckets and voids the starts that were promised: they are
-    given anew.
+    Its wish to wait holds for everybody: the buckets are emptied, and starts that were promised are void
+    and given anew. Only a short wish amid many answers is the business of the one who was refused.
     """
-    if epoch != pace.epoch:
-        slower = False
-    pause = max(pace.pause, now + min(wait or 0.0, _LONGEST_PAUSE))
-    if not slower and pause <= max(pace.pause, now):
+    alone = wait is None or (wait <= _SHORT and pace.refused <= _MANY)
+    if slower:
+        refused = pace.refused + _MEMORY * (1.0 - pace.refused)
+        factor = max(_SLOWEST, pace.factor * _SLOWER)
+        pace = pace.model_copy(update={"factor": factor, "refused": refused})
+    pause = now + min(wait or 0.0, _LONGEST_PAUSE)
+    if alone or pause <= pace.pause:
         return pace
-    factor = max(_SLOWEST, pace.factor * _SLOWER) if slower else pace.factor
-    changed = now if slower else pace.changed
-    slowed = pace.model_copy(
-        update={"pause": pause, "factor": factor, "changed": changed, "epoch": pace.epoch + 1}
-    )
     emptied = {
-        "requests": pause + _burst(limits.requests, slowed),
-        "tokens": pause + _burst(limits.tokens, slowed),
+        "requests": pause + _burst(limits.requests, pace),
+        "tokens": pause + _burst(limits.tokens, pace),
     }
-    return slowed.model_copy(update=emptied)
+    return pace.model_copy(update={**emptied, "pause": pause, "epoch": pace.epoch + 1})
 
 
 def _rate(per_minute: float | None, pace: Pace) -> float:

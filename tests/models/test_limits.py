@@ -131,11 +131,11 @@ def test_refusals_leave_fewer_places_and_successes_give_them_back(
     make: Callable[..., Limiter], clock: Clock
 ) -> None:
     limiter = make(concurrency=2)
-    refused(limiter)
+    for _ in range(20):
+        refused(limiter)
     with limiter.permit(1, NEVER), pytest.raises(TransientModelError, match="all 2 places were taken"):
         use(limiter, ends=clock.now + 1)
-    for _ in range(12):
-        clock.now += 3.0
+    for _ in range(100):
         use(limiter)
     with limiter.permit(1, NEVER):
         use(limiter, ends=clock.now + 1)

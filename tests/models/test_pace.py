@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,51 +63,75 @@ def test_the_servers_count_replaces_the_estimate() -> None:
     limits = Limits(tokens=6_000)
     _, promised = reserve(fresh(0.0), limits, 3_000, 0.0)
     assert promised.tokens == pytest.approx(3_000 / 95)
-    less = settle(promised, limits, estimated=3_000, used=1_000, now=1.0)
-    more = settle(promised, limits, estimated=3_000, used=5_000, now=1.0)
+    less = settle(promised, limits, estimated=3_000, used=1_000)
+    more = settle(promised, limits, estimated=3_000, used=5_000)
     assert (less.tokens, more.tokens) == (pytest.approx(1_000 / 95), pytest.approx(5_000 / 95))
-    assert settle(promised, NONE, estimated=3_000, used=1_000, now=1.0) == promised
+    assert settle(promised, NONE, estimated=3_000, used=1_000).tokens == promised.tokens
 
 
-def test_a_refusal_halves_the_pace_once_for_all_under_way() -> None:
+def answers(pace: Pace, count: int) -> Pace:
+    for _ in range(count):
+        pace = settle(pace, NONE, estimated=1, used=1)
+    return pace
+
+
+def refusals(pace: Pace, count: int, wait: float | None = None, now: float = 5.0) -> Pace:
+    for _ in range(count):
+        pace = refuse(pace, NONE, slower=True, wait=wait, now=now)
+    return pace
+
+
+def test_refusals_lower_the_pace_to_a_floor_and_answers_give_it_back() -> None:
+    slowed = refusals(fresh(0.0), 1)
+    assert slowed.factor == 0.95
+    assert refusals(slowed, 13).factor < 0.5
+    floor = refusals(slowed, 200)
+    assert floor.factor == 0.1
+    assert answers(floor, 20).factor == 0.1  # too many were refused of late
+    assert 0.3 < answers(floor, 50).factor < 1.0 == answers(floor, 100).factor
     limits = Limits(requests=60)
-    pace = fresh(0.0)
-    slowed = refuse(pace, limits, epoch=0, slower=True, wait=None, now=5.0)
-    assert (slowed.factor, slowed.epoch) == (0.5, 1)
-    assert refuse(slowed, limits, epoch=0, slower=True, wait=None, now=5.1) == slowed
-    again = refuse(slowed, limits, epoch=1, slower=True, wait=None, now=6.0)
-    assert again.factor == 0.25
-    for _ in range(9):
-        again = refuse(again, limits, epoch=again.epoch, slower=True, wait=None, now=7.0)
-    assert again.factor == 0.1
-    late = starts(limits, [(10.0, 1)] + [(0.0, 1)] * 9, slowed)
-    assert late[-1] - late[-2] == pytest.approx(1 / (0.95 * 0.5))
+    late = starts(limits, [(10.0, 1)] + [(0.0, 1)] * 9, floor)
+    assert late[-1] - late[-2] == pytest.approx(1 / (0.95 * 0.1))
 
 
-def test_after_a_refusal_nothing_comes_in_a_burst() -> None:
+def test_one_in_ten_refused_at_random_costs_next_to_nothing() -> None:
+    chance, pace, factors = random.Random(7), fresh(0.0), list[float]()
+    for _ in range(3_000):
+        pace = refusals(pace, 1) if chance.random() < 0.1 else answers(pace, 1)
+        factors.append(pace.factor)
+    assert sum(factors) / 3_000 > 0.95
+
+
+def test_a_server_that_allows_half_of_the_limit_is_asked_for_little_more() -> None:
+    chance, pace, factors = random.Random(7), fresh(0.0), list[float]()
+    for _ in range(3_000):
+        allowed = chance.random() < 0.5 / pace.factor
+        pace = answers(pace, 1) if allowed else refusals(pace, 1)
+        factors.append(pace.factor)
+    assert 0.5 < sum(factors[200:]) / 2_800 < 0.65
+
+
+def test_after_a_pause_nothing_comes_in_a_burst() -> None:
     limits = Limits(requests=6_000, tokens=600_000)
-    slowed = refuse(fresh(0.0), limits, epoch=0, slower=True, wait=2.0, now=10.0)
-    assert reserve(slowed, limits, 1_000, 10.0)[0] == pytest.approx(12.0 + 1_000 / (0.95 * 5_000))
+    slowed = refuse(fresh(0.0), limits, slower=False, wait=3.0, now=10.0)
+    assert reserve(slowed, limits, 1_000, 10.0)[0] == pytest.approx(13.0 + 1_000 / 9_500)
 
 
 def test_a_wish_to_wait_holds_for_all_and_no_longer_than_ten_minutes() -> None:
-    paused = refuse(fresh(0.0), NONE, epoch=0, slower=False, wait=30.0, now=5.0)
+    paused = refuse(fresh(0.0), NONE, slower=False, wait=30.0, now=5.0)
     assert (paused.factor, paused.epoch) == (1.0, 1)
     assert reserve(paused, NONE, 1, 6.0)[0] == 35.0
     assert reserve(paused, NONE, 1, 40.0)[0] == 40.0
-    assert refuse(paused, NONE, epoch=1, slower=False, wait=10.0, now=6.0) == paused
-    assert refuse(fresh(0.0), NONE, epoch=0, slower=False, wait=1e9, now=5.0).pause == 605.0
+    assert refuse(paused, NONE, slower=False, wait=10.0, now=6.0) == paused
+    assert refuse(fresh(0.0), NONE, slower=False, wait=1e9, now=5.0).pause == 605.0
 
 
-def test_successes_give_the_pace_back_little_by_little() -> None:
-    pace = refuse(fresh(0.0), NONE, epoch=0, slower=True, wait=None, now=0.0)
-    seen: list[float] = []
-    for second in range(40):
-        pace = settle(pace, NONE, estimated=1, used=1, now=float(second))
-        seen.append(pace.factor)
-    assert seen[:4] == [0.5, 0.5, 0.5, 0.55]
-    assert seen == sorted(seen)
-    assert seen[29] < 1.0 == seen[39]
+def test_a_short_wish_amid_many_answers_is_for_one_alone() -> None:
+    busy = answers(fresh(0.0), 40)
+    assert refusals(busy, 1, wait=1.0).pause == 0.0
+    assert refusals(busy, 1, wait=3.0).pause == 8.0
+    assert refusals(busy, 5, wait=1.0).pause == 6.0
+    assert refusals(fresh(0.0), 1, wait=1.0).pause == 6.0
 
 
 @pytest.fixture
@@ -125,7 +150,7 @@ def test_the_file_keeps_the_pace_between_turns(
     path = tmp_path / "limits" / "shared.json"
     with PaceFile(path, clock).turn() as turn:
         assert (turn.now, turn.pace) == (100.0, fresh(100.0))
-        turn.pace = refuse(turn.pace, NONE, epoch=0, slower=True, wait=7.0, now=turn.now)
+        turn.pace = refuse(turn.pace, NONE, slower=True, wait=7.0, now=turn.now)
         kept = turn.pace
     now[0] = 103.0
     with PaceFile(path, clock).turn() as turn:
@@ -142,11 +167,11 @@ BROKEN = {
     "zeros": bytes(512),
     "deep": b"[" * 100_000,
     "number": b"7",
-    "unknown": b'{"written": 1, "requests": 1, "tokens": 1, "changed": 1, "pause": 1, "more": 1}',
-    "nan": b'{"written": 1, "requests": NaN, "tokens": 1, "changed": 1, "pause": 1}',
-    "infinite": b'{"written": 1, "requests": 1e999, "tokens": 1, "changed": 1, "pause": 1}',
-    "factor": b'{"written": 1, "requests": 1, "tokens": 1, "changed": 1, "pause": 1, "factor": 0}',
-    "later": b'{"written": 101, "requests": 1e9, "tokens": 1e9, "changed": 1, "pause": 1e9}',
+    "unknown": b'{"written": 1, "requests": 1, "tokens": 1, "pause": 1, "more": 1}',
+    "nan": b'{"written": 1, "requests": NaN, "tokens": 1, "pause": 1}',
+    "infinite": b'{"written": 1, "requests": 1e999, "tokens": 1, "pause": 1}',
+    "factor": b'{"written": 1, "requests": 1, "tokens": 1, "pause": 1, "factor": 0}',
+    "later": b'{"written": 101, "requests": 1e9, "tokens": 1e9, "pause": 1e9}',
 }
 
 
