@@ -206,6 +206,8 @@ class _Anthropic:
         server = self._server
         if server.results_faults:
             return server.results_faults.pop(0)
+        if name not in server.jobs:
+            return NOT_FOUND
         lines = [
             {"custom_id": key, "result": self._result(key, body, outcome)}
             for key, body, outcome in server.outcomes(server.jobs[name])
@@ -227,7 +229,7 @@ class _Anthropic:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    # HTTP/1.0, as it stands: a connection per request, so that none is left open.
     server_: BatchServer
 
     def log_message(self, format: str, *args: object) -> None:
