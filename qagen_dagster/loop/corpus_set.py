@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from qagen_dagster.agents.qa.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop import dedupe
+from qagen_dagster.loop.ahead import side_by_side
 from qagen_dagster.loop.combination import effective_budget
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.question import (
     CallSummary,
@@ -23,6 +24,8 @@ from qagen_dagster.records.question import (
     ValidatedSet,
 )
 from qagen_dagster.store import Keys
+
+BATCH_WORKERS = 200  # threads that wait for one batch
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
@@ -53,7 +56,8 @@ def validate_set(
     if not budget.unlimited:
         book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
         models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
-    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode)
+    workers = _workers(models.deduplicator, budget, workspace)
+    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
     validated = ValidatedSet(
         corpus=combination.corpus,
         scenario=combination.scenario,
@@ -70,29 +74,42 @@ def validate_set(
 
 
 def deduplicate(
-    pairs: Sequence[QAPair], model: Model, encode: dedupe.Encode
+    pairs: Sequence[QAPair], model: Model, encode: dedupe.Encode, *, workers: int = 1
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
     """Keep the first of each group of questions that ask the same; order decides, so it is stable.
 
-    What cannot be compared because the budget ended is left out as not validated: it may be a repeat.
+    `workers` comparisons are asked at once. Each waits for those that decide what it compares with, so the result is
+    that of asking one after the other. What cannot be compared because the budget ended is left out as not
+    validated: it may be a repeat.
     """
     grey = dedupe.grey_pairs([pair.question for pair in pairs], encode)
+    near = [[i for i in found if _may_repeat(pairs[n], pairs[i])] for n, found in enumerate(grey)]
+    compared = [n for n, found in enumerate(near) if found]
+    place = {n: at for at, n in enumerate(compared)}
     removed: dict[int, RejectedQA] = {}
-    calls: list[CallSummary] = []
-    for index, near in enumerate(grey):
-        others = [i for i in near if i not in removed and _may_repeat(pairs[index], pairs[i])]
-        if not others:
-            continue
+
+    def part(at: int) -> tuple[CallSummary, ...]:
+        index = compared[at]
+        others = [i for i in near[index] if i not in removed]
         try:
-            finding = _compare(model, pairs[index], [pairs[i] for i in others])
+            finding = _compare(model, pairs[index], [pairs[i] for i in others]) if others else None
         except BudgetExhaustedError as error:
             removed[index] = _undecided(pairs[index], error)
-            continue
-        calls.extend(finding.calls)
-        if finding.index is not None:
+            return ()
+        if finding is not None and finding.index is not None:
             removed[index] = _removed(pairs[index], pairs[others[finding.index]], finding.detail)
+        return () if finding is None else finding.calls
+
+    needs = [[place[i] for i in near[n] if i in place] for n in compared]
+    calls = [call for found in side_by_side(needs, part, workers=workers) for call in found]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
-    return kept, list(removed.values()), calls
+    return kept, [removed[index] for index in sorted(removed)], calls
+
+
+def _workers(model: Model, budget: Budget, workspace: Workspace) -> int:
+    """How many comparisons are asked at once: all that can be for a batch, unless a budget wants few under way."""
+    wide = model.spec.execution == "batch" and budget.unlimited
+    return BATCH_WORKERS if wide else workspace.settings.document_workers
 
 
 def _compare(model: Model, pair: QAPair, others: Sequence[QAPair]) -> DuplicateFinding:

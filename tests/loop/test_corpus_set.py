@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -132,6 +133,36 @@ def test_what_stays_is_in_order_one_of_each_group_and_the_same_every_time(
     random.Random(seed).shuffle(shuffled)
     groups = {GROUPS[one.question] for one in deduplicate(shuffled, FakeModel(judge), encode)[0]}
     assert groups == {GROUPS[one.question] for one in kept}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(sorted(GROUPS)), st.sampled_from("abcdef")), max_size=16),
+    st.integers(2, 8),
+)
+def test_asking_side_by_side_gives_what_asking_in_order_gives(
+    chosen: list[tuple[str, str]], workers: int
+) -> None:
+    pairs = [pair(question, document) for question, document in chosen]
+    one, many = FakeModel(judge), FakeModel(judge)
+    in_order = deduplicate(pairs, one, encode)
+    assert deduplicate(pairs, many, encode, workers=workers) == in_order
+    assert sorted(map(told, many.requests)) == sorted(map(told, one.requests))
+
+
+def test_comparisons_that_do_not_depend_on_each_other_are_asked_at_once() -> None:
+    meeting = threading.Barrier(2, timeout=30)
+
+    def both(request: Request) -> Turn:
+        meeting.wait()  # who is alone here waits for nobody
+        return judge(request)
+
+    pairs = [
+        pair("what opens the gate", "a"),
+        pair("how is the bell cast", "b"),
+        pair("by what is the gate opened", "c"),
+        pair("in which way is the bell cast", "d"),
+    ]
+    assert deduplicate(pairs, FakeModel(both), encode, workers=2)[0] == pairs[:2]
 
 
 @pytest.fixture
