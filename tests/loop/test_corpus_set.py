@@ -13,12 +13,19 @@ from numpy.typing import NDArray
 
 from qagen_dagster.loop.corpus_set import broken_evidence, deduplicate
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.batch import Desks
+from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request
+from qagen_dagster.models.registry import build_model
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.question import Evidence, GenerationMetadata, QAPair, RejectionReason
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
+from qagen_dagster.store import Keys, Store
+from tests.support.batch_server import BatchServer
 from tests.support.models import FakeModel, Turn, call, told
+from tests.support.wire_server import Call, Reply
 
 # Questions of one group ask the same in other words.
 GROUPS = {
@@ -147,6 +154,36 @@ def test_asking_side_by_side_gives_what_asking_in_order_gives(
     in_order = deduplicate(pairs, one, encode)
     assert deduplicate(pairs, many, encode, workers=workers) == in_order
     assert sorted(map(told, many.requests)) == sorted(map(told, one.requests))
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+def test_by_batch_they_go_together(wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qagen_dagster.models.batch.MOST_REQUESTS", 2)
+    verdict = {"verdict": "duplicate", "duplicate_of": 1, "explanation": "same"}
+    store = Store(tmp_path)
+    pairs = [pair(question, str(n)) for n, question in enumerate(GROUPS) if n != 2]
+    with BatchServer(lambda _: Reply(calls=(Call("submit_duplicate_verdict", verdict),))) as server:
+        spec = ModelSpec(
+            provider=wire,
+            model="m-1",
+            base_url=server.url(wire),
+            execution="batch",
+            batch_poll_seconds=0.01,
+            batch_window_seconds=60,
+            usd_per_million_input=1,
+            usd_per_million_output=2,
+        )
+        desks = Desks(JobBook(store.blobs("batches")))
+        model = build_model(spec, Ledger(store.blobs("ledger")), lambda _: "key", tmp_path / "state", desks)
+        kept, _, calls = deduplicate(pairs, model, encode, workers=9)
+        assert [len(sent) for sent in server.batches] == [2]
+        assert server.direct == []
+    assert [one.question for one in kept] == [
+        "what opens the gate",
+        "how is the bell cast",
+        "why does the lamp flicker",
+    ]
+    assert [one.usd for one in calls] == [pytest.approx(70e-6)] * 2  # half of 100 and 20 tokens
 
 
 def test_comparisons_that_do_not_depend_on_each_other_are_asked_at_once() -> None:

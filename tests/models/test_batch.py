@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +39,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.openai_batch import OpenAIBatch
 from qagen_dagster.models.registry import PROVIDERS, build_model, build_provider, why_no_batch
+from qagen_dagster.settings import PROJECT_ROOT
 from qagen_dagster.store import Store
 from tests.models.conftest import KEY, READ, ask, result
 from tests.support.batch_server import BatchServer
@@ -480,3 +484,22 @@ def test_damaged_records_are_as_if_there_were_none(bench: Bench) -> None:
         server.polls = 0
         assert texts(at_once(bench.model(server), [question(0)])) == good(1)
         assert len(server.batches) == 2
+
+
+def test_a_process_that_is_killed_while_it_waits_does_not_send_twice(bench: Bench) -> None:
+    with BatchServer(echo, polls=10**9) as server:
+        words = [sys.executable, "-m", "tests.support.batch_process"]
+        words += [bench.wire, server.url(bench.wire), str(bench.folder), "6"]
+        killed = subprocess.Popen(words, cwd=PROJECT_ROOT)
+        try:
+            assert server.polled.wait(60)
+        finally:
+            killed.kill()
+            killed.wait()
+        assert [job.state for job in bench.jobs()] == [JobState.OPEN]
+        server.polls = 0
+        done = subprocess.run(words, cwd=PROJECT_ROOT, stdout=subprocess.PIPE, timeout=120, check=True)
+        assert json.loads(done.stdout) == good(6)
+        assert server.direct == []
+        assert sum(len(sent) for sent in server.batches) == 6
+    assert bench.marks() == []
