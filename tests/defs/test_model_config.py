@@ -27,8 +27,6 @@ scenarios:
   facts: {name: Facts, description: Single facts., target_count: 1, profile: dear}
 """
 CORPORA = ("rail", "water")
-# Each test goes on from the one before it: they stay together where tests are shared out.
-pytestmark = pytest.mark.xdist_group("model_config")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
 DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
 ALL = sorted(CHEAP + DEAR)
@@ -89,7 +87,7 @@ def graph(project: Project) -> Generator[GraphRun]:
         yield graph
 
 
-def test_before_anything_is_made_every_combination_is_due(graph: GraphRun) -> None:
+def before_anything_is_made_every_combination_is_due(graph: GraphRun) -> None:
     versions = graph.observe()
     assert sorted(versions) == ALL
     assert len(set(versions.values())) == len(ALL)
@@ -97,7 +95,7 @@ def test_before_anything_is_made_every_combination_is_due(graph: GraphRun) -> No
     assert graph.nightly() == ALL
 
 
-def test_once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
+def once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
     for corpus in CORPORA:
         assert graph.materialize(corpus, *DOCUMENTS).success
     for key in ALL:
@@ -107,9 +105,7 @@ def test_once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
     assert _requested(_evaluate(graph)) == NONE
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, name: str) -> None:
-    change = CHANGES[name]
+def a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, change: Change) -> None:
     before = _evaluate(graph)
     assert _requested(before) == NONE
     change.make(project)
@@ -126,7 +122,7 @@ def test_a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, 
     assert _requested(_evaluate(graph, asked)) == NONE
 
 
-def test_a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, project: Project) -> None:
+def a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, project: Project) -> None:
     good = (project.profiles / "cheap.yaml").read_text()
     project.profile("cheap", "roles: {}\n")
     assert graph.observe() == {}
@@ -135,7 +131,7 @@ def test_a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun
     assert graph.observe() == {}
 
 
-def test_changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
+def changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
     before = _evaluate(graph)
     document = project.corpora / "rail/documents/quay.txt"
     document.write_text(
@@ -146,6 +142,16 @@ def test_changed_documents_request_their_combinations(graph: GraphRun, project: 
     rail = [key for key in ALL if key.startswith("rail/")]
     assert graph.stale("candidate_qa", ALL) == rail
     assert _requested(_evaluate(graph, before)) == dict.fromkeys(QUESTIONS, rail)
+
+
+def test_exactly_what_a_change_affects_is_stale_requested_and_due(graph: GraphRun, project: Project) -> None:
+    """One test, for each step goes on from the instance that the one before it left."""
+    before_anything_is_made_every_combination_is_due(graph)
+    once_made_nothing_is_stale_requested_or_due(graph)
+    for change in CHANGES.values():
+        a_change_moves_exactly_what_uses_it(graph, project, change)
+    a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph, project)
+    changed_documents_request_their_combinations(graph, project)
 
 
 def _profile() -> str:
