@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-engine bench-estimate bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-engine bench-estimate bench-limits bench-parsing bench-resume test-real samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -37,13 +37,16 @@ check: $(READY) ## formatting, lint, types, architecture
 ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
 	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
-bench: bench-engine bench-parsing bench-resume ## measurements, as ratios in one run
+bench: bench-engine bench-limits bench-parsing bench-resume ## measurements, as ratios in one run
 
 bench-engine: $(READY)
 	$(BIN)/python -m benchmarks.engine
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate
+
+bench-limits: $(READY) ## how much of a rate limit is used
+	$(BIN)/python -m benchmarks.limits
 
 bench-parsing: $(READY)
 	$(BIN)/python -m benchmarks.parsing

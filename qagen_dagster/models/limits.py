@@ -28,6 +28,7 @@ from qagen_dagster.records.ids import digest
 
 _BYTES_PER_TOKEN = 4
 _PICTURE_TOKENS = 1_500  # a picture of about a megapixel
+_LOOK_AGAIN, _SOON = 1.0, 1e-6  # seconds: the pace may have changed meanwhile; as good as now
 _LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens lets them be
 
 
@@ -140,8 +141,7 @@ class Limiter:
         """
         place = None if self.limits.concurrency is None else self._place(self.limits.concurrency, ends)
         try:
-            self._wait(tokens, ends)
-            yield Permit(self, tokens)
+            yield Permit(self, tokens, self._start(tokens, ends))
         finally:
             if place is not None:
                 self._slots.give_back(place)
@@ -160,24 +160,31 @@ class Limiter:
         except OSError as error:
             raise self._unkept(error) from None
 
-    def _wait(self, tokens: int, ends: float) -> None:
-        """Return when the attempt may start."""
+    def _start(self, tokens: int, ends: float) -> float:
+        """Wait until the attempt may start; gives the factor it starts at."""
         while True:
             with self.turn() as turn:
-                start, promised = pace.reserve(turn.pace, self.limits, tokens, turn.now)
-                wait = start - turn.now
-                if start > ends:
-                    raise TransientModelError(
-                        f"{self._name}: its limits allow the next attempt in {wait:.0f} s, after the call's deadline",
-                        retry_after=wait,
-                    )
-                turn.pace = promised
-            if wait <= 0:
-                return
-            self._sleep(wait)
-            with self.turn() as turn:
-                if turn.pace.epoch == promised.epoch:
-                    return
+                start, promised = pace.reserve(turn.pace, self.limits, tokens)
+                seconds = self._seconds(promised, start, ends)
+                turn.pace = known = promised
+            while seconds > _SOON and known.clock >= promised.clock:
+                self._sleep(min(seconds, _LOOK_AGAIN))
+                with self.turn() as turn:
+                    known = turn.pace
+                    seconds = self._seconds(known, start, ends)
+            if known.clock >= promised.clock:
+                return known.factor
+            # else the state was lost, and the promise with it
+
+    def _seconds(self, known: pace.Pace, start: float, ends: float) -> float:
+        """The wait until `start`. Raises TransientModelError where it is longer than the call may be."""
+        seconds = pace.wait(known, start)
+        if known.written + seconds > ends:
+            raise TransientModelError(
+                f"{self._name}: its limits allow the next attempt in {seconds:.0f} s, after the call's deadline",
+                retry_after=seconds,
+            )
+        return seconds
 
     @contextmanager
     def turn(self) -> Generator[pace.Turn]:
@@ -195,8 +202,8 @@ class Limiter:
 class Permit:
     """One attempt under way; it is told how that ended. What it cannot pass on is not worth its answer."""
 
-    def __init__(self, limiter: Limiter, tokens: int) -> None:
-        self._limiter, self._tokens = limiter, tokens
+    def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
+        self._limiter, self._tokens, self._started = limiter, tokens, started
 
     def answered(self, used: int | None) -> None:
         """The server answered; `used` tokens, None where it does not say."""
@@ -214,10 +221,4 @@ class Permit:
         if not slower and error.retry_after is None:
             return
         with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.pace = pace.refuse(
-                turn.pace,
-                self._limiter.limits,
-                slower=slower,
-                wait=error.retry_after,
-                now=turn.now,
-            )
+            turn.pace = pace.refuse(turn.pace, started=self._started, slower=slower, wish=error.retry_after)
