@@ -33,7 +33,9 @@ class ModelSpec(Record):
     usd_per_million_input: float | None = Field(default=None, ge=0)
     usd_per_million_output: float | None = Field(default=None, ge=0)
     usd_per_million_cached: float | None = Field(default=None, ge=0)
-    max_attempts: int = Field(default=8, ge=1)  # of one call, transport failures only; 8 outlive 30 s of outage
+    max_attempts: int = Field(
+        default=8, ge=1
+    )  # of one call, transport failures only; 8 outlive 30 s of outage
     deadline_seconds: float = Field(default=600.0, gt=0)  # of one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
