@@ -87,14 +87,16 @@ Script = Callable[[Seen, int], Step]
 class WireServer:
     """Serves in threads; `requests` holds what came in, in order of arrival."""
 
-    def __init__(self, steps: Iterable[Step] | Script = (), then: Step | None = None) -> None:
+    def __init__(
+        self, steps: Iterable[Step] | Script = (), then: Step | None = None, *, port: int = 0
+    ) -> None:
         self._steps = steps if callable(steps) else list(steps)
         self._then = then
         self._lock = threading.Lock()
         self.stopped = threading.Event()
         self.requests: list[Seen] = []
         handler = type("Handler", (_Handler,), {"wire": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
@@ -108,9 +110,13 @@ class WireServer:
         self._thread.join()
         self._http.server_close()
 
+    @property
+    def port(self) -> int:
+        return int(self._http.server_address[1])
+
     def url(self, provider: str) -> str:
         """The base_url for a provider name: the Anthropic SDK adds `/v1` itself."""
-        root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        root = f"http://127.0.0.1:{self.port}"
         return root if provider == "anthropic" else f"{root}/v1"
 
     @property
@@ -159,8 +165,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(OSError):  # the client has hung up
+            self.end_headers()
+            self.wfile.write(data)
 
     def _trickle(self, step: Trickle) -> None:
         self.close_connection = True
