@@ -30,7 +30,7 @@ _STEADY, _AT_ONCE = 0.95, 1 / 60
 # server that allows half of the limit is soon asked for little more than it allows.
 _SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
 _MEMORY = 1 / 16  # weight of one answer or refusal in the fraction that is refused
-_FEW = 0.2
+_FEW, _MANY = 0.2, 0.35
 _SHORT = 2.0  # seconds
 _LONGEST_PAUSE = 600.0  # seconds: a wish of hours is asked about again
 _SIZE = 512  # bytes of the file, always the same, so that one write replaces all of it
@@ -116,7 +116,7 @@ def refuse(pace: Pace, *, started: float, slower: bool, wish: float | None) -> P
     `slower`: because too much was asked of it, so the pace drops a little below that. The server's wish, so many
     seconds, holds for everybody; only a short one amid many answers is for the one who was refused.
     """
-    alone = wish is None or (wish <= _SHORT and pace.refused < _FEW)
+    alone = wish is None or (wish <= _SHORT and pace.refused < _MANY)
     changes: dict[str, float] = {}
     if slower:
         changes["refused"] = pace.refused + _MEMORY * (1.0 - pace.refused)

@@ -153,7 +153,7 @@ def test_a_short_wish_amid_many_answers_is_for_one_alone() -> None:
     busy = answers(fresh(5.0), 40)
     assert refusals(busy, 1, wish=1.0).pause == 5.0
     assert refusals(busy, 1, wish=3.0).pause == 8.0
-    assert refusals(busy, 5, wish=1.0).pause == 6.0
+    assert refusals(busy, 9, wish=1.0).pause == 6.0
     assert refusals(fresh(5.0), 1, wish=1.0).pause == 6.0
 
 
