@@ -8,7 +8,6 @@ without Dagster, and one durable write, so that the machine's share can be told 
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,12 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import project
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.combination import RunOptions, plan
 from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.settings import Settings, load_settings
+from qagen_dagster.settings import Settings
 
 SET_ASSETS = ("validated_qa", "corpus_json")
 COMBINATION = Combination(corpus="small", scenario="facts", mode=Mode.TEXTUAL)
@@ -40,18 +40,6 @@ class Cost(NamedTuple):
     cpu: float
 
 
-class Quiet:
-    """Progress that says nothing."""
-
-    def step(self, title: str) -> None:
-        del title
-
-    def say(self, note: str) -> None:
-        del note
-
-    def done(self) -> None: ...
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -62,12 +50,16 @@ def main() -> None:
         settings = _prepare(root, count)
         print(f"{count} documents, profile dry_run, {settings.document_workers} workers")
         durable = _seconds(lambda: _writes(settings, 200)).wall / 200
-        with open_graph(settings, Quiet()) as graph:
-            parse = _seconds(lambda: _check(graph.documents("small")))
-            first = _seconds(lambda: _check(graph.materialize("first", ("candidate_qa",), COMBINATION.key)))
-            again = _seconds(lambda: _check(graph.materialize("again", ("candidate_qa",), COMBINATION.key)))
-            rest = _seconds(lambda: _check(graph.materialize("set", SET_ASSETS, COMBINATION.key)))
-            catalog = _seconds(lambda: _check(graph.catalog()))
+        with open_graph(settings, project.Quiet()) as graph:
+            parse = _seconds(lambda: project.check(graph.documents("small")))
+            first = _seconds(
+                lambda: project.check(graph.materialize("first", ("candidate_qa",), COMBINATION.key))
+            )
+            again = _seconds(
+                lambda: project.check(graph.materialize("again", ("candidate_qa",), COMBINATION.key))
+            )
+            rest = _seconds(lambda: project.check(graph.materialize("set", SET_ASSETS, COMBINATION.key)))
+            catalog = _seconds(lambda: project.check(graph.catalog()))
         plain = _seconds(lambda: _without_dagster(replace(settings, assets=str(root / "assets-2")), settings))
     _row("parsed_documents + visual_manifests", parse, count)
     _row("candidate_qa", first, count)
@@ -80,26 +72,12 @@ def main() -> None:
 
 
 def _prepare(root: Path, count: int) -> Settings:
-    documents = root / "corpora" / "small" / "documents"
-    documents.mkdir(parents=True)
-    (documents.parent / "corpus.yaml").write_text(CORPUS, encoding="utf-8")
-    for number in range(count):
-        lines = [
-            f"Station {number} lies {number + 3} metres above the sea on the northern shore of the bay.",
-            f"It was built by a crew of {number % 17 + 2} workers and has measured the tide ever since.",
-        ]
-        (documents / f"station_{number:05d}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    home = root / "home"
-    home.mkdir()
-    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
-    os.environ["DAGSTER_HOME"] = str(home)
-    return replace(
-        load_settings(),
-        corpora=root / "corpora",
-        assets=str(root / "assets"),
-        profile="dry_run",
-        profiles=None,
-    )
+    documents = {
+        f"station_{number:05d}.txt": f"Station {number} lies {number + 3} metres above the sea on the northern shore of the bay.\n"
+        f"It was built by a crew of {number % 17 + 2} workers and has measured the tide ever since.\n"
+        for number in range(count)
+    }
+    return project.make(root, "small", CORPUS, documents, "dry_run")
 
 
 def _without_dagster(settings: Settings, parsed: Settings) -> None:
@@ -121,11 +99,6 @@ def _seconds(work: Callable[[], None]) -> Cost:
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
-
-
-def _check(failures: list[str]) -> None:
-    if failures:
-        raise SystemExit("\n".join(failures))
 
 
 def _row(what: str, cost: Cost, count: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,15 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.engine import Quiet
+from benchmarks import project
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop import ledger_report
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.settings import Settings, load_settings
+from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.wire_server import WireServer
@@ -86,12 +84,12 @@ def main() -> None:
 def _runs(settings: Settings, server: Server) -> dict[str, Run]:
     assets = Path(settings.assets)
     runs: dict[str, Run] = {}
-    with open_graph(settings, Quiet()) as graph:
-        _check(graph.documents(COMBINATION.corpus))
+    with open_graph(settings, project.Quiet()) as graph:
+        project.check(graph.documents(COMBINATION.corpus))
 
         def work(title: str) -> None:
             run = _measured(
-                lambda: _check(graph.materialize(title, ("candidate_qa",), COMBINATION.key)), server
+                lambda: project.check(graph.materialize(title, ("candidate_qa",), COMBINATION.key)), server
             )
             runs[title] = run
 
@@ -134,25 +132,11 @@ def _table(runs: dict[str, Run], count: int) -> None:
 
 
 def _prepare(root: Path, count: int, url: str) -> Settings:
-    documents = root / "corpora" / "water" / "documents"
-    documents.mkdir(parents=True)
-    (documents.parent / "corpus.yaml").write_text(waterworks.corpus(1), encoding="utf-8")
-    for number in range(count):
-        name = f"station{number:05d}"
-        (documents / f"{name}.txt").write_text(waterworks.notes(name), encoding="utf-8")
-    (root / "profiles").mkdir()
+    names = [f"station{number:05d}" for number in range(count)]
+    documents = {f"{name}.txt": waterworks.notes(name) for name in names}
+    settings = project.make(root, COMBINATION.corpus, waterworks.corpus(1), documents, "remote")
     (root / "profiles" / "remote.yaml").write_text(PROFILE.format(url=url), encoding="utf-8")
-    home = root / "home"
-    home.mkdir()
-    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
-    os.environ["DAGSTER_HOME"] = str(home)
-    return replace(
-        load_settings(),
-        corpora=root / "corpora",
-        assets=str(root / "assets"),
-        profile="remote",
-        profiles=root / "profiles",
-    )
+    return settings
 
 
 @contextmanager
@@ -174,11 +158,6 @@ def _serve() -> None:
             answered += len(server.requests)
             server.requests.clear()
             print(answered, flush=True)
-
-
-def _check(failures: list[str]) -> None:
-    if failures:
-        raise SystemExit("\n".join(failures))
 
 
 if __name__ == "__main__":

@@ -105,7 +105,11 @@ class Store:
     """Typed, atomic reads and writes under one root. Safe for many threads and processes."""
 
     def __init__(self, root: str | Path) -> None:
-        fs, path = cast("tuple[Any, str]", fsspec.core.url_to_fs(str(root)))  # pyright: ignore[reportUnknownMemberType]
+        # No cached listings: what other processes have just written must be seen.
+        fs, path = cast(
+            "tuple[Any, str]",
+            fsspec.core.url_to_fs(str(root), use_listings_cache=False),  # pyright: ignore[reportUnknownMemberType]
+        )
         self.root = str(root)
         self._fs = fs
         self._base = path.rstrip("/")

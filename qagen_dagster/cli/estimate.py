@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import click
@@ -11,10 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import combination_options, json_option, mode_of, profile_option
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.ingest.parsing import is_current
 from qagen_dagster.loop.combination import RunOptions
 from qagen_dagster.loop.estimate import Amounts, CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate import estimate as estimate_run
@@ -66,19 +65,13 @@ def estimate(
 
 def _read_documents(space: Workspace, corpora: Sequence[str], *, quiet: bool) -> None:
     """Read what is new in the corpora, by the graph, so that a run finds it. Raises StoreError when that fails."""
-    unread = [key for key in corpora if not is_current(space.corpus(key), space.store, space.settings)]
-    if not unread:
+    to_read = unread(space, corpora)
+    if not to_read:
         return
-    warnings.filterwarnings("ignore", message=".*currently in beta.*")
-    from qagen_dagster.definitions import open_graph  # Dagster takes seconds to load
-
     failures: list[str] = []
-    with (
-        Progress(Console(stderr=True), quiet=quiet) as progress,
-        open_graph(space.settings, progress) as graph,
-    ):
-        progress.begin(len(unread))
-        for key in unread:
+    with Progress(Console(stderr=True), quiet=quiet) as progress, open_quietly(space, progress) as graph:
+        progress.begin(len(to_read))
+        for key in to_read:
             failures += graph.documents(key)
     if failures:
         raise StoreError(failures[0])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import click
 from rich.console import Console
 
+from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
@@ -19,7 +19,6 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
-from qagen_dagster.ingest.parsing import is_current
 from qagen_dagster.loop.catalog_source import catalog_knows
 from qagen_dagster.loop.combination import RunOptions, effective_budget
 from qagen_dagster.loop.publish import is_up_to_date
@@ -98,23 +97,18 @@ def _materialize(
     space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
     corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
-    unread = [key for key in corpora if wishes.force or not _parsed(space, key)]
+    to_read = corpora if wishes.force else unread(space, corpora)
     due = _due(space, combinations, wishes)
-    if not unread and not due and catalog_knows(space.store, combinations):
+    if not to_read and not due and catalog_knows(space.store, combinations):
         progress.note("everything is up to date")
         return []
-    # Dagster takes seconds to load: only a run that has something to do pays for it. What it says of
-    # its own beta features is for developers, and the tests hear it.
-    warnings.filterwarnings("ignore", message=".*currently in beta.*")
-    from qagen_dagster.definitions import open_graph
-
     failures: list[str] = []
-    with open_graph(space.settings, progress) as graph:
-        progress.begin(len(unread) + len(due) + 1)
-        for key in unread:
+    with open_quietly(space, progress) as graph:
+        progress.begin(len(to_read) + len(due) + 1)
+        for key in to_read:
             failures += graph.documents(key)
         due = _due(space, combinations, wishes)  # what was read again need not have changed, or may have
-        progress.begin(len(unread) + len(due) + 1)
+        progress.begin(len(to_read) + len(due) + 1)
         for one in due:
             failures += graph.questions(
                 one, wishes.profile, wishes.target_count, wishes.shard_size, wishes.budget
@@ -127,10 +121,6 @@ def _due(
     space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes
 ) -> tuple[Combination, ...]:
     return tuple(one for one in combinations if wishes.force or not is_up_to_date(space, one, wishes.options))
-
-
-def _parsed(space: Workspace, corpus: str) -> bool:
-    return is_current(space.corpus(corpus), space.store, space.settings)
 
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, bar_chart, crop_markdown, markdown_table, path
+from qagen_dagster.loop.calls import each_once
 from qagen_dagster.loop.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
@@ -96,7 +97,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
 
     With `accepted`, also what each accepted question cost. An unknown price is said to be unknown.
     """
-    every = list({call.request_key or str(number): call for number, call in enumerate(calls)}.values())
+    every = each_once(calls)
     usd = _money(every)
     shown: Metadata = {
         "model_calls": dg.MetadataValue.int(len(every)),

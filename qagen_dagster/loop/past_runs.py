@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.catalog.past import PastDocument, PastSet, PastUse, past_documents, past_sets
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.calls import each_once
 from qagen_dagster.loop.catalog_source import catalog_file
 from qagen_dagster.loop.combination import CombinationPlan
 from qagen_dagster.loop.forecast import Example, Use
@@ -86,9 +87,8 @@ def size_of(mode: Mode, *, characters: int, pages: int, lines: int, visuals: int
 
 def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
     """What calls took by role, each request once."""
-    once = {call.request_key or str(number): call for number, call in enumerate(calls)}
     found: dict[str, Use] = {}
-    for call in once.values():
+    for call in each_once(calls):
         one = Use(
             1.0,
             call.input_tokens,

@@ -31,7 +31,7 @@ from qagen_dagster.loop.qa import (
 from qagen_dagster.loop.qa_result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.work import DocumentWork, QAModels
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import DocumentEnd, GenerationResult
 
@@ -60,12 +60,19 @@ def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
     """Why a document gives no questions in this mode, known before any model is asked."""
-    document = context.view.document
+    view = context.view
+    return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
+
+
+def why_unusable(
+    document: Document | IndexEntry, mode: Mode, *, has_text: bool, visuals: int
+) -> tuple[DocumentEnd, str] | None:
+    """As `unusable`, of a document that is not open."""
     if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
         return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
-    if context.mode is Mode.TEXTUAL and not context.view.has_text:
+    if mode is Mode.TEXTUAL and not has_text:
         return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
-    if context.mode is Mode.VISUAL and not context.view.visuals:
+    if mode is Mode.VISUAL and not visuals:
         return DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
     return None
 

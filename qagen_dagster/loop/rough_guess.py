@@ -18,6 +18,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.forecast import Use
 from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.limits import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.models.messages import ToolSpec
 from qagen_dagster.models.pricing import FREE_PROVIDERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
@@ -36,7 +37,6 @@ from qagen_dagster.toolkit.read_lines import MAX_CHARACTERS
 from qagen_dagster.toolkit.toolbox import toolbox
 
 FACTOR = 3.0  # the range: from a third to three times
-CHARACTERS_PER_TOKEN = 4
 CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
 PASS_RATE = 0.75  # accepted of the attempts
 COMPARED = 0.7  # attempts with an accepted question alike enough to ask a model
@@ -47,7 +47,6 @@ CALL_TOKENS = 60  # a tool call
 SUBMIT_TOKENS = 150  # a result with its quotes
 VERDICT_TOKENS = 30  # a result without
 THOUGHT_TOKENS = 150  # a turn, of a model behind a server
-PICTURE_TOKENS = 1_500  # a page of about a megapixel
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Task:
         texts = (
             self.corpus.name, self.corpus.corpus_context, self.scenario.name, self.scenario.description,
         )  # fmt: skip
-        return sum(map(len, texts)) // CHARACTERS_PER_TOKEN
+        return sum(map(len, texts)) // TOKEN_CHARACTERS
 
     @cached_property
     def _tools(self) -> tuple[ToolSpec, ...]:
@@ -107,7 +106,7 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     # The shorter it falls of the target, the surer one attempt more, which finds nothing left.
     proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
     compared = COMPARED * max(0.0, tries - 1)
-    document = min(size, MAX_CHARACTERS) / CHARACTERS_PER_TOKEN
+    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
     proposing, answering = models[Role.GENERATOR], models[Role.VALIDATOR]
     start = task.generator_tokens() + ACCEPTED_TOKENS * questions / 2
     proposal = _conversation(start, document, proposing, task.mode, 4)
@@ -156,4 +155,4 @@ def _call(input_tokens: float, output_tokens: float, spec: ModelSpec) -> Use:
 def _tokens(prompt: Prompt, tools: Iterable[ToolSpec]) -> int:
     size = len(prompt.system) + len(prompt.user)
     size += sum(len(one.description) + len(json.dumps(one.parameters)) for one in tools)
-    return size // CHARACTERS_PER_TOKEN
+    return size // TOKEN_CHARACTERS

@@ -72,4 +72,5 @@ class DocumentToll:
 
     def paid(self, spent: Spent) -> None:
         self.spent = self.spent.plus(spent)
-        self.book.add(spent)
+        if self._counts_shared:
+            self.book.add(spent)

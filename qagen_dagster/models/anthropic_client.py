@@ -10,10 +10,15 @@ from typing import Any
 
 import anthropic
 
-from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import deadline, faults
+from qagen_dagster.models import deadline, faults, sdk_call
 from qagen_dagster.models.base import ModelSpec
 
+_ERRORS = sdk_call.SdkErrors(
+    anthropic.APIStatusError,
+    anthropic.APITimeoutError,
+    anthropic.APIConnectionError,
+    anthropic.AnthropicError,
+)
 _URL = "https://api.anthropic.com"
 
 
@@ -39,21 +44,4 @@ def call(spec: ModelSpec, send: Callable[[], str], api_key: str | None) -> dict[
 
 def call_text(spec: ModelSpec, send: Callable[[], str], api_key: str | None) -> str:
     """As `call`, for a body that is not JSON; it may hold the key."""
-    failure: ModelError
-    seconds = spec.timeout_seconds
-    try:
-        with deadline.attempt(seconds) as seconds:
-            return send()
-    except anthropic.APIStatusError as error:
-        told = error.body if error.body is not None else error.response.text
-        failure = faults.from_status(
-            spec.name, error.status_code, told, dict(error.response.headers), api_key
-        )
-    except (anthropic.APITimeoutError, TimeoutError):
-        failure = TransientModelError(f"{spec.name}: no response within {round(seconds, 1):g} s")
-    except anthropic.APIConnectionError as error:
-        cause = type(error.__cause__).__name__
-        failure = TransientModelError(f"{spec.name}: connection failed ({cause})")
-    except anthropic.AnthropicError as error:
-        failure = PermanentModelError(faults.scrub(f"{spec.name}: {error}", api_key))
-    raise failure  # outside the handlers, so that no SDK exception, with its headers, hangs on it
+    return sdk_call.text_of(spec, send, api_key, _ERRORS)

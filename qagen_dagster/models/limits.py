@@ -1,6 +1,7 @@
 """The limits of a model: a permit for every single attempt, shared by all threads and processes of one user on one machine.
 
-What belongs here: what a request will weigh, who waits and how long, what a refusal tells the others.
+What belongs here: what a request will weigh, who waits and how long, what a refusal tells the others. A model without
+limits is asked at any pace, but a pause that its server wishes holds for all who share it, too.
 What does not: the arithmetic (`pace.py`), the places (`slots.py`), whether to try again (`retry.py`).
 
 The state is a few small files named by provider, address, model and key variable. Losing them costs
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import stat
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -26,10 +28,12 @@ from qagen_dagster.models.messages import Message, Request, Response, Text, Tool
 from qagen_dagster.models.slots import Slots
 from qagen_dagster.records.ids import digest
 
-_BYTES_PER_TOKEN = 4
-_PICTURE_TOKENS = 1_500  # a picture of about a megapixel
+TOKEN_CHARACTERS = 4  # of English; bytes, where a request is weighed
+PICTURE_TOKENS = 1_500  # a picture of about a megapixel
 _LOOK_AGAIN, _SOON = 1.0, 1e-6  # seconds: the pace may have changed meanwhile; as good as now
 _LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens lets them be
+_SPREAD = 0.5  # seconds over which those start whom no pace keeps apart after a pause
+_CHANCE = random.SystemRandom()
 
 
 def estimate(request: Request, spec: ModelSpec) -> int:
@@ -45,7 +49,7 @@ def estimate(request: Request, spec: ModelSpec) -> int:
         elif part.type == "image" and spec.images:
             pictures += 1
     output = min(spec.max_output_tokens, _LONGEST_OUTPUT)
-    return size // _BYTES_PER_TOKEN + pictures * _PICTURE_TOKENS + output
+    return size // TOKEN_CHARACTERS + pictures * PICTURE_TOKENS + output
 
 
 def _parts(messages: Iterable[Message]) -> Generator[Any]:
@@ -58,18 +62,28 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
-    """`provider` within the limits of its spec, or as it is where there are none.
+    """`provider` within the limits of its spec, if it has any, and within the pauses that its server wishes.
 
-    Raises ConfigError when the limits' state cannot be kept under `folder`.
+    Raises ConfigError when what is shared cannot be kept under `folder`.
     """
     spec = provider.spec
     limits = pace.Limits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
     )
-    if limits.unlimited:
-        return provider
-    shared = digest(spec.provider, spec.base_url or "", spec.model, key_variable or "")[:32]
-    return LimitedProvider(provider, Limiter(spec.name, limits, _own(folder) / "limits" / shared))
+    return LimitedProvider(provider, limiter(spec, key_variable, folder, limits))
+
+
+def limiter(
+    spec: ModelSpec,
+    key_variable: str | None,
+    folder: Path,
+    limits: pace.Limits,
+    *,
+    of: str = "",
+) -> Limiter:
+    """The limiter of all who ask the model of `spec` with that key; `of` names an endpoint of its own. Raises ConfigError."""
+    parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
+    return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
 
 def _own(folder: Path) -> Path:
@@ -96,13 +110,15 @@ class LimitedProvider:
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`, after a wait; TransientModelError also when the call's deadline does not allow it."""
-        with self._limiter.permit(estimate(request, self.spec), deadline.call_ends()) as permit:
+        counted = self._limiter.limits.tokens is not None
+        tokens = estimate(request, self.spec) if counted else 0
+        with self._limiter.permit(tokens, deadline.call_ends()) as permit:
             try:
                 body = self._provider.send(request)
             except TransientModelError as error:
                 permit.refused(error)
                 raise
-            permit.answered(self._used(body))
+            permit.answered(self._used(body) if counted else None)
             return body
 
     def read(self, body: dict[str, Any]) -> Response:
@@ -167,12 +183,15 @@ class Limiter:
                 start, promised = pace.reserve(turn.pace, self.limits, tokens)
                 seconds = self._seconds(promised, start, ends)
                 turn.pace = known = promised
+            together = seconds > _SOON and self.limits.unlimited
             while seconds > _SOON and known.clock >= promised.clock:
                 self._sleep(min(seconds, _LOOK_AGAIN))
                 with self.turn() as turn:
                     known = turn.pace
                     seconds = self._seconds(known, start, ends)
             if known.clock >= promised.clock:
+                if together:
+                    self._sleep(_CHANCE.uniform(0.0, _SPREAD))
                 return known.factor
             # else the state was lost, and the promise with it
 
@@ -207,6 +226,8 @@ class Permit:
 
     def answered(self, used: int | None) -> None:
         """The server answered; `used` tokens, None where it does not say."""
+        if self._limiter.limits.unlimited:
+            return
         with suppress(TransientModelError), self._limiter.turn() as turn:
             turn.pace = pace.settle(
                 turn.pace,
@@ -221,4 +242,10 @@ class Permit:
         if not slower and error.retry_after is None:
             return
         with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.pace = pace.refuse(turn.pace, started=self._started, slower=slower, wish=error.retry_after)
+            turn.pace = pace.refuse(
+                turn.pace,
+                self._limiter.limits,
+                started=self._started,
+                slower=slower,
+                wish=error.retry_after,
+            )

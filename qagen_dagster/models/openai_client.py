@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import openai
 
-from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import deadline, faults
+from qagen_dagster.models import deadline, faults, sdk_call
 from qagen_dagster.models.base import ModelSpec
 
 OPENAI_URL = "https://api.openai.com/v1"
+_ERRORS = sdk_call.SdkErrors(
+    openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError
+)
 _NO_KEY = "none"  # servers without keys ignore it; the SDK insists on some value
 
 
@@ -49,21 +51,4 @@ def call(spec: ModelSpec, send: Callable[[], RawResponse], api_key: str | None) 
 
 def call_text(spec: ModelSpec, send: Callable[[], RawResponse], api_key: str | None) -> str:
     """As `call`, for a body that is not JSON; it may hold the key."""
-    failure: ModelError
-    seconds = spec.timeout_seconds
-    try:
-        with deadline.attempt(seconds) as seconds:
-            return send().text
-    except openai.APIStatusError as error:
-        body = error.body if error.body is not None else error.response.text
-        failure = faults.from_status(
-            spec.name, error.status_code, body, dict(error.response.headers), api_key
-        )
-    except (openai.APITimeoutError, TimeoutError):
-        failure = TransientModelError(f"{spec.name}: no response within {round(seconds, 1):g} s")
-    except openai.APIConnectionError as error:
-        cause = type(error.__cause__).__name__
-        failure = TransientModelError(f"{spec.name}: connection failed ({cause})")
-    except openai.OpenAIError as error:
-        failure = PermanentModelError(faults.scrub(f"{spec.name}: {error}", api_key))
-    raise failure  # outside the handlers, so that no SDK exception, with its headers, hangs on it
+    return sdk_call.text_of(spec, lambda: send().text, api_key, _ERRORS)
