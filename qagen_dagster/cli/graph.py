@@ -1,0 +1,31 @@
+"""The asset graph as commands open it, and which corpora it has yet to read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.ingest.parsing import is_current
+from qagen_dagster.loop.workspace import Workspace
+
+if TYPE_CHECKING:
+    from qagen_dagster.defs.in_process import Graph
+
+
+def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
+    """The corpora of which something is new, or was never read."""
+    return [key for key in corpora if not is_current(space.corpus(key), space.store, space.settings)]
+
+
+def open_quietly(space: Workspace, progress: Progress) -> Graph:
+    """The graph on the project's instance; a context manager.
+
+    Dagster takes seconds to load: only a command that has something to do pays for it. What it says of its own
+    beta features is for developers, and the tests hear it.
+    """
+    warnings.filterwarnings("ignore", message=".*currently in beta.*")
+    from qagen_dagster.definitions import open_graph
+
+    return open_graph(space.settings, progress)
