@@ -28,10 +28,18 @@ class Role(StrEnum):
     GENERATOR = "generator"
     VALIDATOR = "validator"
     DEDUPLICATOR = "deduplicator"
+    ANSWERER = "answerer"
+    JUDGE = "judge"
+
+
+QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # every profile binds them
 
 
 class Profile(Record):
-    """Roles bound to models; `visual` overrides roles in visual mode."""
+    """Roles bound to models; `visual` overrides roles in visual mode.
+
+    Without an answerer the generator answers too; without a judge answers are graded by what needs no model call.
+    """
 
     description: str = ""
     roles: dict[Role, ModelSpec]
@@ -40,24 +48,51 @@ class Profile(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Profile:
-        missing = [role.value for role in Role if role not in self.roles]
+        missing = [role.value for role in QUESTION_ROLES if role not in self.roles]
         if missing:
             raise ValueError(f"no model is bound to {', '.join(missing)}")
         for mode in Mode:
             check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
+            check_judge(self, mode)
         check_priced(self, self.budget)
         check_execution(self)
         return self
 
     def spec(self, role: Role, mode: Mode) -> ModelSpec:
-        """The model that plays `role` in `mode`."""
+        """The model that plays `role` in `mode`. Raises KeyError when none is bound to it."""
+        found = self.find(role, mode)
+        if found is None:
+            raise KeyError(role.value)
+        return found
+
+    def find(self, role: Role, mode: Mode) -> ModelSpec | None:
+        """As `spec`; None when no model is bound to the role."""
         override = self.visual.get(role) if mode is Mode.VISUAL else None
-        return override or self.roles[role]
+        found = override or self.roles.get(role)
+        if found is None and role is Role.ANSWERER:
+            return self.spec(Role.GENERATOR, mode)
+        return found
+
+
+def check_judge(profile: Profile, mode: Mode) -> None:
+    """Raise ValueError when the judge is a model whose answers it would judge."""
+    judge = profile.find(Role.JUDGE, mode)
+    for role in (Role.GENERATOR, Role.ANSWERER):
+        judged = profile.find(role, mode)
+        if judge is not None and judged is not None and _same(judge, judged):
+            raise ValueError(
+                f"{role.value} and judge are the same model ({judge.model}) in {mode.value} mode; "
+                "a model may not judge its own answers"
+            )
+
+
+def _same(one: ModelSpec, other: ModelSpec) -> bool:
+    return one.model.strip().casefold() == other.model.strip().casefold()
 
 
 def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> None:
     """Raise ValueError when both are one model, whatever the address or the settings."""
-    if generator.model.strip().casefold() == validator.model.strip().casefold():
+    if _same(generator, validator):
         raise ValueError(
             f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
             "a model may not validate its own questions"

@@ -42,7 +42,9 @@ def bindings(profile: Profile) -> list[Bound]:
     """The distinct models in the order of their first role; what differs in price or time-outs alone is one."""
     found: dict[str, Bound] = {}
     for role in Role:
-        textual, visual = (profile.spec(role, mode) for mode in (Mode.TEXTUAL, Mode.VISUAL))
+        textual, visual = (profile.find(role, mode) for mode in (Mode.TEXTUAL, Mode.VISUAL))
+        if textual is None or visual is None:
+            continue
         played = [(textual, role.value)]
         played += [(visual, f"visual {role.value}")] if visual is not textual else []
         for spec, name in played:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.configuration.profiles import Profile, Role, check_priced
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, check_priced
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.fingerprint import prompt_hashes, work_fingerprint
 from qagen_dagster.loop.journal import JournalFile
@@ -141,7 +141,7 @@ def collect(
         mode=mode,
         run_id=run_id,
         profile=planned.profile_name,
-        models={role.value: planned.profile.spec(role, mode).name for role in Role},
+        models={role.value: planned.profile.spec(role, mode).name for role in QUESTION_ROLES},
         prompts=prompt_hashes(mode),
         fingerprint=planned.fingerprint,
         configuration=_configuration(planned.fingerprint, planned.limits),

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.loop import forecast, past_runs, rough_guess
 from qagen_dagster.loop.combination import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.forecast import METRICS, NOTHING, Need, Range, Use
+from qagen_dagster.loop.qa_document import why_unusable
 from qagen_dagster.loop.run_time import run_time
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import IndexEntry, Outcome, VisualManifest
+from qagen_dagster.records.document import IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet
 from qagen_dagster.store import Keys
@@ -100,7 +101,7 @@ def estimate(space: Workspace, combinations: Sequence[Combination], options: Run
 
 def _combination(space: Workspace, planned: CombinationPlan, past: past_runs.Past) -> CombinationEstimate:
     mode = planned.combination.mode
-    specs = {role: planned.profile.spec(role, mode) for role in Role}
+    specs = {role: planned.profile.spec(role, mode) for role in QUESTION_ROLES}
     work = _work(space, planned)
     found = (
         _forecast(space, planned, work, past)
@@ -146,7 +147,7 @@ def _work(space: Workspace, planned: CombinationPlan) -> _Work:
             lines=entry.line_count,
             visuals=visuals,
         )
-        if not _can_be_asked_about(entry, mode, visuals):
+        if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             without += 1
         elif space.store.exists(planned.result_key(entry)):
             found.done.append((entry, size))
@@ -154,13 +155,6 @@ def _work(space: Workspace, planned: CombinationPlan) -> _Work:
             calls = [call for event in planned.journal(entry, space).events for call in event.calls]
             found.to_do.append(Need(size, past_runs.use_of(calls)))
     return _Work(found.done, found.to_do, without)
-
-
-def _can_be_asked_about(entry: IndexEntry, mode: Mode, visuals: int) -> bool:
-    """As `qa_document.unusable`, from the index alone."""
-    if mode is Mode.TEXTUAL:
-        return entry.outcome is Outcome.PARSED
-    return entry.outcome in (Outcome.PARSED, Outcome.NO_TEXT) and visuals > 0
 
 
 def _visuals(space: Workspace, planned: CombinationPlan, entry: IndexEntry) -> int:
@@ -181,7 +175,10 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
     chosen = past_runs.choose(planned, here, past)
     target = planned.limits.target_count
     if chosen.examples:
-        roles = {role: forecast.forecast(chosen.examples, work.to_do, role.value, target) for role in Role}
+        roles = {
+            role: forecast.forecast(chosen.examples, work.to_do, role.value, target)
+            for role in QUESTION_ROLES
+        }
         accepted = forecast.accepted(chosen.examples, work.to_do, target)
     else:
         roles, accepted = _guess(planned, work.to_do)
@@ -200,8 +197,8 @@ def _task(planned: CombinationPlan) -> rough_guess.Task:
 
 def _guess(planned: CombinationPlan, needs: Sequence[Need]) -> tuple[dict[Role, dict[str, Range]], Range]:
     task, target = _task(planned), planned.limits.target_count
-    models = {role: planned.profile.spec(role, task.mode) for role in Role}
-    totals = {role: Use() for role in Role}
+    models = {role: planned.profile.spec(role, task.mode) for role in QUESTION_ROLES}
+    totals = {role: Use() for role in QUESTION_ROLES}
     for need in needs:
         for role, use in rough_guess.guess(task, need.size, models).items():
             left = Use(*(max(0.0, a - b) for a, b in zip(use, need.paid.get(role, Use()), strict=True)))

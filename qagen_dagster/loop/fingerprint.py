@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from qagen_dagster.agents.qa import deduplicator, generator, validator
-from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile
 from qagen_dagster.records.corpus import CorpusConfig
 from qagen_dagster.records.ids import Mode, fingerprint
 
@@ -28,7 +28,7 @@ def prompt_hashes(mode: Mode) -> dict[str, str]:
 
 def model_fingerprint(profile: Profile, mode: Mode) -> str:
     """Changes with a role's model or settings, or with a prompt, of this mode."""
-    models = {role.value: profile.spec(role, mode).identity() for role in Role}
+    models = {role.value: profile.spec(role, mode).identity() for role in QUESTION_ROLES}
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompt_hashes(mode), sort_keys=True)])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, load_corpora
-from qagen_dagster.configuration.profiles import Profile, Role, load_profile
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.loop.work import QAModels
@@ -64,7 +64,7 @@ class Workspace:
             role: build_model(
                 profile.spec(role, mode), ledger, secret, self.settings.state, _desks(self.settings.assets)
             )
-            for role in Role
+            for role in QUESTION_ROLES
         }
         return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
 

@@ -2,14 +2,104 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.grounding import Grade, Method, Share
 from qagen_dagster.records.ids import Mode, Name
 
 _Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class QuestionType(StrEnum):
+    """What a question of the batch strategy asks of its reader; "QAGRedo Algorithm Report", section 2.2.
+
+    `factual` is the one type of the preset `basic`.
+    """
+
+    FACTUAL = "factual"
+    ANALYSIS = "analysis"
+    AGGREGATION = "aggregation"
+    COMPARISON = "comparison"
+    INFERENCE = "inference"
+    CAUSAL = "causal"
+    TEMPORAL = "temporal"
+    MULTI_HOP = "multi_hop"
+    SYNTHESIS = "synthesis"
+    EVALUATION = "evaluation"
+    COUNTERFACTUAL = "counterfactual"
+
+
+class Complexity(StrEnum):
+    """Presets of question types; "QAGRedo Algorithm Report", section 2.3."""
+
+    BASIC = "basic"
+    MODERATE = "moderate"
+    ADVANCED = "advanced"
+
+    @property
+    def question_types(self) -> tuple[QuestionType, ...]:
+        if self is Complexity.BASIC:
+            return (QuestionType.FACTUAL,)
+        if self is Complexity.MODERATE:
+            return (QuestionType.ANALYSIS, QuestionType.COMPARISON, QuestionType.INFERENCE)
+        return tuple(one for one in QuestionType if one is not QuestionType.FACTUAL)
+
+
+class Strategy(StrEnum):
+    """How candidates come about: one at a time by an agent with tools, or many at once from the whole text."""
+
+    AGENT = "agent"
+    BATCH = "batch"
+
+
+class BatchOptions(Record):
+    """The batch strategy; defaults are those of "QAGRedo Algorithm Report", section 10.
+
+    Attributes:
+        complexity: preset of question types.
+        question_types: these types in place of the preset's.
+        mix: how many questions of each type a document gives, in place of an even distribution of `target_count`.
+        similarity: two questions as similar as this (cosine) are one.
+        min_question_confidence, question_regenerations: a question less grounded than this is asked for again.
+        min_answer_confidence, answer_regenerations: the same of an answer.
+        publish_ungrounded: answers that stayed ungrounded enter the published set too, marked in the report.
+    """
+
+    complexity: Complexity = Complexity.ADVANCED
+    question_types: Annotated[tuple[QuestionType, ...] | None, Field(min_length=1)] = None
+    mix: Annotated[dict[QuestionType, Annotated[int, Field(ge=1, le=1000)]] | None, Field(min_length=1)] = (
+        None
+    )
+    similarity: Share = 0.85
+    min_question_confidence: Share = 0.7
+    question_regenerations: Annotated[int, Field(ge=0, le=20)] = 2
+    min_answer_confidence: Share = 0.7
+    answer_regenerations: Annotated[int, Field(ge=0, le=20)] = 3
+    publish_ungrounded: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> BatchOptions:
+        if self.mix is not None and self.question_types is not None:
+            raise ValueError("mix names the question types already: leave question_types out")
+        return self
+
+
+class GradingOptions(Record):
+    """How answers are graded, and when the check warns.
+
+    Attributes:
+        method: semantic and keyword ask no model; llm asks the judge; hybrid asks it about what fails without.
+        min_grade: a lower overall grade fails the check.
+        max_not_measured: a larger share of answers that could not be measured fails the check.
+    """
+
+    method: Method = Method.HYBRID
+    min_grade: Grade = Grade.C
+    max_not_measured: Share = 0.1
 
 
 class ScenarioConfig(Record):
@@ -22,6 +112,9 @@ class ScenarioConfig(Record):
         max_consecutive_failures: a document ends when more candidates than this fail in a row.
         max_attempts: candidates per document at most; None: 4 per target question, at least 10.
         min_pass_rate: share of validated candidates that should pass; below it the check warns.
+        strategy: how candidates come about.
+        batch: options of the batch strategy.
+        grading: how answers are graded.
     """
 
     name: _Prose
@@ -32,6 +125,17 @@ class ScenarioConfig(Record):
     max_consecutive_failures: Annotated[int, Field(ge=1, le=100)] = 5
     max_attempts: Annotated[int | None, Field(ge=1)] = None
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] = 0.5
+    strategy: Strategy = Strategy.AGENT
+    batch: BatchOptions | None = None
+    grading: GradingOptions = Field(default_factory=GradingOptions)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ScenarioConfig:
+        if self.strategy is Strategy.AGENT and self.batch is not None:
+            raise ValueError("batch: is read with `strategy: batch` only")
+        if self.strategy is Strategy.BATCH and Mode.VISUAL in self.modes:
+            raise ValueError("strategy: batch reads text only: set `modes: [textual]`")
+        return self
 
     @field_validator("modes")
     @classmethod

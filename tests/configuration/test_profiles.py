@@ -8,7 +8,7 @@ import pytest
 from anthropic.resources.messages import DEPRECATED_MODELS
 from openai.types import ChatModel
 
-from qagen_dagster.configuration.profiles import SHIPPED, Role, load_profile
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Role, load_profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.pricing import has_price
@@ -122,7 +122,8 @@ NAMES = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
 
 def bound(name: str) -> list[ModelSpec]:
     profile = load_profile(name, None)
-    return [profile.spec(role, mode) for role in Role for mode in Mode]
+    found = [profile.find(role, mode) for role in Role for mode in Mode]
+    return [spec for spec in found if spec is not None]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,7 +140,7 @@ def test_prices_of_a_shipped_profile_are_whole_or_left_out(name: str) -> None:
     told = {has_price(spec) for spec in bound(name)}
     assert told == {name not in {"vllm", "ollama"}}
     text = (SHIPPED / f"{name}.yaml").read_text()
-    assert ("usd_per_million" in text) <= ("as read on 20" in text)
+    assert ("usd_per_million" in text) <= ("as found on 20" in text)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -152,7 +153,7 @@ def test_models_of_a_shipped_profile_are_on_offer(name: str) -> None:
 
 
 def test_the_servers_of_the_vllm_profile_are_two() -> None:
-    generator, validator, deduplicator = (load_profile("vllm", None).roles[role] for role in Role)
+    generator, validator, deduplicator = (load_profile("vllm", None).roles[role] for role in QUESTION_ROLES)
     assert (generator.model, generator.base_url, generator.temperature) == (
         "meta-llama/Meta-Llama-3.1-8B-Instruct",
         "http://localhost:8100/v1",
@@ -178,7 +179,7 @@ def test_the_shipped_profiles_are_documented() -> None:
     for name, row in rows.items():
         profile = load_profile(name, None)
         assert [cell.split("<br>")[0].strip("`") for cell in row[:3]] == [
-            profile.roles[role].model for role in Role
+            profile.roles[role].model for role in QUESTION_ROLES
         ]
         for spec in (*profile.roles.values(), *profile.visual.values()):
             assert f"`{spec.model}`" in " ".join(row)
@@ -218,3 +219,32 @@ def test_a_validator_and_a_deduplicator_may_use_batches(tmp_path: Path) -> None:
     text = GOOD.replace("temperature: 0", "execution: batch").replace("cheap", "cheap, execution: batch")
     load(tmp_path, text)
     assert load_profile("mine", tmp_path).spec(Role.DEDUPLICATOR, Mode.TEXTUAL).execution == "batch"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            "  judge: {provider: anthropic, model: Writer}\n",
+            "generator and judge are the same model (Writer)",
+        ),
+        (
+            "  answerer: {provider: openai, model: speaker}\n  judge: {provider: x, model: speaker}\n",
+            "answerer and judge are the same model (speaker)",
+        ),
+    ],
+)
+def test_a_model_may_not_judge_its_own_answers(tmp_path: Path, lines: str, told: str) -> None:
+    assert told in complaint(tmp_path, GOOD.replace("visual:\n", f"{lines}visual:\n", 1))
+
+
+def test_the_generator_answers_where_no_answerer_is_bound(tmp_path: Path) -> None:
+    load(tmp_path, GOOD)
+    profile = load_profile("mine", tmp_path)
+    assert profile.find(Role.ANSWERER, Mode.TEXTUAL) == profile.spec(Role.GENERATOR, Mode.TEXTUAL)
+    assert profile.find(Role.JUDGE, Mode.TEXTUAL) is None
+    own = "  answerer: {provider: openai, model: speaker}\n"
+    load(tmp_path, GOOD.replace("visual:\n", f"{own}visual:\n", 1))
+    told = load_profile("mine", tmp_path).find(Role.ANSWERER, Mode.VISUAL)
+    assert told is not None
+    assert told.model == "speaker"

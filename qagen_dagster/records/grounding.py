@@ -1,0 +1,159 @@
+"""How well answers rest on a document: per sentence, answer, document and combination.
+
+Fields and grades follow "QAGRedo Algorithm Report", sections 4 and 5 (is_grounded, confidence, method, issues,
+grounded_sentences, ungrounded_sentences, llm_verdict, overall_grade, overall_confidence, ungrounded_highlights);
+statuses, spans and counts are ours. What is not measured is said so: no score is ever NaN.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import CallSummary
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Method(StrEnum):
+    """How answers are graded."""
+
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    LLM = "llm"
+    HYBRID = "hybrid"
+
+
+class Grade(StrEnum):
+    """A from .90, B from .80, C from .70, D from .60 of confidence, F below."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    D = "D"
+    F = "F"
+
+
+class SentenceStatus(StrEnum):
+    """What the document says of a sentence."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NOT_FOUND = "not_found"
+    GENERIC = "generic"  # about the document, no claim: counts as grounded
+    NOT_MEASURED = "not_measured"  # neither grounded nor ungrounded
+
+
+class SpanEvidence(Record):
+    """The part of the document that fits a sentence best; lines are 1-based and inclusive."""
+
+    quote: str
+    start_line: int
+    end_line: int
+
+
+class SentenceGrade(Record):
+    """One sentence of an answer.
+
+    `score` is the method's own, 0 to 1; None where it gives none. `reason` is one line for a person, empty when supported.
+    """
+
+    sentence: str
+    status: SentenceStatus
+    score: Share | None = None
+    evidence: SpanEvidence | None = None
+    reason: str = ""
+
+
+class Verdict(StrEnum):
+    SUPPORTED = "SUPPORTED"
+    NOT_SUPPORTED = "NOT_SUPPORTED"
+
+
+class JudgeVerdict(Record):
+    """What the judge answered."""
+
+    verdict: Verdict
+    confidence: Share
+    reason: str
+
+
+class AnswerGrade(Record):
+    """One answer, graded. `confidence` and `is_grounded` are None when nothing of it could be measured."""
+
+    is_grounded: bool | None
+    confidence: Share | None
+    method: str  # as described, e.g. "hybrid (semantic + LLM override)"
+    issues: tuple[str, ...] = ()
+    sentences: tuple[SentenceGrade, ...] = ()
+    llm_verdict: JudgeVerdict | None = None
+    judge_failure: str = ""  # why there is no verdict though one was asked for
+    calls: tuple[CallSummary, ...] = ()
+
+    @property
+    def grounded_sentences(self) -> tuple[str, ...]:
+        return tuple(one.sentence for one in self.sentences if one.status in _GROUNDED)
+
+    @property
+    def ungrounded_sentences(self) -> tuple[str, ...]:
+        return tuple(one.sentence for one in self.sentences if one.status in _UNGROUNDED)
+
+
+_GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
+_UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
+
+
+class GradedAnswer(Record):
+    """A question and its answer with the grade."""
+
+    id: str  # of the question; empty for answers from elsewhere that have none
+    question: str
+    answer: str
+    grading: AnswerGrade
+    marked: str = ""  # why this answer did not enter the published set; empty when it did
+
+
+class DocumentGrades(Record):
+    """One document's answers. `overall_grade` and `overall_confidence` are None when nothing was measured."""
+
+    document_id: str
+    title: str
+    overall_grade: Grade | None
+    overall_confidence: Share | None
+    grounded: int
+    ungrounded: int
+    not_measured: int
+    answers: tuple[GradedAnswer, ...]
+
+
+class Highlight(Record):
+    """An ungrounded answer, for a quick look."""
+
+    document_id: str
+    question: str
+    answer: str
+    confidence: Share | None
+    reasons: tuple[str, ...]
+
+
+class GroundingReport(Record):
+    """Grades of one combination, or of a file of answers (then without scenario and mode)."""
+
+    corpus: str
+    scenario: str | None = None
+    mode: Mode | None = None
+    run_id: str = ""
+    generator_model: str = ""
+    judge_model: str = ""  # empty: no judge
+    method: Method
+    overall_grade: Grade | None
+    overall_confidence: Share | None
+    grounded: int
+    ungrounded: int
+    not_measured: int
+    documents: tuple[DocumentGrades, ...]
+    ungrounded_highlights: tuple[Highlight, ...] = ()
