@@ -16,10 +16,14 @@ from qagen_dagster.models.embedded.passage import Passage
 _END = re.compile(
     r"[.!?][\"'”\u2019)\]]{0,2}(?=\s+[\"'“\u2018(\[]?[A-Z0-9§])|[.!?][\"'”\u2019)\]]{0,2}$|;(?=\s)"
 )
+# Words that end in a full stop without ending a sentence, those of one letter and of letters with dots aside.
+ABBREVIATIONS = tuple(
+    "Mr Mrs Ms Dr Prof Hon Sgt Lt Col Gen Rep Sen Gov St No Nos Art Sec Ch Fig Figs Tab Eq Eqs Vol vol p pp v vs cf al viz "
+    "etc approx ca Inc Corp Co Ltd Bros Jr Sr ft in lb oz Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Cir Supp Stat "
+    "App Ct Dist Cal Mass Conn Id Rev ed eds Ph".split()
+)
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[\"“])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|Hon|Sgt|Lt|Col|Gen|Rep|Sen|Gov|St|No|Nos|Art|Sec|Ch|Fig|Figs|Tab|Eq|Eqs|"
-    r"Vol|vol|pp?|vs?|cf|al|e\.g|i\.e|viz|etc|approx|ca|Inc|Corp|Co|Ltd|Bros|Jr|Sr|ft|in|lb|oz|Jan|Feb|Mar|Apr|Jun|"
-    r"Jul|Aug|Sept?|Oct|Nov|Dec|Cir|Supp|Stat|App|Ct|Dist|Cal|Mass|Conn|Id|Rev|ed|eds|[A-Z]\.[A-Z]|U\.S|[a-z]\.[a-z]|Ph)\.$"
+    rf"(?:^|[\s(\[\"“])(?:[A-Z]|{'|'.join(ABBREVIATIONS)}|[A-Z]\.[A-Z]|U\.S|[a-z]\.[a-z])\.$"
 )
 _WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")
 _CITATION = re.compile(
