@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import CallSummary
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

@@ -12,6 +12,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.grounding import AnswerGrade
 from qagen_dagster.records.ids import Mode
 
 
@@ -39,6 +41,7 @@ class RejectionReason(StrEnum):
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
+    UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
 
 
 class GenerationMetadata(Record):
@@ -102,24 +105,6 @@ class GenerationStats(Record):
     rejection_reasons: dict[str, int]
 
 
-class CallSummary(Record):
-    """One model call as accounted: no content, no secrets."""
-
-    request_key: str  # hash of the canonical request: the ledger's address
-    role: str
-    model: str
-    document_id: str
-    attempt: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    usd: float | None = None  # None: the price is unknown
-    seconds: float = 0.0
-    retries: int = 0
-    replayed: bool = False  # served from the ledger: nothing was paid
-
-
 class VerdictRecord(Record):
     """What the validator found on one candidate, by attempt."""
 
@@ -135,8 +120,32 @@ class VerdictRecord(Record):
     explanation: str
 
 
+class Shortfall(Record):
+    """Questions of one type that a document was asked for and did not give."""
+
+    question_type: str
+    wanted: int
+    accepted: int
+    reason: str
+
+    @property
+    def missing(self) -> int:
+        return self.wanted - self.accepted
+
+
+class LineSpan(Record):
+    """Lines of the parsed text, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
 class GenerationResult(Record):
-    """Everything one document gave."""
+    """Everything one document gave.
+
+    `shortfalls`, `grades` and `shown` are the batch strategy's: what is missing of the mix; grades of answers,
+    accepted or not, by `question_id` of question and answer; the lines that the generator was shown, empty where that was all.
+    """
 
     accepted: tuple[QAPair, ...]
     rejected: tuple[RejectedQA, ...]
@@ -151,6 +160,9 @@ class GenerationResult(Record):
     calls: tuple[CallSummary, ...] = ()
     run_id: str = ""  # of the run that finished it
     finished: str = ""  # ISO 8601, UTC
+    shortfalls: tuple[Shortfall, ...] = ()
+    grades: dict[str, AnswerGrade] = Field(default_factory=dict)
+    shown: tuple[LineSpan, ...] = ()
 
 
 class ValidatedSet(Record):

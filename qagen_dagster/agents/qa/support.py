@@ -10,7 +10,8 @@ import re
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
 _DERIVED_TYPES = (
-    "aggregation calculation comparison computed counting inference multi_hop multi-hop numeric synthesis"
+    "aggregation analysis calculation comparison computed counterfactual counting evaluation inference multi_hop "
+    "multi-hop numeric synthesis"
 )
 _DERIVED = frozenset(_DERIVED_TYPES.split())
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"

@@ -1,0 +1,23 @@
+"""A model call as it is accounted for. What was said in it is the ledger's."""
+
+from __future__ import annotations
+
+from qagen_dagster.records.base import Record
+
+
+class CallSummary(Record):
+    """One model call as accounted: no content, no secrets."""
+
+    request_key: str  # hash of the canonical request: the ledger's address
+    role: str
+    model: str
+    document_id: str
+    attempt: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    usd: float | None = None  # None: the price is unknown
+    seconds: float = 0.0
+    retries: int = 0
+    replayed: bool = False  # served from the ledger: nothing was paid
