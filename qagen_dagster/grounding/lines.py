@@ -15,12 +15,12 @@ _NARROW = 45  # columns: in a narrower paragraph a line break tells nothing abou
 _FILLED = 0.8  # of the width: a line that ends earlier, though the next word had room, was ended on purpose
 _WIDE = "\u2e80"  # from here on, characters take about two columns
 LIST_MARKER = re.compile(
-    r"(?:[-*+•‣▪●◦–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
+    r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
 )
 _OWN_LINE = re.compile(r"\||#{1,6}\s|```|[-=_*~]{3,}\s*$")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _FIRST_WORD = re.compile(r"\S{1,24}")
-_QUOTES = "\"'“‘«([*_"
+_QUOTES = "\"'“\u2018«([*_"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _goes_on(line: _Line, following: _Line, width: int) -> bool:
     if _OWN_LINE.match(line.text) or _OWN_LINE.match(following.text) or LIST_MARKER.match(following.text):
         return False
     first = following.text.lstrip(_QUOTES)[:1]
-    if first.islower() or line.text[-1] in ",-‐":
+    if first.islower() or line.text[-1] in ",-\u2010":
         return True
     last = _LAST_WORD.search(line.text, max(0, len(line.text) - 24))
     if last and last.group() in CONNECTIVES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from qagen_dagster.grounding.abbreviations import (
@@ -25,15 +26,20 @@ from qagen_dagster.grounding.lines import LIST_MARKER, blocks
 MIN_CHARACTERS = 3  # of a claim; shorter pieces are stray numbers and marks
 _BRACKETED = 300  # characters: no sentence ends inside a shorter pair of brackets
 
-_END = re.compile(r"[.!?…．]+|[。！？｡؟۔।॥]+")
-_CLOSING = re.compile(r"(?:[\"'”’)\]}»›」』）】*_]|\[\d{1,3}(?:[,–-]\d{1,3})*\]){0,8}")
-_NEXT = re.compile(r"\s*([\"'“‘«‹¿¡(\[{「『（【*_]*)(\S{0,24})(?:\s{1,3}(\w{1,12}))?(?:\s{1,3}(\w{1,12}))?")
-_LAST = re.compile(r"[^\s(\[{\"'“‘«/—]*$")
+_FULL = "。\uff01\uff1f｡؟\u06d4।॥"  # marks of scripts in which no space need follow
+_END = re.compile(rf"[.!?…\uff0e]+|[{_FULL}]+")
+_CLOSING = re.compile(r"(?:[\"'”\u2019)\]}»\u203a」』\uff09】*_]|\[\d{1,3}(?:[,\u2013-]\d{1,3})*\]){0,8}")
+_QUOTED_ON = "とっ、\uff0c"  # after a closed quotation the sentence goes on
+_NEXT = re.compile(
+    r"\s*([\"'“\u2018«\u2039¿¡(\[{「『\uff08【*_]*)(\S{0,24})(?:\s{1,3}(\w{1,12}))?(?:\s{1,3}(\w{1,12}))?"
+)
+_OPENING = "([{\"'“\u2018«/"
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]{1,2}", re.ASCII)
-_MARKER_ONLY = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})")
+_MARKER_ONLY = re.compile(r"(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})")
 _MARKER_INLINE = re.compile(r"(?:[:,]\s+[1aiA]|;\s+(?:and\s+|or\s+)?(?:\d{1,2}|[a-z]))$")
 _NUMERAL = re.compile(r"[IVXLC]+\b|[A-Z]\b|\w?\d|§|#")
-_DASHES = "—–"
+_BULLETS = " \t\n\r(-*+•\u2043‣▪●◦"
+_DASHES = "—\u2013"
 
 
 @dataclass(frozen=True)
@@ -87,15 +93,23 @@ def _begins_small(text: str) -> bool:
 def _pieces(text: str, start: int, end: int, casual: bool) -> Iterator[tuple[int, int]]:
     block = text[start:end]
     protected = _protected(block)
-    begin = 0
+    begin, number = 0, ""  # of the sentence; of the next item of a list in one line
     for match in _END.finditer(block):
-        if match.start() < begin or protected[match.start()]:
-            continue
         closing = _CLOSING.match(block, match.end())
         after = closing.end() if closing else match.end()
-        if after < len(block) and _Stop(block, begin, match.start(), match.end(), after, casual).ends():
+        if match.start() < begin or after >= len(block) or protected[after]:
+            continue
+        if not block[after].isspace() and match.group()[-1] not in _FULL:
+            continue
+        stop = _Stop(block, begin, match.start(), match.end(), after, casual)
+        item = stop.last if stop.is_marker or stop.last == number else ""
+        if item and item == number and match.start() - len(item) > begin:
+            yield start + begin, start + match.start() - len(item)
+            begin = match.start() - len(item)
+        elif not item and stop.ends():
             yield start + begin, start + after
             begin = after
+        number = str(int(item) + 1) if item.isdecimal() else number
     yield start + begin, end
 
 
@@ -103,9 +117,9 @@ def _protected(block: str) -> list[int]:
     """Per character, in how many short pairs of brackets it stands."""
     change, opened = [0] * (len(block) + 1), list[int]()
     for position, char in enumerate(block):
-        if char in "([（":
+        if char in "([\uff08":
             opened.append(position)
-        elif char in ")]）" and opened:
+        elif char in ")]\uff09" and opened:
             begin = opened.pop()
             if position - begin <= _BRACKETED:
                 change[begin] += 1
@@ -127,27 +141,23 @@ class _Stop:
     def ends(self) -> bool:
         """Whether the sentence is over."""
         block, mark = self.block, self.block[self.until - 1]
-        if mark in "。！？｡؟۔।॥":
-            return (
-                not (self.after > self.until and block[self.after] in "とっ、，")
-                and block[self.after] not in "、，"
-            )
-        if not block[self.after].isspace():
-            return False
+        if mark in _FULL:
+            return block[self.after] not in (_QUOTED_ON if self.after > self.until else "、\uff0c")
         following = _NEXT.match(block, self.after)
         if following is None or not following.group(2):
             return True
         word = following.group(2)
-        if word[0] in _DASHES or _END.match(word):
+        cited = following.group(1).startswith("(") and self.after > self.until
+        if cited or word[0] in _DASHES or _END.match(word):
             return False
         if word[0].islower() and not any(map(str.isupper, word[1:4])):
             return self.casual and self._plain_word()
         if mark != "." or self.until - self.at > 1:
             return not self._attributed(following)
-        return self.after > self.until or self._full_stop(word)
+        return self._full_stop(word)
 
     def _plain_word(self) -> bool:
-        last = self._last()
+        last = self.last
         return len(last) >= 3 and last.lower() not in MAY_END | BEFORE_NAMES and "." not in last
 
     def _attributed(self, following: re.Match[str]) -> bool:
@@ -156,15 +166,15 @@ class _Stop:
             return False
         return any(following.group(n) in ATTRIBUTION for n in (3, 4))
 
-    def _last(self) -> str:
-        found = _LAST.search(self.block, max(self.begin, self.at - 24), self.at)
-        return found.group() if found else ""
+    @cached_property
+    def last(self) -> str:
+        """The word before the mark, its last 24 characters at most."""
+        before = self.block[max(self.begin, self.at - 24) : self.at]
+        return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 
     def _full_stop(self, following: str) -> bool:
         """Whether one full stop before a word that may begin a sentence does end one."""
-        last = self._last()
-        if self._is_marker(last):
-            return False
+        last = self.last
         key, opener = last.lower(), following.rstrip(",;:") in OPENERS
         if key in TIMES:
             return following.rstrip(",.;:)") not in AFTER_TIMES
@@ -178,11 +188,13 @@ class _Stop:
             return opener
         return True
 
-    def _is_marker(self, last: str) -> bool:
+    @property
+    def is_marker(self) -> bool:
         """Whether the stop belongs to a list number: `1. First`, `the steps: 1. First`."""
-        if len(last) > 5 or not _MARKER_ONLY.fullmatch(last):
+        last = self.last
+        if self.until - self.at > 1 or len(last) > 5 or not _MARKER_ONLY.fullmatch(last):
             return False
         so_far = self.block[self.begin : self.at] if self.at - self.begin < 16 else None
-        if so_far is not None and so_far.strip() == last:
+        if so_far is not None and so_far.lstrip(_BULLETS) == last:
             return True
         return bool(_MARKER_INLINE.search(self.block, max(self.begin, self.at - 12), self.at))
