@@ -1,0 +1,195 @@
+"""What a text states that may not be changed: amounts, dates, names, denials, directions; and where two texts differ in them.
+
+What belongs here: comparing two short texts that are about the same thing. What does not: how the facts are read
+(`amounts.py`, `dates.py`, `poles.py`), and whether two texts are about the same thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from qagen_dagster.grounding.amounts import Amount, amounts
+from qagen_dagster.grounding.dates import Date, dates
+from qagen_dagster.grounding.poles import denied, poles
+from qagen_dagster.grounding.words import STOP_WORDS, is_content, plain, stem, tokens
+
+_CAPITAL = re.compile(r"[^\W\d_a-z][\w&]*(?:[.'’&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*")
+_OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'‘(\[]\s*|^\W*\d+[.)]\s+)$")
+_CALENDAR = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday thursday "
+    "friday saturday sunday".split()
+)
+
+
+class Kind(StrEnum):
+    """In what two texts differ."""
+
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    NEGATION = "negation"
+    DIRECTION = "direction"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """What the claim says, and what the evidence says instead (empty: it only does not say it)."""
+
+    kind: Kind
+    claim: str
+    evidence: str
+
+    def line(self, place: str = "the evidence") -> str:
+        """For a person: `says "2,400" where line 12 says "2,500"`."""
+        if self.kind is Kind.NEGATION:
+            return f'denies "{self.claim}", {place} does not' if self.claim else f'does not deny "{self.evidence}" as {place} does'
+        return f'says "{self.claim}" where {place} says "{self.evidence}"'
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a text states. Words are stems in order."""
+
+    amounts: tuple[Amount, ...]
+    dates: tuple[Date, ...]
+    names: tuple[tuple[str, str], ...]  # stem and how it is written
+    denied: frozenset[str] | None  # None: nothing is denied
+    poles: tuple[tuple[tuple[int, int], str], ...]
+    stems: tuple[str, ...]
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.stems)
+
+    @property
+    def values(self) -> frozenset[float]:
+        """Every number, of dates too."""
+        of_dates = (value for date in self.dates for value in (date.year, date.month, date.day) if value is not None)
+        return frozenset([*(amount.value for amount in self.amounts), *map(float, of_dates)])
+
+
+@lru_cache(maxsize=20_000)
+def facts(text: str) -> Facts:
+    """What `text` states."""
+    told = tuple(dates(text))
+    counted = tuple(
+        amount for amount in amounts(text) if not any(date.start < amount.end and amount.start < date.end for date in told)
+    )
+    return Facts(
+        counted,
+        told,
+        tuple(dict(names(text)).items()),
+        denied(text),
+        tuple(poles(text).items()),
+        tuple(stem(token) for token in tokens(text) if is_content(token)),
+    )
+
+
+def names(text: str) -> Iterator[tuple[str, str]]:
+    """Words that name something, as stem and as written: capitals that no sentence start explains, and codes."""
+    text = text if text.isascii() else plain(text)
+    for match in _CAPITAL.finditer(text):
+        word = match.group().removesuffix("'s").removesuffix("’s")
+        low = word.lower()
+        if low in STOP_WORDS or low in _CALENDAR or (len(word) < 2 and not word.isdigit()):
+            continue
+        coded = any(char.isdigit() for char in word) or sum(map(str.isupper, word)) > 1
+        if coded or not _OPENING.search(text[max(0, match.start() - 8) : match.start()]) or _goes_on(text, match.end()):
+            for part in tokens(word):
+                if part not in STOP_WORDS:
+                    yield stem(part), word if part == low else part
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether another capital follows, so that the first one is no mere sentence start."""
+    following = text[end : end + 2]
+    return len(following) == 2 and following[0] in " -" and following[1].isupper()
+
+
+def differences(claim: Facts, evidence: Facts) -> list[Conflict]:
+    """Where `claim` says something else than `evidence`, in the order number, date, name, negation, direction."""
+    found = [*_amounts(claim, evidence), *_dates(claim, evidence), *_names(claim, evidence)]
+    return [*found, *_negation(claim, evidence), *_directions(claim, evidence)]
+
+
+def conflicts(claim: Facts, evidence: Facts) -> list[str]:
+    """The differences as lines for a person; empty when there are none."""
+    return [one.line() for one in differences(claim, evidence)]
+
+
+def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
+    """Amounts of the claim that the evidence does not have in any form."""
+    values = evidence.values
+    return [
+        one
+        for one in claim.amounts
+        if not any(one.same(other) for other in evidence.amounts) and (one.measured or one.value not in values)
+    ]
+
+
+def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
+    """Dates of the claim that agree with none of the evidence's."""
+    values = evidence.values
+    return [
+        one
+        for one in claim.dates
+        if not any(one.agrees(other) for other in evidence.dates)
+        and not (one.month is None and one.year is not None and not one.decade and float(one.year) in values)
+    ]
+
+
+def missing_names(claim: Facts, evidence: Facts) -> list[str]:
+    """Names of the claim, as written, of which the evidence has neither the word nor, for capitals, the initials."""
+    words = evidence.words | {name for name, _ in evidence.names}
+    initials = "".join(name[0] for name, _ in evidence.names)
+    return [
+        shown for name, shown in claim.names if name not in words and not (shown.isupper() and name in initials)
+    ]
+
+
+def _amounts(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
+    free = [one for one in evidence.amounts if not any(mine.same(one) for mine in claim.amounts)]
+    for amount in missing_amounts(claim, evidence):
+        rivals = [one for one in free if amount.comparable(one)]
+        rivals.sort(key=lambda one: (one.unit != amount.unit, abs(one.value - amount.value)))
+        if rivals:
+            yield Conflict(Kind.NUMBER, amount.text, rivals[0].text)
+
+
+def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
+    free = [one for one in evidence.dates if not any(mine.agrees(one) for mine in claim.dates)]
+    for date in missing_dates(claim, evidence):
+        rivals = [one for one in free if date.comparable(one)]
+        if rivals:
+            yield Conflict(Kind.DATE, date.text, rivals[0].text)
+
+
+def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
+    mine = claim.words | {name for name, _ in claim.names}
+    free = [shown for name, shown in evidence.names if name not in mine]
+    missing = missing_names(claim, evidence)
+    if missing and free:
+        yield Conflict(Kind.NAME, " ".join(missing[:3]), " ".join(free[:3]))
+
+
+def _negation(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
+    if claim.denied is not None and evidence.denied is None:
+        shared = [word for word in claim.stems if word in claim.denied and word in evidence.words]
+        if shared or not claim.denied:
+            yield Conflict(Kind.NEGATION, " ".join(shared) or "it", "")
+    if claim.denied is None and evidence.denied:
+        shared = [word for word in claim.stems if word in evidence.denied]
+        if shared:
+            yield Conflict(Kind.NEGATION, "", " ".join(dict.fromkeys(shared)))
+
+
+def _directions(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
+    mine, theirs = dict(claim.poles), dict(evidence.poles)
+    for (axis, side), word in mine.items():
+        other = (axis, 1 - side)
+        if (axis, side) not in theirs and other in theirs and other not in mine:
+            yield Conflict(Kind.DIRECTION, word, theirs[other])

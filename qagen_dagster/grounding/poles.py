@@ -1,0 +1,69 @@
+"""Words that deny, and pairs of words of which one may not stand for the other.
+
+What belongs here: closed lists and how they are looked up. What does not: when a difference counts (`facts.py`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from qagen_dagster.grounding.words import is_content, plain, stem, tokens
+
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
+    re.IGNORECASE,
+)
+_NO_DENIAL = re.compile(r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
+SCOPE = 4  # content words behind a denial that it may concern
+
+_PAIRS = (
+    "increase,rise,rose,grow,growth,gain,climb,higher,up/decrease,fall,fell,drop,decline,shrink,lower,reduce,reduction,down "
+    "more,greater,larger,bigger/less,fewer,smaller before,prior,earlier/after,later,following above,over/below,under,beneath "
+    "maximum,highest,largest,most,greatest,biggest/minimum,lowest,smallest,least first/last north,northern/south,southern "
+    "east,eastern/west,western left/right open,opened/close,closed begin,began,start,started/end,ended,finish,finished "
+    "win,won/lose,lost,defeat buy,bought,purchase/sell,sold accept,accepted/reject,rejected,refuse "
+    "import/export include,including/exclude,excluding approve,approved,allow,allowed,permit/deny,denied,forbid,forbidden,ban,banned,prohibit "
+    "always/never,sometimes,rarely profit/loss early/late positive/negative success,successful/failure,unsuccessful,fail "
+    "hot,warm,warmer/cold,cool,cooler old,older,oldest/young,younger,youngest,new,newer long,longer,longest/short,shorter,shortest "
+    "strong,stronger/weak,weaker fast,faster/slow,slower good,better,best/bad,worse,worst high/low "
+    "male,man,men,boy,he,his,him,father,son,brother,husband/female,woman,women,girl,she,her,mother,daughter,sister,wife "
+    "public/private internal/external inside/outside improve,improved,improvement/worsen,worsened,deteriorate "
+    "support,supported/oppose,opposed agree,agreed/disagree,disagreed true/false all,every/none add,added/remove,removed "
+    "majority/minority major/minor arrive,arrived/depart,departed,leave,left create,created/destroy,destroyed "
+    "known/unknown safe/dangerous,unsafe legal/illegal possible/impossible likely/unlikely able/unable common/rare,uncommon "
+    "significant,significantly/insignificant,insignificantly,nonsignificant necessary/unnecessary dependent/independent "
+    "expensive/cheap ancient/modern heavy,heavier/light,lighter wide,wider/narrow,narrower deep,deeper/shallow "
+    "expand,expanded,expansion/contract,contracted,contraction strengthen,strengthened/weaken,weakened "
+    "hire,hired/fire,fired,dismissed attack/defend birth,born/death,died,dead live,alive/dead"
+)
+_POLES: dict[str, set[tuple[int, int]]] = {}
+for _axis, _pair in enumerate(_PAIRS.split()):
+    for _side, _members in enumerate(_pair.split("/")):
+        for _member in _members.split(","):
+            _POLES.setdefault(_member, set()).add((_axis, _side))
+            _POLES.setdefault(stem(_member), set()).add((_axis, _side))
+
+
+def poles(text: str) -> dict[tuple[int, int], str]:
+    """What `text` says on each axis (axis and side), with the word that says it."""
+    found: dict[tuple[int, int], str] = {}
+    for token in tokens(text):
+        for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
+            found.setdefault(key, token)
+    return found
+
+
+def denied(text: str) -> frozenset[str] | None:
+    """Stems that a denial concerns; None if the text denies nothing (an empty set: it denies, but what is unclear)."""
+    text = plain(text)
+    exempt = [match.start() for match in _NO_DENIAL.finditer(text)]
+    found: set[str] | None = None
+    for match in _DENIAL.finditer(text):
+        if match.start() in exempt:
+            continue
+        end = _CLAUSE_END.search(text, match.end())
+        scope = text[match.end() : end.start() if end else len(text)]
+        stems = [stem(token) for token in tokens(scope) if is_content(token)]
+        found = (found or set()) | set(stems[:SCOPE])
+    return None if found is None else frozenset(found)

@@ -1,0 +1,152 @@
+"""A document to check claims against: its sentences, windows of up to three of them, and their vectors.
+
+What belongs here: finding the windows that could support a claim, where they stand, and encoding each at most once.
+Nothing is cut: a long document is searched by words first, and only what is found is encoded. What does not: whether a
+window supports a claim.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qagen_dagster.grounding.sentences import Sentence, split
+from qagen_dagster.grounding.words import content_stems
+from qagen_dagster.records.grounding import SpanEvidence
+
+Vectors = NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row a text
+
+SIZES = (1, 2, 3)  # sentences in a window
+SMALL = 12  # sentences of a document of which every window is a candidate
+CACHED_CLAIMS = 4_096
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """`size` sentences from number `first` on."""
+
+    first: int
+    size: int
+
+
+class Source:
+    """One document. Safe to use from many threads."""
+
+    def __init__(self, text: str, encode: Encode) -> None:
+        self.text = text
+        self._encode = encode
+        self._lock = threading.Lock()
+        self._vectors: dict[Window, Vectors] = {}
+        self._claims: dict[str, Vectors] = {}
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All sentences, in order."""
+        return tuple(split(self.text))
+
+    @cached_property
+    def stems(self) -> tuple[tuple[str, ...], ...]:
+        """Stems of each sentence."""
+        return tuple(content_stems(sentence.text) for sentence in self.sentences)
+
+    @cached_property
+    def _postings(self) -> dict[str, NDArray[np.int32]]:
+        lists: dict[str, list[int]] = {}
+        for number, stems in enumerate(self.stems):
+            for stem in set(stems):
+                lists.setdefault(stem, []).append(number)
+        return {stem: np.array(numbers, dtype=np.int32) for stem, numbers in lists.items()}
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        for number, char in enumerate(self.text):
+            if char == "\n":
+                starts.append(number + 1)
+        return starts
+
+    def rarity(self, stem: str) -> float:
+        """How much a word tells in this document: log of one over its share of sentences, smoothed."""
+        found = self._postings.get(stem)
+        return math.log((len(self.sentences) + 1) / ((0 if found is None else len(found)) + 0.5)) + 1.0
+
+    def has(self, stem: str) -> bool:
+        """Whether the document has the word anywhere."""
+        return stem in self._postings
+
+    def windows(self) -> list[Window]:
+        """Every window, small ones first."""
+        count = len(self.sentences)
+        return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
+
+    def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
+        """The windows that have most of the words, up to `each` of every size; all windows of a small document."""
+        count = len(self.sentences)
+        if count <= SMALL:
+            return self.windows()
+        covered = {size: np.zeros(count - size + 1, dtype=np.float32) for size in SIZES}
+        for stem in set(stems):
+            postings = self._postings.get(stem)
+            if postings is None:
+                continue
+            weight = self.rarity(stem)
+            for size in SIZES:
+                starts = np.unique(np.concatenate([postings - back for back in range(size)]))
+                covered[size][starts[(starts >= 0) & (starts <= count - size)]] += weight
+        return [Window(int(first), size) for size in SIZES for first in _largest(covered[size], each)]
+
+    def window_text(self, window: Window) -> str:
+        """The sentences, joined by single blanks."""
+        chosen = self.sentences[window.first : window.first + window.size]
+        return " ".join(" ".join(sentence.text.split()) for sentence in chosen)
+
+    def window_stems(self, window: Window) -> list[str]:
+        """The stems, in order."""
+        return [stem for stems in self.stems[window.first : window.first + window.size] for stem in stems]
+
+    def evidence(self, window: Window) -> SpanEvidence:
+        """The window as it stands in the text, with its lines."""
+        start = self.sentences[window.first].start
+        end = self.sentences[window.first + window.size - 1].end
+        first, last = (bisect_right(self._line_starts, offset) for offset in (start, max(start, end - 1)))
+        return SpanEvidence(quote=self.text[start:end], start_line=first, end_line=last)
+
+    def vectors(self, windows: Sequence[Window]) -> Vectors:
+        """Vectors of the windows, in order; those not asked for before are encoded now."""
+        with self._lock:
+            new = [window for window in dict.fromkeys(windows) if window not in self._vectors]
+            if new:
+                rows = self._encode([self.window_text(window) for window in new])
+                self._vectors.update(zip(new, rows, strict=True))
+            return np.stack([self._vectors[window] for window in windows])
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of other texts (claims), in order."""
+        with self._lock:
+            new = [text for text in dict.fromkeys(texts) if text not in self._claims]
+            if len(self._claims) + len(new) > CACHED_CLAIMS:
+                self._claims.clear()
+                new = list(dict.fromkeys(texts))
+            if new:
+                self._claims.update(zip(new, self._encode(new), strict=True))
+            return np.stack([self._claims[text] for text in texts])
+
+
+def _largest(scores: NDArray[np.float32], count: int) -> list[int]:
+    """Places of the largest scores above 0, largest first, the earlier one before its equals."""
+    order = np.argsort(-scores, kind="stable")[:count] if len(scores) <= 4096 else _partial(scores, count)
+    return [int(place) for place in order if scores[place] > 0]
+
+
+def _partial(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    bound = np.partition(scores, -count)[-count]
+    places = np.flatnonzero(scores >= bound)
+    return places[np.argsort(-scores[places], kind="stable")][:count]
