@@ -37,6 +37,8 @@ _OPENING = "([{\"'“\u2018«/"
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]{1,2}", re.ASCII)
 _MARKER_ONLY = re.compile(r"(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})")
 _MARKER_INLINE = re.compile(r"(?:[:,]\s+[1aiA]|;\s+(?:and\s+|or\s+)?(?:\d{1,2}|[a-z]))$")
+_GLUED = re.compile(r"([A-Z][a-z]*)(?:['\u2019]s)?,?\s")
+_PLAIN = re.compile(r"[^\W_]{2,}|[^\W_]+%|[^\W_]*\)")
 _NUMERAL = re.compile(r"[IVXLC]+\b|[A-Z]\b|\w?\d|§|#")
 _BULLETS = " \t\n\r(-*+•\u2043‣▪●◦"
 _DASHES = "—\u2013"
@@ -99,9 +101,12 @@ def _pieces(text: str, start: int, end: int, casual: bool) -> Iterator[tuple[int
         after = closing.end() if closing else match.end()
         if match.start() < begin or after >= len(block) or protected[after]:
             continue
-        if not block[after].isspace() and match.group()[-1] not in _FULL:
-            continue
         stop = _Stop(block, begin, match.start(), match.end(), after, casual)
+        if not block[after].isspace() and match.group()[-1] not in _FULL:
+            if block[after].isupper() and stop.glued:
+                yield start + begin, start + after
+                begin = after
+            continue
         item = stop.last if stop.is_marker or stop.last == number else ""
         if item and item == number and match.start() - len(item) > begin:
             yield start + begin, start + match.start() - len(item)
@@ -155,6 +160,19 @@ class _Stop:
         if mark != "." or self.until - self.at > 1:
             return not self._attributed(following)
         return self._full_stop(word)
+
+    @property
+    def glued(self) -> bool:
+        """Whether two sentences meet without a space, and it is no name of a file or site: `in 2020.The firm`."""
+        following = _GLUED.match(self.block, self.after)
+        last = self.last
+        if (
+            following is None
+            or not _PLAIN.fullmatch(last)
+            or last.lower() in MAY_END | BEFORE_NAMES | BEFORE_NUMBERS
+        ):
+            return False
+        return following.group(1) in OPENERS or (last.isalpha() and last.islower() and len(last) > 2)
 
     def _plain_word(self) -> bool:
         last = self.last

@@ -42,6 +42,10 @@ HARD: tuple[str, ...] = (
     "Open config.yaml and setup.py.‖ Then run main.rs.",
     "It is built on Node.js.‖ The server uses ASP.NET too.",
     "The host 192.168.0.1 is down.‖ Try 10.0.0.1 instead.",
+    # no space after the stop
+    "It is printed in the USA.‖The firm is old.‖First for Women is another magazine.",
+    "It closed in 2019.‖It was an old mill.",
+    "Use System.Out or java.util.List here.‖ Ask St.John too.",
     # lists
     "1. First item\n‖2. Second item\n‖3. Third item",
     "The steps are: 1. Mix the flour.‖ 2. Add the water.‖ 3. Bake it.",
