@@ -44,6 +44,7 @@ _SCALES = {
     "tn": 1e12,
     "dozen": 12.0,
 }
+_MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # nobody weighs in millions of pounds
 _MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"}
 
 # Unit: what it measures, and how many of the first-named unit it is.
@@ -181,6 +182,8 @@ def _with_unit(text: str, value: float, start: int, end: int) -> Amount:
         return Amount(value, "", written, start, end)
     word = (unit["sign"] or unit["word"]).lower().replace("° ", "°")
     known = _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es"))
+    if word in ("pound", "pounds") and written.lower().endswith(_MONEY_SCALES):
+        known = ("gbp", 1.0)
     if known is not None and (unit["sign"] or len(word) > 1 or text[start:end].strip()[-1].isdigit()):
         measure, factor = known
         return Amount(

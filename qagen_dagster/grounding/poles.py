@@ -13,6 +13,7 @@ _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
     re.IGNORECASE,
 )
+_DENYING_VERBS = ("fail", "lack", "unable", "refus", "den")
 _NO_DENIAL = re.compile(r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
 SCOPE = 4  # content words behind a denial that it may concern
@@ -52,6 +53,16 @@ def poles(text: str) -> dict[tuple[int, int], str]:
         for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
             found.setdefault(key, token)
     return found
+
+
+def negates(text: str) -> bool:
+    """Whether grammar denies something ("not", "without"), not merely a verb ("failed")."""
+    text = plain(text)
+    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
+    return any(
+        match.start() not in exempt and not match.group().lower().startswith(_DENYING_VERBS)
+        for match in _DENIAL.finditer(text)
+    )
 
 
 def denied(text: str) -> frozenset[str] | None:
