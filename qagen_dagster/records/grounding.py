@@ -128,6 +128,7 @@ class DocumentGrades(Record):
     ungrounded: int
     not_measured: int
     answers: tuple[GradedAnswer, ...]
+    generated: str = ""  # when the answers were made, ISO 8601, UTC; empty for those from elsewhere
 
 
 class Highlight(Record):
@@ -147,8 +148,14 @@ class GroundingReport(Record):
     scenario: str | None = None
     mode: Mode | None = None
     run_id: str = ""
+    launch: str = ""  # what the runs of one command or backfill have in common
+    created: str = ""  # ISO 8601, UTC
+    fingerprint: str = ""  # of all that decides the grades: documents, answers, method, detector, judge
+    profile: str = ""
     generator_model: str = ""
+    answerer_model: str = ""
     judge_model: str = ""  # empty: no judge
+    undecided: int = 0  # answers about which the judge could not be asked this time; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None
