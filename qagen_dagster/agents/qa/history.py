@@ -56,7 +56,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         used = [place for pair in history.accepted for place in pair.evidence]
         used += [place for evidence in history.rejected_evidence for place in evidence]
         values["unused"] = unused_parts(
-            used, context.view.document.line_count, _references(context.view.document)
+            used, context.view.document.line_count, reference_lines(context.view.document)
         )
     return values
 
@@ -91,7 +91,7 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
     return ", ".join(_span(start, end) for start, end in longest) or "none"
 
 
-def _references(document: Document) -> list[tuple[int, int]]:
+def reference_lines(document: Document) -> list[tuple[int, int]]:
     """Lines of sections that only list what was read."""
     ends = [*(section.start_line - 1 for section in document.sections[1:]), document.line_count]
     return [
