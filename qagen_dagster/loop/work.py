@@ -23,7 +23,7 @@ class QAModels:
     def charged_to(self, toll: Toll) -> QAModels:
         """The same models, whose calls `toll` allows and counts."""
         return QAModels(
-            _charged(self.generator, toll), _charged(self.validator, toll), _charged(self.deduplicator, toll)
+            charged(self.generator, toll), charged(self.validator, toll), charged(self.deduplicator, toll)
         )
 
 
@@ -32,7 +32,8 @@ class _Chargeable(Protocol):
     def charged_to(self, toll: Toll) -> Model: ...
 
 
-def _charged(model: Model, toll: Toll) -> Model:
+def charged(model: Model, toll: Toll) -> Model:
+    """The same model, whose calls `toll` allows and counts; one that costs nothing as it is."""
     return model.charged_to(toll) if isinstance(model, _Chargeable) else model
 
 

@@ -14,6 +14,7 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role, 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.loop.work import QAModels
+from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.batch import Desks
 from qagen_dagster.models.batch_jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
@@ -60,13 +61,16 @@ class Workspace:
     def models(self, profile: Profile, mode: Mode) -> QAModels:
         """Raises ConfigError for an unknown provider or a missing key."""
         ledger = Ledger(self.store.blobs("ledger"))
-        build = {
-            role: build_model(
-                profile.spec(role, mode), ledger, secret, self.settings.state, _desks(self.settings.assets)
-            )
-            for role in QUESTION_ROLES
-        }
+        build = {role: self._model(profile.spec(role, mode), ledger) for role in QUESTION_ROLES}
         return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
+
+    def judge(self, profile: Profile, mode: Mode) -> Model | None:
+        """The model that judges answers; None when the profile binds none. Raises ConfigError as `models` does."""
+        spec = profile.find(Role.JUDGE, mode)
+        return None if spec is None else self._model(spec, Ledger(self.store.blobs("ledger")))
+
+    def _model(self, spec: ModelSpec, ledger: Ledger) -> Model:
+        return build_model(spec, ledger, secret, self.settings.state, _desks(self.settings.assets))
 
     def parsers(self) -> ParserPool:
         """This process' parser workers; they start when first used and end with the process."""
