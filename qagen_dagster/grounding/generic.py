@@ -1,0 +1,146 @@
+"""Sentences that say nothing of their own: about the document as such, or that it does not hold the answer.
+
+After "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but narrower: an opening such as "According to the document"
+waives nothing, what follows it is graded. English. What does not belong here: whether a claim is true.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SOURCE = (
+    r"(?:(?:provided|given|above|supplied|source|attached) )?"
+    r"(?:documents?|texts?|passages?|articles?|sources?|reports?|papers?|excerpts?|contexts?|information)"
+    r"(?: (?:provided|given|above|supplied))?"
+)
+_SAYS = (
+    r"(?:states?|says?|mentions?|notes?|indicates?|explains?|describes?|reports?|shows?|suggests?|specifies|specify|"
+    r"highlights?|stated|said|mentioned|noted|indicated|explained|described|reported|showed)"
+)
+_TOLD = (
+    r"(?:stated|said|mentioned|noted|indicated|explained|described|reported|shown|specified|outlined|written)"
+)
+_ADVERB = r"(?:(?:also|clearly|explicitly|directly|specifically|further|only|actually|anywhere) ){0,2}"
+_OPENING = re.compile(
+    rf"(?:(?:according to|based on|per|in|from|as per) (?:the|this) {_SOURCE}|"
+    rf"as {_ADVERB}{_TOLD}(?: (?:in|by) (?:the|this) {_SOURCE})?|"
+    rf"(?:the|this) {_SOURCE} {_ADVERB}{_SAYS}(?: that)?|"
+    rf"it is {_ADVERB}{_TOLD}(?: in (?:the|this) {_SOURCE})? that)(?:[,:] | |$)",
+    re.IGNORECASE,
+)
+
+_META = _set(
+    """
+    document documents text texts passage passages article articles source sources report reports paper papers excerpt
+    context content contents section sections paragraph paragraphs author authors information details detail data evidence
+    answer answers question questions topic topics subject summary conclusion point points example examples quote quotes
+    states state stated mentions mention mentioned describes describe described says say said notes noted discusses discuss
+    discussed explains explain explained indicates indicated provides provide provided contains contain contained includes
+    include included gives give given shows show shown refers refer referred means mean meant lists list listed covers
+    cover covered outlines outlined presents presented supports support supported supporting based according found see
+    above below following follows follow relevant available key main several various different many some more
+    clearly explicitly directly specifically also further overall here detailed case true correct
+    """
+)
+_FUNCTION = _set(
+    """
+    a an the this that these those it its they them there here is are was were be been being can could may as in on of to by
+    for from with within about at and or which what where how when so such all both each other one's into throughout has have
+    """
+)
+_ABOUT = _set(
+    "document documents text texts passage passages article articles source sources report reports paper papers excerpt "
+    "context section paragraph author authors answer summary information evidence"
+)
+_DEMONSTRATIVE = re.compile(r"(?:this|that|these|it) (?:is|are|refers? to|means?)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)?")
+
+_LACKS = r"(?:does not|doesn't|do not|don't|did not|didn't|never|fails? to)"
+_GIVES = (
+    r"(?:mention|state|say|specify|provide|contain|include|give|describe|discuss|address|indicate|cover|list|report|explain|"
+    r"mentions|states|specifies|provides|contains|includes|gives|have|offer|clarify|disclose|reveal)"
+)
+_GIVEN = (
+    r"(?:mentioned|stated|specified|given|provided|described|discussed|included|contained|available|found|present|covered|"
+    r"addressed|reported|listed|indicated|explained|disclosed|answered|answerable)"
+)
+_IN = rf"(?:in|by|from|within|on|anywhere in) (?:the|this) {_SOURCE}"
+_ABSENT = re.compile(
+    rf"\b(?:insufficient information|not (?:enough|sufficient) information|(?:the|this) {_SOURCE} {_LACKS} {_ADVERB}{_GIVES}|"
+    rf"(?:is|are|was|were) (?:not|nowhere) {_ADVERB}{_GIVEN} {_IN}|(?:isn't|aren't|wasn't|weren't) {_ADVERB}{_GIVEN} {_IN}|"
+    rf"not {_ADVERB}{_GIVEN} {_IN}|not {_IN}|cannot be (?:determined|answered|found|inferred) {_IN}|"
+    rf"(?:there is )?no (?:information|mention|details?|data|evidence) (?:(?:is|are|was|were) )?{_ADVERB}"
+    rf"(?:{_GIVEN} )?(?:(?:about|on|of|regarding|for|concerning) [^.;:]{{1,120}} )?{_IN})",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:i (?:do not|don't) know|i am not sure|i'm not sure|(?:cannot|can't|can not|could not|unable to) (?:be )?"
+    r"(?:determined?|answer(?:ed)?|tell|say|be sure)|not possible to (?:determine|answer|say|tell))\b",
+    re.IGNORECASE,
+)
+_COURTESY = re.compile(
+    r"^(?:(?:unfortunately|sorry|i'm sorry|i am sorry|n/a|however)[,.]? (?:but )?|no[,.] )+", re.IGNORECASE
+)
+_TURN = re.compile(
+    r"[;:,\u2014]|\b(?:but|however|although|though|while|whereas|yet|instead|because|except|only)\b|\band (?:he|she|it|they|the|this|its|his|her|their)\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
+
+
+def is_generic(sentence: str) -> bool:
+    """Whether the sentence only speaks about the document or the answer, so that nothing in it could be wrong."""
+    words = _words(sentence)
+    if not words or not _META.union(_FUNCTION).issuperset(words):
+        return False
+    return bool(
+        _ABOUT.intersection(words)
+        or _OPENING.match(sentence.strip())
+        or _DEMONSTRATIVE.match(sentence.strip())
+    )
+
+
+def claim_of(sentence: str) -> str:
+    """The sentence without an opening that only names its source; the whole sentence if nothing would be left."""
+    rest = sentence.strip()
+    for _ in range(3):
+        opening = _OPENING.match(rest)
+        rest = rest[opening.end() :].strip() if opening else rest
+    return rest if len(_words(rest)) > 1 else sentence.strip()
+
+
+def is_refusal(sentence: str) -> bool:
+    """Whether the sentence says that the document does not hold something, and says nothing else.
+
+    "The document does not mention costs, but revenue was $5M" is none: it makes a claim.
+    """
+    plain = _plain(sentence)
+    found = _ABSENT.search(plain)
+    if found is None:
+        return False
+    before, after = claim_of(plain[: found.start()]), plain[found.end() :]
+    if _OPENING.fullmatch(before) or _OPENING.fullmatch(before + " "):
+        before = ""
+    turned = _TURN.search(after)
+    listed = turned is not None and turned.group() == "," and _LISTED.search(after, turned.end())
+    return _TURN.search(before) is None and (turned is None or bool(listed))
+
+
+def is_unsure(answer: str) -> bool:
+    """Whether an answer owns up to not knowing: a refusal in it, or "I don't know", "cannot be determined"."""
+    plain = _plain(answer)
+    return _UNSURE.search(plain) is not None or _ABSENT.search(plain) is not None
+
+
+def _plain(text: str) -> str:
+    flat = " ".join(text.replace("\u2019", "'").split())
+    return _COURTESY.sub("", flat)
+
+
+def _words(text: str) -> list[str]:
+    return [word.group().replace("\u2019", "'") for word in _WORD.finditer(text.casefold())]
