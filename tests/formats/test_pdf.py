@@ -302,3 +302,13 @@ def test_damaged_bytes_give_a_document_or_a_named_outcome(data):
     except DocumentError as error:
         outcome = error.outcome
     assert outcome in Outcome.__members__.values()
+
+
+def with_logo(page: pymupdf.Page) -> None:
+    write(page, ["Redbooks"], y=40, size=30)
+    write(page, PAPER.split("\n")[:2], y=120, size=18)
+    write(page, PAPER.split("\n")[3:], y=260, size=10)
+
+
+def test_a_logo_is_no_title():
+    assert parse(pdf(with_logo)).metadata.title == "A Study of Small Things and Their Uses"

@@ -239,3 +239,10 @@ def test_a_case_is_named_by_its_parties():
     title = parse(text.encode()).metadata.title
     assert title == "Conservation Foundation of New England v. Barbara Franklin"
     assert parse(f"one\nv.\ntwo\n{RUNNING}".encode()).metadata.title is None
+
+
+def test_the_mark_of_a_footnote_is_no_part_of_a_heading():
+    assert headings(f"{RUNNING}\n1. Setting Up3\n\n{RUNNING}\n2. Taking It Apart\n\n{RUNNING}") == [
+        (1, "1. Setting Up"),
+        (1, "2. Taking It Apart"),
+    ]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.corpus_set import broken_evidence, deduplicate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -245,3 +246,21 @@ def test_a_picture_without_text_needs_no_lines(workspace: Workspace) -> None:
 
 def test_a_question_without_evidence_is_broken(workspace: Workspace) -> None:
     assert broken_evidence(workspace, "c", [pair("what", "a")]) == ["q-a-what"]
+
+
+def test_what_a_spent_budget_left_uncompared_is_not_published() -> None:
+    pairs = [pair("what opens the gate", "a"), pair("what does open the gate", "b"), pair("why flicker", "c")]
+
+    def spent(request: Request) -> Turn:
+        raise BudgetExhaustedError("the run's max_calls 3 is used up")
+
+    def near(questions: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([np.eye(2, dtype=np.float32)[int(one.startswith("why"))] for one in questions])
+
+    kept, removed, calls = deduplicate(pairs, FakeModel(spent), near)
+    assert [one.document_id for one in kept] == ["a", "c"]
+    assert [(one.document_id, one.rejection_reason) for one in removed] == [
+        ("b", RejectionReason.VALIDATION_FAILED)
+    ]
+    assert "max_calls 3" in removed[0].rejection_detail
+    assert calls == []

@@ -13,7 +13,7 @@ from qagen_dagster.loop.combination import RunOptions, collect, plan
 from qagen_dagster.loop.corpus_set import validate_set
 from qagen_dagster.loop.publish import is_up_to_date, publish
 from qagen_dagster.loop.shard import run_shard
-from qagen_dagster.records.question import RejectionReason
+from qagen_dagster.records.question import RejectionReason, ValidatedSet
 from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
@@ -212,4 +212,13 @@ def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorks
     planned = plan(workspace, COMBINATION, RunOptions())
     workspace.store.remove(planned.result_key(planned.documents[1]))
     collect(workspace, planned, run_id="run-1", started="2024-01-01", ended="2024-01-02")
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+def test_a_set_with_questions_that_nobody_compared_is_unfinished(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    validated = workspace.store.read(Keys.validated_set(COMBINATION), ValidatedSet)
+    assert validated.undecided == 0
+    workspace.store.write(Keys.validated_set(COMBINATION), validated.model_copy(update={"undecided": 1}))
+    publish(workspace, COMBINATION, "run-1")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())

@@ -54,3 +54,11 @@ def test_what_a_document_cost_before_counts(tmp_path: Path) -> None:
     toll = DocumentToll(Budget(document=Allowance(max_calls=3)), book, Spent(calls=3))
     with pytest.raises(BudgetExhaustedError, match="made 3"):
         toll.before()
+
+
+def test_a_limit_per_document_writes_nothing_down(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    toll = DocumentToll(Budget(document=Allowance(max_calls=3)), SpendingBook(store, "run", HERE))
+    toll.paid(CALL)
+    assert toll.spent.calls == 1
+    assert list(tmp_path.rglob("*.json")) == []

@@ -108,3 +108,10 @@ def test_long_documents_are_searched_not_read_whole() -> None:
     found = run("reader", prompt, paper, "submit_answer")[1]
     assert found["answer"] == "Anneke Visser"
     assert len(paper.reads) == 1
+
+
+def test_an_abbreviation_is_looked_for_in_its_brackets() -> None:
+    filler = "\n".join(f"The MSU logged line {n} of the tide." for n in range(3_000))
+    paper = Paper(f"{filler}\nThe Marine Survey Unit (MSU) keeps the gauge.\n{filler}\n")
+    prompt = f"Question:\n{FRAME}what does MSU stand for?"
+    assert run("reader", prompt, paper, "submit_answer")[1]["answer"] == "Marine Survey Unit"

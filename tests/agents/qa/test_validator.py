@@ -193,3 +193,15 @@ def test_of_several_faults_the_one_that_explains_most_is_the_reason(failed: tupl
     assert fault is not None
     assert fault[0].value == REASONS[min(ORDER.index(one) for one in failed)]
     assert len(fault[1]) < 400
+
+
+def test_quotes_that_both_gave_are_shown_once() -> None:
+    both = [
+        {"quote": SECRET_QUOTE.replace(" ", "  "), "start_line": 7},
+        {"quote": "mine alone", "start_line": 2},
+    ]
+    seen = told(run(blind(evidence=both), compare())[1].requests[1])
+    assert seen.count("cable is 12 m") + seen.count("cable  is  12  m") == 1
+    assert "mine alone" in seen
+    seen = told(run(blind(evidence=both[:1]), compare())[1].requests[1])
+    assert "(the same passages)" in seen
