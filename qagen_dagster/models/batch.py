@@ -8,7 +8,7 @@ polls, stores every response in the ledger), the others wait for it. A thread th
 batch of an earlier run leads that one to its end instead.
 
 A request that a batch leaves without an answer is asked directly at once; one that the server refused for good
-fails as it would have directly.
+fails as it would have directly. A server that has too much enqueued is waited for, and then given smaller batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from qagen_dagster.errors import ContextOverflowError, ModelError, PermanentModelError, TransientModelError
+from qagen_dagster.errors import (
+    ContextOverflowError,
+    ModelError,
+    PermanentModelError,
+    RateLimitedError,
+    TransientModelError,
+)
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.batch_jobs import Job, JobBook
 from qagen_dagster.models.batch_wire import BatchProvider, JobStatus
@@ -54,7 +60,7 @@ class _Group:
     done: threading.Event = field(default_factory=threading.Event)
     refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
     failure: ModelError | None = None  # of the batch as a whole
-    unsent: bool = False  # what was written down never reached the server
+    unsent: bool = False  # the server does not have it: its requests go into another
 
 
 class BatchDesk:
@@ -74,6 +80,7 @@ class BatchDesk:
         self._lock = threading.Lock()
         self._collecting: _Group | None = None
         self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
+        self._most: int | None = None  # requests of one batch, once the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
         """Return when the batch that `key` goes or went by has ended; its response is then in the ledger, if it got one.
@@ -81,6 +88,7 @@ class BatchDesk:
         Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
         past the deadline.
         """
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
             if job is None and self._ledger.get(key) is not None:
@@ -95,6 +103,10 @@ class BatchDesk:
                 raise copy.copy(failure)
             if not group.unsent:
                 return
+            if time.monotonic() > ends:
+                raise TransientModelError(
+                    f"{self._spec.name}: the server has had no room for a batch until the deadline"
+                )
 
     def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
         """The group to wait with, and whether to lead it."""
@@ -106,7 +118,7 @@ class BatchDesk:
             waiting = self._collecting
             group = self._collecting = waiting or _Group()
             group.requests[key] = request
-            if len(group.requests) >= MOST_REQUESTS:
+            if len(group.requests) >= min(MOST_REQUESTS, self._most or MOST_REQUESTS):
                 self._collecting = None
                 group.full.set()
             return group, waiting is None
@@ -114,10 +126,13 @@ class BatchDesk:
     def _lead(self, group: _Group) -> None:
         try:
             job = self._sent(group)
-            if job is None:
+            status = None if job is None else self._watch(job)
+            if job is None or status is None:
                 group.unsent = True
+            elif status.crowded:
+                self._make_room(group, job, status)
             else:
-                self._settle(group, job, self._watch(job))
+                self._settle(group, job, status)
         except BaseException as error:
             stopped = TransientModelError(f"{self._spec.name}: who waited for the batch was stopped")
             group.failure = error if isinstance(error, ModelError) else stopped
@@ -146,8 +161,17 @@ class BatchDesk:
             self.book.close(group.job, lost=dict.fromkeys(group.job.keys, "never sent"), note="never sent")
         return None if found is None else self.book.sent(group.job, found)
 
+    def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
+        """The server has too much enqueued to work on the batch: it goes again, later and in halves."""
+        self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
+        group.unsent = True
+        with self._lock:
+            self._most = max(1, len(job.keys) // 2)
+        self._sleep(self._spec.batch_poll_seconds)
+
     def _submit(self, requests: list[tuple[str, Request]]) -> Job:
         job = self.book.begin(self._spec.name, [key for key, _ in requests])
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
         tried = False
 
         def attempt() -> str:
@@ -157,7 +181,11 @@ class BatchDesk:
             return (self._found(job) if again else None) or self._provider.submit(job.tag, requests)
 
         try:
-            return self.book.sent(job, self._retried(attempt))
+            while True:
+                try:
+                    return self.book.sent(job, self._retried(attempt))
+                except RateLimitedError as error:
+                    self._wait(error, ends)
         except PermanentModelError as error:
             told = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
@@ -175,20 +203,26 @@ class BatchDesk:
     def _watch(self, job: Job) -> JobStatus:
         """Poll until it has ended. A poll that fails in passing is one that found nothing new."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
+        late = TransientModelError(
+            f"{self._spec.name}: batch {job.id} has not ended within "
+            f"{self._spec.batch_deadline_seconds:g} s; the next run waits for it again"
+        )
         while True:
+            late.retry_after = None
             try:
                 status = self._provider.poll(job.id or "")
-            except TransientModelError:
-                status = JobStatus(ended=False)
-            if status.ended:
-                return status
-            left = ends - time.monotonic()
-            if left <= 0:
-                raise TransientModelError(
-                    f"{self._spec.name}: batch {job.id} has not ended within "
-                    f"{self._spec.batch_deadline_seconds:g} s; the next run waits for it again"
-                )
-            self._sleep(min(self._spec.batch_poll_seconds, left))
+                if status.ended:
+                    return status
+            except TransientModelError as error:
+                late.retry_after = error.retry_after
+            self._wait(late, ends)
+
+    def _wait(self, failure: TransientModelError, ends: float) -> None:
+        """Until the next look, or as long as the server wishes. Raises `failure` past the deadline."""
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise failure
+        self._sleep(min(max(self._spec.batch_poll_seconds, failure.retry_after or 0.0), left))
 
     def _settle(self, group: _Group, job: Job, status: JobStatus) -> None:
         """Store every response, and note what got none."""

@@ -23,6 +23,7 @@ class JobStatus(Record):
 
     ended: bool
     note: str = ""  # how it ended, if not well
+    crowded: bool = False  # not worked on, because too much was enqueued: to be sent again later
 
 
 class BatchProvider(Protocol):

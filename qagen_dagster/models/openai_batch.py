@@ -23,6 +23,7 @@ from qagen_dagster.models.openai import request_body
 
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached", said of a batch that was taken at first
 _CLOCKS_DIFFER = timedelta(minutes=5)  # by at most so much, the server's and ours
 _PAGE, _MOST_PAGES = 100, 10
 
@@ -72,20 +73,13 @@ class OpenAIBatch:
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         self._spec, self._key = spec, api_key
         self._client = openai_client.make_client(spec, api_key)
+        self._uploaded: dict[str, str] = {}  # files by tag, of batches that were not taken yet
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
-        wanted = [
-            {"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": request_body(request, self._spec)}
-            for key, request in requests
-        ]
-        data = "".join(f"{json.dumps(one)}\n" for one in wanted).encode()
-        files, batches = self._client.files.with_raw_response, self._client.batches.with_raw_response
-        file = openai_client.call(
-            self._spec,
-            lambda: files.create(file=(f"{tag}.jsonl", data, "application/jsonl"), purpose="batch"),
-            self._key,
-        )
-        file_id = expected(_File, file).id
+        file_id = self._uploaded.get(tag)
+        if file_id is None:
+            file_id = self._uploaded[tag] = self._upload(tag, requests)
+        batches = self._client.batches.with_raw_response
         created = openai_client.call(
             self._spec,
             lambda: batches.create(
@@ -93,7 +87,22 @@ class OpenAIBatch:
             ),
             self._key,
         )
+        del self._uploaded[tag]
         return expected(_File, created).id
+
+    def _upload(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
+        wanted = [
+            {"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": request_body(request, self._spec)}
+            for key, request in requests
+        ]
+        data = "".join(f"{json.dumps(one)}\n" for one in wanted).encode()
+        files = self._client.files.with_raw_response
+        file = openai_client.call(
+            self._spec,
+            lambda: files.create(file=(f"{tag}.jsonl", data, "application/jsonl"), purpose="batch"),
+            self._key,
+        )
+        return expected(_File, file).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
         """Exact: a batch carries its tag."""
@@ -127,7 +136,10 @@ class OpenAIBatch:
         said = [f"{one.code}: {one.message}" for one in (batch.errors and batch.errors.data) or ()]
         well = batch.status == "completed" and not said
         told = "" if well else "; ".join((f"the batch is {batch.status}", *said[:3]))
-        return JobStatus(ended=True, note=faults.scrub(told, self._key))
+        crowded = batch.status == "failed" and any(
+            one.code == _CROWDED for one in (batch.errors and batch.errors.data) or ()
+        )
+        return JobStatus(ended=True, note=faults.scrub(told, self._key), crowded=crowded)
 
     def _retrieve(self, job_id: str) -> _Batch:
         """The batch; one without an id where there is none."""

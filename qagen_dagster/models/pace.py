@@ -90,7 +90,7 @@ def reserve(pace: Pace, limits: Limits, tokens: float) -> tuple[float, Pace]:
         filled["requests"] = max(pace.requests, start) + 1.0 / _rate(limits.requests)
     if limits.tokens:
         filled["tokens"] = max(pace.tokens, start) + tokens / _rate(limits.tokens)
-    return start, pace.model_copy(update=filled)
+    return start, pace.model_copy(update=filled) if filled else pace
 
 
 def wait(pace: Pace, start: float) -> float:
@@ -110,13 +110,14 @@ def settle(pace: Pace, limits: Limits, *, estimated: float, used: float) -> Pace
     return pace.model_copy(update=changes)
 
 
-def refuse(pace: Pace, *, started: float, slower: bool, wish: float | None) -> Pace:
+def refuse(pace: Pace, limits: Limits, *, started: float, slower: bool, wish: float | None) -> Pace:
     """The server refused a request that started when the factor was `started`.
 
     `slower`: because too much was asked of it, so the pace drops a little below that. The server's wish, so many
-    seconds, holds for everybody; only a short one amid many answers is for the one who was refused.
+    seconds, holds for everybody; only a short one amid many answers is for the one who was refused, where there
+    are limits that can be lowered instead.
     """
-    alone = wish is None or (wish <= _SHORT and pace.refused < _MANY)
+    alone = wish is None or (not limits.unlimited and wish <= _SHORT and pace.refused < _MANY)
     changes: dict[str, float] = {}
     if slower:
         changes["refused"] = pace.refused + _MEMORY * (1.0 - pace.refused)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
 from qagen_dagster.models.batch import BatchDesk, BatchModel, Desks
+from qagen_dagster.models.batch_limits import LimitedBatch
 from qagen_dagster.models.emulation import EmulatedTools
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.limits import limited
@@ -73,7 +74,7 @@ def build_model(
     direct = limited(provider, spec.api_key_env or entry.key_env, state)
     if spec.execution == "direct":
         return LedgeredModel(direct, ledger)
-    return BatchModel(direct, ledger, _desk(spec, entry, ledger, secret, desks))
+    return BatchModel(direct, ledger, _desk(spec, entry, ledger, secret, state, desks))
 
 
 def _desk(
@@ -81,13 +82,16 @@ def _desk(
     entry: _Entry,
     ledger: Ledger,
     secret: Callable[[str], str | None],
+    state: Path,
     desks: Desks | None,
 ) -> BatchDesk:
     fault = why_no_batch(spec)
     if fault is not None or entry.batch is None or desks is None:
         raise ConfigError(fault or f"{spec.name}: there is no place to keep batches in", key="execution")
-    endpoint = _load(entry.batch)
-    return desks.of(spec, ledger, lambda: endpoint(spec, _key(spec, entry, secret)))
+    endpoint, variable = _load(entry.batch), spec.api_key_env or entry.key_env
+    return desks.of(
+        spec, ledger, lambda: LimitedBatch(endpoint(spec, _key(spec, entry, secret)), spec, variable, state)
+    )
 
 
 def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:

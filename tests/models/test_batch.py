@@ -172,11 +172,11 @@ def test_a_batch_that_failed_as_a_whole_is_asked_directly(tmp_path: Path) -> Non
     bench = Bench("openai", tmp_path)
     with BatchServer(echo) as server:
         server.ends_as = "failed"
-        server.errors = [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]
+        server.errors = [{"code": "invalid_request", "message": "There is something wrong with the file"}]
         assert texts(at_once(bench.model(server), map(question, range(3)))) == good(3)
         assert len(server.direct) == 3
     (job,) = bench.jobs()
-    assert job.note == "the batch is failed; token_limit_exceeded: Enqueued token limit reached"
+    assert job.note == "the batch is failed; invalid_request: There is something wrong with the file"
 
 
 @pytest.mark.parametrize("status", [400, 413])

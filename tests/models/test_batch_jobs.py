@@ -10,6 +10,7 @@ import pytest
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     PermanentModelError,
+    RateLimitedError,
     TransientModelError,
 )
 from qagen_dagster.models import batch
@@ -47,6 +48,47 @@ def test_a_batch_past_its_deadline_fails_and_is_waited_for_again(bench: Bench) -
         server.polls = 0
         assert texts(at_once(bench.model(server), map(question, range(3)))) == good(3)
         assert (len(server.batches), server.direct) == (1, [])
+
+
+def test_a_batch_that_is_refused_for_now_waits_as_long_as_the_server_wishes(bench: Bench) -> None:
+    naps: list[float] = []
+    with BatchServer(echo) as server:
+        server.submit_faults = [Fault(429, headers={"retry-after": "3600"})] * 2
+        model = bench.asleep(server, naps.append, batch_deadline_seconds=90_000)
+        assert texts(at_once(model, map(question, range(2)))) == good(2)
+        assert (len(server.batches), server.direct) == (1, [])
+        assert server.uploads == (1 if bench.wire == "openai" else 0)  # the file is there already
+    assert naps.count(3_600.0) == 2
+    assert bench.marks() == []
+
+
+def test_a_batch_that_is_refused_until_its_deadline_fails_and_is_sent_by_the_next_run(bench: Bench) -> None:
+    with BatchServer(echo) as server:
+        server.submit_faults = [Fault(429, headers={"retry-after": "3600"})]
+        model = bench.asleep(server, lambda _: None, batch_deadline_seconds=1e-9)
+        assert [type(one) for one in at_once(model, [question(0)])] == [RateLimitedError]
+        assert texts(at_once(bench.asleep(server, lambda _: None), [question(0)])) == good(1)
+        assert (len(server.batches), server.direct) == (1, [])
+
+
+def test_a_batch_for_which_there_is_no_room_is_sent_again_in_halves(tmp_path: Path) -> None:
+    bench, naps = Bench("openai", tmp_path), list[float]()
+    with BatchServer(echo, polls=1) as server:
+        server.room = 3
+        model = bench.asleep(server, naps.append, batch_poll_seconds=7)
+        assert texts(at_once(model, map(question, range(8)))) == good(8)
+        assert server.direct == []
+        assert sorted(map(len, server.batches)) == [2, 2, 2, 2, 4, 4, 8]
+    assert 7.0 in naps
+    assert bench.marks() == []
+
+
+def test_polls_wait_as_long_as_the_server_wishes(bench: Bench) -> None:
+    naps: list[float] = []
+    with BatchServer(echo) as server:
+        server.poll_faults = [Fault(429, headers={"retry-after": "120"}), Fault(503)]
+        assert texts(at_once(bench.asleep(server, naps.append), [question(0)])) == good(1)
+    assert naps[:2] == [120.0, 0.01]
 
 
 def test_polls_that_fail_in_passing_change_nothing(bench: Bench) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.limits import LimitedProvider, Limiter, estimate, limited
 from qagen_dagster.models.messages import Request, Response, UserMessage
@@ -194,10 +194,17 @@ def test_limits_are_shared_by_provider_address_model_and_key(
     limited(Answers(_spec()), "OTHER", tmp_path)
 
 
-def test_a_spec_without_limits_keeps_no_state(tmp_path: Path) -> None:
-    provider: Provider = Answers(ModelSpec(provider="openai", model="m"))
-    assert limited(provider, "K", tmp_path / "state") is provider
-    assert not (tmp_path / "state").exists()
+def test_without_limits_nothing_is_waited_for_but_pauses(make: Callable[..., Limiter], clock: Clock) -> None:
+    limiter = make()
+    for _ in range(100):
+        use(limiter)
+        use(make(tokens=10**9))
+    refused(limiter)
+    use(limiter)
+    assert clock.now == pytest.approx(1_000.0, abs=1e-3)
+    refused(limiter, wait=1.0)  # short, amid many answers: nothing else could slow the others down
+    use(make())
+    assert 1_001.0 <= clock.now <= 1_001.6
 
 
 def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:

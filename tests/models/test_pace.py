@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.models.pace import Limits, Pace, PaceFile, at, fresh, refuse, reserve, settle, wait
 
-NONE = Limits()
+NONE, LIMITS = Limits(), Limits(requests=60)
 
 
 def starts(limits: Limits, asked: list[tuple[float, int]], pace: Pace | None = None) -> list[float]:
@@ -81,7 +81,7 @@ def answers(pace: Pace, count: int) -> Pace:
 
 def refusals(pace: Pace, count: int, wish: float | None = None) -> Pace:
     for _ in range(count):
-        pace = refuse(pace, started=pace.factor, slower=True, wish=wish)
+        pace = refuse(pace, LIMITS, started=pace.factor, slower=True, wish=wish)
     return pace
 
 
@@ -100,7 +100,7 @@ def test_refusals_lower_the_pace_to_a_floor_and_answers_give_it_back() -> None:
 def test_requests_that_started_together_are_one_refusal() -> None:
     pace = fresh(0.0)
     for _ in range(30):
-        pace = refuse(pace, started=1.0, slower=True, wish=None)
+        pace = refuse(pace, LIMITS, started=1.0, slower=True, wish=None)
     assert pace.factor == 0.95
     assert pace.refused > 0.9
 
@@ -118,7 +118,7 @@ def test_a_promise_is_kept_in_its_order_however_the_pace_changes() -> None:
     slow = refusals(at(pace, 0.5), 200)
     assert wait(slow, third) == pytest.approx((2 / 0.95 - 0.5) / 0.1)
     assert reserve(slow, limits, 1)[0] > third
-    paused = refuse(slow, started=1.0, slower=False, wish=30.0)
+    paused = refuse(slow, LIMITS, started=1.0, slower=False, wish=30.0)
     assert wait(paused, third) == pytest.approx(30.0 + (2 / 0.95 - 0.5) / 0.1)
     again = answers(at(paused, 30.5), 200)
     assert wait(again, third) == pytest.approx(2 / 0.95 - 0.5)
@@ -142,11 +142,11 @@ def test_a_server_that_allows_half_of_the_limit_is_asked_for_little_more() -> No
 
 
 def test_a_wish_to_wait_holds_for_all_and_no_longer_than_ten_minutes() -> None:
-    paused = refuse(at(fresh(0.0), 5.0), started=1.0, slower=False, wish=30.0)
+    paused = refuse(at(fresh(0.0), 5.0), LIMITS, started=1.0, slower=False, wish=30.0)
     assert paused.factor == 1.0
     assert starts(NONE, [(1.0, 1), (34.0, 1)], paused) == [35.0, 40.0]
-    assert refuse(at(paused, 6.0), started=1.0, slower=False, wish=10.0).pause == 35.0
-    assert refuse(fresh(5.0), started=1.0, slower=False, wish=1e9).pause == 605.0
+    assert refuse(at(paused, 6.0), LIMITS, started=1.0, slower=False, wish=10.0).pause == 35.0
+    assert refuse(fresh(5.0), LIMITS, started=1.0, slower=False, wish=1e9).pause == 605.0
 
 
 def test_a_short_wish_amid_many_answers_is_for_one_alone() -> None:
@@ -173,7 +173,7 @@ def test_the_file_keeps_the_pace_between_turns(
     path = tmp_path / "limits" / "shared.json"
     with PaceFile(path, clock).turn() as turn:
         assert turn.pace == fresh(100.0)
-        turn.pace = refuse(turn.pace, started=0.5, slower=True, wish=None)
+        turn.pace = refuse(turn.pace, LIMITS, started=0.5, slower=True, wish=None)
         kept = turn.pace
     now[0] = 103.0
     with PaceFile(path, clock).turn() as turn:

@@ -43,6 +43,8 @@ class BatchServer:
         self.polls = polls  # a batch has ended with its `polls`th look
         self.ends_as = "completed"  # OpenAI's word for it
         self.errors: list[dict[str, str]] = []  # of an OpenAI batch as a whole
+        self.room: int | None = None  # requests of an OpenAI batch; one with more is not worked on
+        self.uploads = 0
         self.submit_faults: list[Fault | None] = []  # one per try; None: taken, then 503
         self.poll_faults: list[Fault] = []
         self.results_faults: list[Fault] = []
@@ -85,6 +87,7 @@ class BatchServer:
                 found = self.answer(body) or Fault(500)
                 return found if isinstance(found, Fault) else wire_body(path, found, body, len(self.direct))
             if path == "/v1/files":
+                self.uploads += 1
                 self.files[f"file_{len(self.files) + 1}"] = body
                 return {"id": f"file_{len(self.files)}", "object": "file"}
             form = _Anthropic(self) if path.startswith("/v1/messages/batches") else _OpenAI(self)
@@ -133,16 +136,19 @@ class _OpenAI:
         return self._server.take(requests, body["metadata"]["tag"])
 
     def shown(self, job: Batch) -> dict[str, Any]:
-        ended = job.polls >= self._server.polls
+        ended, ends_as, errors = job.polls >= self._server.polls, self._server.ends_as, self._server.errors
+        if self._server.room is not None and len(job.requests) > self._server.room:
+            full = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached for m-1."}
+            ends_as, errors = "failed", [full]
         shown: dict[str, Any] = {
             "id": job.id,
             "object": "batch",
             "created_at": int(job.created),
             "metadata": {"tag": job.tag},
-            "status": self._server.ends_as if ended else "in_progress",
-            "errors": {"data": self._server.errors} if ended and self._server.errors else None,
+            "status": ends_as if ended else "in_progress",
+            "errors": {"data": errors} if ended and errors else None,
         }
-        if ended and self._server.ends_as != "failed":
+        if ended and ends_as != "failed":
             shown |= {"output_file_id": f"out_{job.id}", "error_file_id": f"err_{job.id}"}
         return shown
 
@@ -257,6 +263,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status if isinstance(answer, Fault) else 200)
         kind = "application/octet-stream" if isinstance(answer, str) else "application/json"
         self.send_header("content-type", kind)
+        for name, value in answer.headers.items() if isinstance(answer, Fault) else ():
+            self.send_header(name, value)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
