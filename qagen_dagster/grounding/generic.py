@@ -115,11 +115,13 @@ def claim_of(sentence: str) -> str:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence says that the document does not hold something, and says nothing else.
+    """Whether the sentence says that the document does not hold something, and says nothing else; or only "I don't know".
 
     "The document does not mention costs, but revenue was $5M" is none: it makes a claim.
     """
     plain = _plain(sentence)
+    if _UNSURE.fullmatch(plain.rstrip(".! ")):
+        return True
     found = _ABSENT.search(plain)
     if found is None:
         return False

@@ -66,15 +66,25 @@ def split(text: str) -> list[Sentence]:
 
 
 def claims(text: str) -> list[Sentence]:
-    """The sentences that can be graded: list markers are left off, and so is what has less than three characters."""
-    found: list[Sentence] = []
-    for sentence in split(text):
-        marker = LIST_MARKER.match(sentence.text)
-        begin = sentence.start + (marker.end() if marker else 0)
-        piece = _stripped(text, begin, sentence.end)
-        if piece is not None and len(piece.text) >= MIN_CHARACTERS and any(map(str.isalnum, piece.text)):
-            found.append(piece)
-    return found
+    """The sentences that can be graded: list markers are left off, and so is what has less than three characters.
+
+    A text that is nothing but such a piece ("5", "UK") is one claim.
+    """
+    sentences = [_unmarked(text, one) for one in split(text)]
+    found = [one for one in sentences if one is not None and len(one.text) >= MIN_CHARACTERS]
+    whole = _stripped(text, 0, len(text))
+    return [whole] if not found and whole is not None and _says(whole.text) else found
+
+
+def _unmarked(text: str, sentence: Sentence) -> Sentence | None:
+    """The sentence behind its list marker, None where nothing is said."""
+    marker = LIST_MARKER.match(sentence.text)
+    piece = _stripped(text, sentence.start + (marker.end() if marker else 0), sentence.end)
+    return piece if piece is not None and _says(piece.text) else None
+
+
+def _says(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _stripped(text: str, start: int, end: int) -> Sentence | None:

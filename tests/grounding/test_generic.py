@@ -52,6 +52,9 @@ REFUSALS = (
     "No details are provided in the text.",
     "Based on the document, there is insufficient information.",
     "Not in the document.",
+    "I don't know.",
+    "I don\u2019t know.",
+    "Cannot be determined.",
     "The cause cannot be determined from the given text.",
 )
 NO_REFUSALS = (
@@ -91,7 +94,8 @@ def test_a_claim_beside_a_refusal_is_no_refusal(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["I don't know.", "I don\u2019t know.", "This cannot be determined.", "I am unable to answer."]
+    "answer",
+    ["I don't know the age of the pump.", "This cannot be determined.", "I am unable to answer that."],
 )
 def test_not_knowing_is_no_refusal_but_unsure(answer: str) -> None:
     assert is_unsure(answer)
