@@ -91,6 +91,11 @@ class MiniLM:
 _lock = threading.Lock()
 
 
+def encode(texts: Sequence[str]) -> Vectors:
+    """Embeddings by the process's encoder, loaded only when there is something to encode."""
+    return shared().encode(texts) if texts else np.zeros((0, DIMENSIONS), dtype=np.float32)
+
+
 @lru_cache(maxsize=4)
 def _load(threads: int) -> MiniLM:
     return MiniLM(threads=threads)
