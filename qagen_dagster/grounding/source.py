@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.grounding.sentences import Sentence, split
 from qagen_dagster.grounding.words import content_stems
+from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grounding import SpanEvidence
 
 Vectors = NDArray[np.float32]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qagen_dagster.grounding.abbreviations import CONNECTIVES
+from qagen_dagster.index.abbreviations import CONNECTIVES
 
 _NARROW = 45  # columns: in a narrower paragraph a line break tells nothing about its width
 _FILLED = 0.8  # of the width: a line that ends earlier, though the next word had room, was ended on purpose

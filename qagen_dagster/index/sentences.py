@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from qagen_dagster.grounding.abbreviations import (
+from qagen_dagster.index.abbreviations import (
     AFTER_TIMES,
     ATTRIBUTION,
     BEFORE_NAMES,
@@ -21,7 +21,7 @@ from qagen_dagster.grounding.abbreviations import (
     OPENERS,
     TIMES,
 )
-from qagen_dagster.grounding.lines import LIST_MARKER, blocks
+from qagen_dagster.index.lines import LIST_MARKER, blocks
 
 MIN_CHARACTERS = 3  # of a claim; shorter pieces are stray numbers and marks
 _BRACKETED = 300  # characters: no sentence ends inside a shorter pair of brackets
