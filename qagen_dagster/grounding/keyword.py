@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import groupby
 
 from qagen_dagster.grounding.generic import is_generic, is_refusal, is_unsure
-from qagen_dagster.grounding.sentences import claims
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.words import STOP_WORDS, tokens
+from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
 
 BOOST = 0.2  # of confidence, for an answer that owns up to not knowing
