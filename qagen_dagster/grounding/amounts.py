@@ -160,6 +160,12 @@ def _amount(text: str, match: re.Match[str]) -> Amount | None:
     return _with_unit(text, value, start, end)
 
 
+def unit_of(word: str) -> tuple[str, float] | None:
+    """What a unit measures and how many of the measure's first unit it is; None if the word is no unit."""
+    word = word.lower()
+    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es"))
+
+
 def _counts(text: str, end: int) -> bool:
     """Whether "one" before `end` is a number: only with a scale or a unit, else it may be a pronoun."""
     unit = _UNIT.match(text, end)
@@ -181,7 +187,7 @@ def _with_unit(text: str, value: float, start: int, end: int) -> Amount:
     if unit is None:
         return Amount(value, "", written, start, end)
     word = (unit["sign"] or unit["word"]).lower().replace("° ", "°")
-    known = _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es"))
+    known = unit_of(word)
     if word in ("pound", "pounds") and written.lower().endswith(_MONEY_SCALES):
         known = ("gbp", 1.0)
     if known is not None and (unit["sign"] or len(word) > 1 or text[start:end].strip()[-1].isdigit()):

@@ -82,26 +82,33 @@ def deduplicate(
     that of asking one after the other. What cannot be compared because the budget ended is left out as not
     validated: it may be a repeat.
     """
-    grey = dedupe.grey_pairs([pair.question for pair in pairs], encode)
-    near = [[i for i in found if _may_repeat(pairs[n], pairs[i])] for n, found in enumerate(grey)]
+    known = [dedupe.Known(pair.question, pair.answer) for pair in pairs]
+    found = dedupe.links_among(known, encode)
+    near = [
+        [link for link in some if _may_repeat(pairs[n], pairs[link.index])] for n, some in enumerate(found)
+    ]
     compared = [n for n, found in enumerate(near) if found]
     place = {n: at for at, n in enumerate(compared)}
     removed: dict[int, RejectedQA] = {}
 
     def part(at: int) -> tuple[CallSummary, ...]:
         index = compared[at]
-        others = [i for i in near[index] if i not in removed]
+        others = [link for link in near[index] if link.index not in removed]
+        pair = pairs[index]
+        attempt = pair.generation_metadata.attempt_number
         try:
-            finding = _compare(model, pairs[index], [pairs[i] for i in others]) if others else None
+            finding = dedupe.decide(
+                model, known[index], known, others, document_id=pair.document_id, attempt=attempt
+            )
         except BudgetExhaustedError as error:
-            removed[index] = _undecided(pairs[index], error)
+            removed[index] = _undecided(pair, error)
             return ()
-        if finding is not None and finding.index is not None:
-            removed[index] = _removed(pairs[index], pairs[others[finding.index]], finding.detail)
-        return () if finding is None else finding.calls
+        if finding.index is not None:
+            removed[index] = _removed(pair, pairs[finding.index], finding)
+        return finding.calls
 
-    needs = [[place[i] for i in near[n] if i in place] for n in compared]
-    calls = [call for found in side_by_side(needs, part, workers=workers) for call in found]
+    needs = [[place[link.index] for link in near[n] if link.index in place] for n in compared]
+    calls = [call for spent in side_by_side(needs, part, workers=workers) for call in spent]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, [removed[index] for index in sorted(removed)], calls
 
@@ -112,24 +119,15 @@ def _workers(model: Model, budget: Budget, workspace: Workspace) -> int:
     return BATCH_WORKERS if wide else workspace.settings.document_workers
 
 
-def _compare(model: Model, pair: QAPair, others: Sequence[QAPair]) -> DuplicateFinding:
-    return dedupe.compare(
-        model,
-        dedupe.Known(pair.question, pair.answer),
-        [dedupe.Known(other.question, other.answer) for other in others],
-        document_id=pair.document_id,
-        attempt=pair.generation_metadata.attempt_number,
-    )
-
-
 def _may_repeat(new: QAPair, old: QAPair) -> bool:
     """Inside one document the loop has compared them already; only equal words are compared again."""
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
-def _removed(pair: QAPair, of: QAPair, detail: str) -> RejectedQA:
-    why = f"repeats a question on {of.document_id}: {detail}"
-    return _left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
+    why = f"repeats a question on {of.document_id}: {found.detail}"
+    left_out = _left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+    return left_out.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
 
 
 def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:

@@ -1,143 +1,150 @@
-"""Which accepted question a new one repeats: a guard that vetoes, a similarity that proposes, a model that decides.
+"""Which accepted question a new one repeats: a guard that vetoes, a similarity that proposes, a model for what is between.
 
-Numbers, names and negation tell questions apart that otherwise share every word ("revenue in 2022?",
-"revenue in 2023?"); where they differ no model is asked.
+What belongs here: the three steps and their thresholds. What does not: what words alone say of two questions
+(`question_guard.py`), and what the model is asked (`agents/qa/deduplicator.py`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qagen_dagster.agents.qa.deduplicator import DuplicateFinding, find_duplicate
+from qagen_dagster.loop.answer_match import Match, informative, match
+from qagen_dagster.loop.question_guard import Known, Ruling, examine
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.ids import normalise
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+Vectors = NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Vectors]
 
-_NUMBER = re.compile(r"\d[\d.,]*\d|\d")
-_WORD = re.compile(r"[^\W_]+")
-_NEGATIONS = frozenset({"no", "not", "never", "without", "neither", "nor", "cannot", "except"})
-_CONTRACTED_NOT = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
-_NUMBER_WORDS = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
-    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
-_OPPOSITES = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("minimum min lowest smallest least fewest", "maximum max highest largest most greatest"),
-        ("first", "last"),
-        ("before", "after"),
-        ("increase increases increased", "decrease decreases decreased"),
-        ("oldest", "youngest"),
-        ("start", "end"),
-        ("left", "right"),
-        ("upper", "lower"),
-    )
-)
-GREY_FROM = 0.65  # below this cosine two questions are never the same fact (measured on question pairs)
-MOST_COMPARED = 40
+__all__ = ["Encode", "Known", "Link", "compare", "decide", "links", "links_among", "vetoed"]
+
+# Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
+MERGE_FROM = 0.8  # with the same content words, roles and answer no model is asked from here on
+GREY_FROM = {
+    Match.SAME: 0.5,
+    Match.CLOSE: 0.6,
+    Match.APART: 0.8,
+}  # the less the answers agree, the higher the bar
+CROSSED_FROM = 0.4  # "Who wrote X?" and "What did Y write?" sound less alike
+UNLIKE = "no accepted question comes near it that the guard lets pass"
+MOST_COMPARED = 40  # questions shown to the model
+MOST_EXAMINED = 400  # nearest ones that the guard looks at
 
 
 @dataclass(frozen=True)
-class Known:
-    """A question to compare with."""
+class Link:
+    """An earlier question that a new one may repeat."""
 
-    question: str
-    answer: str
+    index: int
+    score: float | None  # cosine of the questions; None if words alone decided
+    merged: str = ""  # why no model need be asked: the two are one; empty if the model decides
 
-
-@dataclass(frozen=True)
-class _Features:
-    """What of a question can tell it from another without a model."""
-
-    normal: str
-    numbers: frozenset[str]  # without thousands separators; small ones also where they are words
-    words: frozenset[str]
-    names: frozenset[str]  # capitalised words that do not open the question
-    negated: bool
-
-
-@lru_cache(maxsize=20_000)
-def _features(question: str) -> _Features:
-    words = _words(question)
-    return _Features(
-        normal=normalise(question),
-        numbers=frozenset(
-            (
-                *(number.replace(",", "") for number in _NUMBER.findall(question)),
-                *(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS),
-            )
-        ),
-        words=words,
-        names=frozenset(word.casefold() for word in _WORD.findall(question)[1:] if word[0].isupper()),
-        negated=bool(words & _NEGATIONS) or _CONTRACTED_NOT.search(question) is not None,
-    )
+    def finding(self) -> DuplicateFinding:
+        exact = self.score is None
+        return DuplicateFinding(
+            self.index,
+            self.merged,
+            score=1.0 if exact else self.score,
+            step="exact" if exact else "similarity",
+        )
 
 
-def vetoed(new: str, old: str) -> bool:
-    """Whether two questions cannot be the same: other numbers, names, negation or direction."""
-    a, b = _features(new), _features(old)
-    if a.normal == b.normal:
-        return False
-    if a.numbers != b.numbers or a.negated != b.negated:
-        return True
-    if a.names - b.words and b.names - a.words:
-        return True
-    return any(
-        bool(a.words & one) != bool(b.words & one) and bool(a.words & other) != bool(b.words & other)
-        for one, other in _OPPOSITES
-    )
+def vetoed(question: str, other: str) -> bool:
+    """Whether two questions cannot ask for one fact, whatever their answers: numbers, names, denial, direction or roles."""
+    return examine(Known(question, ""), Known(other, "")).ruling is Ruling.DIFFERENT
 
 
 def compare(
-    model: Model, new: Known, accepted: Sequence[Known], *, document_id: str, attempt: int
+    model: Model, new: Known, accepted: Sequence[Known], encode: Encode, *, document_id: str, attempt: int
 ) -> DuplicateFinding:
     """The accepted question that `new` repeats. Raises ModelError."""
-    for index, old in enumerate(accepted):
-        if normalise(new.question) == normalise(old.question):
-            return DuplicateFinding(index, "the same words")
-    open_cases = [index for index, old in enumerate(accepted) if not vetoed(new.question, old.question)]
-    if not open_cases:
-        return DuplicateFinding(None, "numbers, names or negation differ from every accepted question")
-    nearest = sorted(open_cases, key=lambda index: -_overlap(new.question, accepted[index].question))
-    chosen = sorted(nearest[:MOST_COMPARED])
-    finding = find_duplicate(
-        model,
-        new.question,
-        new.answer,
-        [(accepted[index].question, accepted[index].answer) for index in chosen],
-        document_id=document_id,
-        attempt=attempt,
+    found = links(new, accepted, encode)
+    return decide(model, new, accepted, found, document_id=document_id, attempt=attempt)
+
+
+def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
+    """What `new` may repeat, the surest first; vectors are made only where words leave a pair open."""
+
+    @lru_cache(maxsize=1)
+    def own() -> Vectors:
+        return _vector(encode, new.question)
+
+    found = (
+        _link(new, old, index, lambda old=old: float(own() @ _vector(encode, old.question)))
+        for index, old in enumerate(accepted)
     )
-    if finding.index is None:
-        return finding
-    return DuplicateFinding(chosen[finding.index], finding.detail, finding.calls)
+    return _surest_first(found)
 
 
-def grey_pairs(questions: Sequence[str], encode: Encode) -> list[list[int]]:
-    """For each question the earlier ones it may repeat: similar enough, and not vetoed; most similar first."""
-    if not questions:
+def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
+    """For each question the earlier ones that it may repeat, the surest first."""
+    if not known:
         return []
-    vectors = encode(questions)
-    found: list[list[int]] = []
-    for index in range(len(questions)):
+    vectors = encode([one.question for one in known])
+    found: list[list[Link]] = []
+    for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]
-        near = [int(i) for i in np.argsort(-scores) if scores[i] >= GREY_FROM]
-        found.append([i for i in near if not vetoed(questions[index], questions[i])][:MOST_COMPARED])
+        near = [int(i) for i in np.argsort(-scores)[:MOST_EXAMINED] if scores[i] >= CROSSED_FROM]
+        found.append(
+            _surest_first(_link(new, known[i], i, lambda i=i, scores=scores: float(scores[i])) for i in near)
+        )
     return found
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.casefold() for word in _WORD.findall(text))
+def decide(
+    model: Model,
+    new: Known,
+    accepted: Sequence[Known],
+    found: Sequence[Link],
+    *,
+    document_id: str,
+    attempt: int,
+) -> DuplicateFinding:
+    """Which of the linked questions `new` repeats; the model is asked if none is sure. Raises ModelError."""
+    if not found:
+        return DuplicateFinding(None, UNLIKE, step="")
+    if found[0].merged:
+        return found[0].finding()
+    chosen = sorted(found[:MOST_COMPARED], key=lambda link: link.index)
+    listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
+    said = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
+    if said.index is None:
+        return replace(said, score=found[0].score)
+    link = chosen[said.index]
+    return replace(said, index=link.index, score=link.score)
 
 
-def _overlap(a: str, b: str) -> float:
-    left, right = _words(a), _words(b)
-    return len(left & right) / max(1, len(left | right))
+@lru_cache(maxsize=20_000)
+def _vector(encode: Encode, question: str) -> Vectors:
+    """Alone, so that the questions beside it change nothing; remembered, as a loop compares with the same ones again."""
+    return cast(Vectors, encode([question])[0])
+
+
+def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Link | None:
+    finding = examine(new, old)
+    if finding.ruling is Ruling.SAME:
+        return Link(index, None, finding.reason)
+    if finding.ruling is Ruling.DIFFERENT:
+        return None
+    score = min(1.0, cosine())
+    if finding.ruling is Ruling.CROSSED:
+        return Link(index, score) if score >= CROSSED_FROM else None
+    answers = match(new.answer, old.answer)
+    sure = finding.ruling is Ruling.FREE and answers is Match.SAME and informative(new.answer)
+    if sure and score >= MERGE_FROM:
+        return Link(index, score, f"{finding.reason} and the same answer, similarity {score:.2f}")
+    return Link(index, score) if score >= GREY_FROM.get(answers, 1.0) else None
+
+
+def _surest_first(found: Iterable[Link | None]) -> list[Link]:
+    """Merges before the rest, then by similarity, then in order."""
+    kept = [link for link in found if link is not None]
+    return sorted(
+        kept, key=lambda link: (not link.merged, -(2.0 if link.score is None else link.score), link.index)
+    )

@@ -17,6 +17,7 @@ from qagen_dagster.records.question import (
     CallSummary,
     Candidate,
     DocumentEnd,
+    DuplicateStep,
     RejectionReason,
     VerdictRecord,
 )
@@ -63,6 +64,8 @@ class Compared(Record):
     kind: Literal["compared"] = "compared"
     duplicate_of: int | None
     detail: str = ""
+    score: float | None = None  # similarity to that question, or to the nearest one
+    step: DuplicateStep = ""  # what decided; journals from before it was written down do not say
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -86,6 +89,8 @@ class Rejected(Record):
     reason: RejectionReason
     detail: str
     duplicate_of: str | None = None
+    duplicate_score: float | None = None
+    duplicate_step: DuplicateStep = ""
 
 
 class Accepted(Record):
@@ -207,7 +212,7 @@ def _compared(state: QAState, event: Compared) -> QAState:
         return counted.model_copy(update={"is_unique": True})
     _expect(0 <= event.duplicate_of < len(state.accepted), event)
     of = state.accepted[event.duplicate_of].candidate.question
-    return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of)
+    return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
 
 
 def _judged(state: QAState, event: Judged) -> QAState:
@@ -233,10 +238,23 @@ def _judged(state: QAState, event: Judged) -> QAState:
 
 
 def _reject(
-    state: QAState, candidate: Candidate, reason: RejectionReason, detail: str, of: str | None = None
+    state: QAState,
+    candidate: Candidate,
+    reason: RejectionReason,
+    detail: str,
+    of: str | None = None,
+    found: Compared | None = None,
 ) -> QAState:
     attempt = state.attempts + 1
-    rejected = Rejected(candidate=candidate, attempt=attempt, reason=reason, detail=detail, duplicate_of=of)
+    rejected = Rejected(
+        candidate=candidate,
+        attempt=attempt,
+        reason=reason,
+        detail=detail,
+        duplicate_of=of,
+        duplicate_score=found.score if found else None,
+        duplicate_step=found.step if found else "",
+    )
     return state.model_copy(
         update={
             "rejected": (*state.rejected, rejected),

@@ -8,6 +8,7 @@ our records may carry more, the published JSON carries exactly those plus `id` a
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -65,6 +66,10 @@ class QAPair(Record):
     generation_metadata: GenerationMetadata
 
 
+# What decided on a repeat: equal words, similarity with an equal answer, or the model. Empty: none of them had to.
+DuplicateStep = Literal["", "exact", "similarity", "model"]
+
+
 class RejectedQA(Record):
     """A candidate that did not pass, and why."""
 
@@ -73,6 +78,8 @@ class RejectedQA(Record):
     rejection_reason: RejectionReason
     rejection_detail: str
     duplicate_of: str | None = None  # question text of the accepted one
+    duplicate_score: float | None = None  # cosine of the two questions, 1 for the same words
+    duplicate_step: DuplicateStep = ""  # what found the repeat
     document_id: str = ""
     attempt_number: int = 0
 

@@ -13,7 +13,7 @@ from qagen_dagster.agents.steps import Finish
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.question import CallSummary
+from qagen_dagster.records.question import CallSummary, DuplicateStep
 from qagen_dagster.records.verdict import DuplicateVerdict
 
 ROLE = "deduplicator"
@@ -21,11 +21,16 @@ ROLE = "deduplicator"
 
 @dataclass(frozen=True)
 class DuplicateFinding:
-    """`index` into the compared questions, or None when the new one is unique."""
+    """`index` into the compared questions, or None when the new one is unique.
+
+    `score` is the cosine of the repeated question, 1 for the same words; or of the most similar one.
+    """
 
     index: int | None
     detail: str
     calls: tuple[CallSummary, ...] = ()
+    score: float | None = None
+    step: DuplicateStep = "model"
 
 
 def prompt() -> Prompt:

@@ -1,0 +1,209 @@
+"""Whether two answers can be two wordings of one: the evidence that answers give about their questions.
+
+What belongs here: comparing two short texts. What does not: what follows for the questions (`dedupe.py`), and how
+numbers, dates and names are read (`grounding/facts.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import TypeVar
+
+from qagen_dagster.grounding.amounts import Amount
+from qagen_dagster.grounding.dates import Date
+from qagen_dagster.grounding.facts import Facts, differences, facts
+from qagen_dagster.grounding.facts import Kind as Difference
+from qagen_dagster.grounding.poles import negates
+from qagen_dagster.grounding.words import is_content, stem, tokens
+from qagen_dagster.models.embedded.vocabulary import word_set
+from qagen_dagster.records.ids import normalise
+
+T = TypeVar("T")
+
+SHORT = 4  # content words: of longer answers, other words do not mean another fact
+MOST_ROUNDED = 0.06  # of the amount
+_HEDGES = word_set(
+    "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
+)
+_POLARITY = {"yes": True, "true": True, "no": False, "false": False}
+_EDGES = re.compile(r"^\W+|\W+$")
+_DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class Match(StrEnum):
+    """How two answers relate."""
+
+    SAME = "same"  # one fact in the same words, numbers and units converted
+    CLOSE = "close"  # may well be one fact: they share words or round to each other
+    APART = "apart"  # nothing in common, and nothing that contradicts
+    CONFLICT = "conflict"  # cannot both be the answer to one question
+
+
+@dataclass(frozen=True)
+class _Answer:
+    normal: str
+    facts: Facts
+    words: frozenset[str]  # stems, those of numbers and dates left out
+    polarity: bool | None
+    negates: bool
+    named: bool  # made of names alone
+
+
+def match(one: str, other: str) -> Match:
+    """How two answers relate; the order does not matter."""
+    a, b = _answer(one), _answer(other)
+    if not a.normal or not b.normal:
+        return Match.SAME if one == other and one else Match.CLOSE  # nothing to go by
+    if a.normal == b.normal:
+        return Match.SAME
+    if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
+        return Match.CONFLICT
+    numbers = _numbers(a.facts, b.facts)
+    if numbers is Match.CONFLICT or _contradict(a, b):
+        return Match.CONFLICT
+    words = _words(a, b)
+    if numbers is None:
+        return words
+    return _with_numbers(numbers, words, bare=not a.words or not b.words)
+
+
+def clearly_other(one: str, other: str) -> bool:
+    """Whether the answers state different facts, not merely in different words. Long ones never do by words alone."""
+    found = match(one, other)
+    if found is Match.APART:
+        return max(len(_answer(one).words), len(_answer(other).words)) < SHORT
+    return found is Match.CONFLICT
+
+
+def informative(answer: str) -> bool:
+    """Whether few other questions have this answer: not a yes or no, not a lone number without a unit."""
+    parsed = _answer(answer)
+    if parsed.polarity is not None:
+        return False
+    return bool(parsed.words or parsed.facts.dates or any(one.measured for one in parsed.facts.amounts))
+
+
+@lru_cache(maxsize=20_000)
+def _answer(text: str) -> _Answer:
+    read = facts(text)
+    spans = [(one.start, one.end) for one in (*read.amounts, *read.dates)]
+    rest = "".join(char for at, char in enumerate(text) if not any(start <= at < end for start, end in spans))
+    content = [word for word in tokens(rest) if is_content(word) and word not in _HEDGES]
+    capitals = [word for word in _LETTERS.findall(rest) if is_content(word.lower())]
+    normal = " ".join(_DETERMINERS.sub(" ", _EDGES.sub("", normalise(text))).split())
+    first = normal.split(",", 1)[0].split(" ", 1)[0]
+    return _Answer(
+        normal=normal,
+        facts=read,
+        words=frozenset(map(stem, content)),
+        polarity=_POLARITY.get(first),
+        negates=negates(text),
+        named=bool(capitals) and all(word[0].isupper() for word in capitals),
+    )
+
+
+def _numbers(a: Facts, b: Facts) -> Match | None:
+    """How the numbers and dates relate; None if neither answer has one."""
+    if not (a.amounts or a.dates or b.amounts or b.dates):
+        return None
+    if not (a.amounts or a.dates) or not (b.amounts or b.dates):
+        return Match.APART
+    parts = (
+        _pairing(a.amounts, b.amounts, _same_amount, _rounded),
+        _pairing(a.dates, b.dates, Date.agrees, _tells_less),
+    )
+    found = [part for part in parts if part is not None]
+    if not found:
+        return Match.APART  # a date and an amount
+    return max(found, key=list(Match).index)
+
+
+def _pairing(
+    a: Sequence[T], b: Sequence[T], same: Callable[[T, T], bool], near: Callable[[T, T], bool]
+) -> Match | None:
+    """How two lists of like things relate; None if one of them is empty."""
+    if not a or not b:
+        return None
+    mine = [one for one in a if not any(same(one, other) for other in b)]
+    theirs = [other for other in b if not any(same(one, other) for one in a)]
+    if not mine and not theirs:
+        return Match.SAME
+    if not mine or not theirs:
+        return Match.CLOSE  # one tells more
+    return Match.CLOSE if any(near(one, other) for one in mine for other in theirs) else Match.CONFLICT
+
+
+def _same_amount(one: Amount, other: Amount) -> bool:
+    if one.measured == other.measured:
+        return one.same(other)
+    return _as_written(one) == _as_written(other)  # the question may have told the unit
+
+
+def _as_written(amount: Amount) -> float:
+    digits = _DIGITS.search(amount.text)
+    return float(digits.group().replace(",", "")) if digits and amount.measured else amount.value
+
+
+def _tells_less(one: Date, other: Date) -> bool:
+    return not one.comparable(other)
+
+
+def _rounded(one: Amount, other: Amount) -> bool:
+    """Whether the amount written with fewer digits is the other, rounded."""
+    if one.measured and other.measured and one.unit != other.unit:
+        return False
+    few, many = sorted((one.value, other.value), key=_digits)
+    if _digits(few) == _digits(many) or not math.isclose(few, many, rel_tol=MOST_ROUNDED):
+        return False
+    place = _digits(few) - 1 - math.floor(math.log10(abs(few)))
+    return math.isclose(round(many, place), few, rel_tol=1e-9)
+
+
+def _digits(value: float) -> int:
+    """Significant digits."""
+    return len(f"{abs(value):.12g}".replace(".", "").strip("0")) if "e" not in f"{value:.12g}" else 12
+
+
+def _contradict(a: _Answer, b: _Answer) -> bool:
+    """Whether one denies what the other says, or says the opposite."""
+    if (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
+        return True
+    kinds = {one.kind for left, right in ((a, b), (b, a)) for one in differences(left.facts, right.facts)}
+    return Difference.DIRECTION in kinds
+
+
+def _words(a: _Answer, b: _Answer) -> Match:
+    shared = a.words & b.words
+    shorter, longer = sorted((a.words, b.words), key=len)
+    if not shorter:
+        return Match.SAME if not longer else Match.APART
+    if len(shared) == len(shorter):
+        return Match.SAME if 2 * len(shorter) >= len(longer) else Match.CLOSE
+    if shared:
+        return Match.CLOSE if 2 * len(shared) >= len(shorter) else Match.APART
+    if a.named and b.named and not _initials(a.normal, b.normal) and not _initials(b.normal, a.normal):
+        return Match.CONFLICT
+    return Match.CLOSE if _initials(a.normal, b.normal) or _initials(b.normal, a.normal) else Match.APART
+
+
+def _with_numbers(numbers: Match, words: Match, *, bare: bool) -> Match:
+    """`bare`: one answer is a number and nothing else ("37", "37 branches")."""
+    if numbers is Match.APART:
+        return Match.APART if words is Match.APART else Match.CLOSE
+    if numbers is Match.SAME and (bare or words is Match.SAME):
+        return Match.SAME
+    return Match.CONFLICT if words is Match.CONFLICT else Match.CLOSE
+
+
+def _initials(short: str, long: str) -> bool:
+    """Whether `short` abbreviates the words of `long`."""
+    letters = short.replace(".", "")
+    found = "".join(word[0] for word in _LETTERS.findall(long))
+    return 2 <= len(letters) <= 6 and letters.isalpha() and letters == found
