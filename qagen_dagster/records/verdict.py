@@ -5,9 +5,10 @@ Field descriptions are read by models: they are part of the prompt.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from qagen_dagster.records.base import Record
 
@@ -137,3 +138,58 @@ class DuplicateVerdict(Record):
             description="Number of the accepted question it repeats, the closest if several; null if unique.",
         ),
     ] = None
+
+
+class GroundingVerdict(Record):
+    """Say whether the document supports every claim of the answer."""
+
+    reason: Annotated[
+        str,
+        Field(
+            max_length=2000,
+            description="One or two sentences: the claim that fails and what the document says instead, or the lines that "
+            "prove the answer. Write this first.",
+        ),
+    ] = ""
+    verdict: Annotated[
+        Literal["SUPPORTED", "NOT_SUPPORTED"],
+        Field(description="NOT_SUPPORTED if a single claim is contradicted, changed or not in the document."),
+    ]
+    confidence: Annotated[
+        float,
+        Field(ge=0, le=1, allow_inf_nan=False, description="How sure you are of the verdict, from 0 to 1."),
+    ]
+
+    @field_validator("reason", mode="before")
+    @classmethod
+    def _shortened(cls, value: object) -> object:
+        return value[:2000] if isinstance(value, str) else "" if value is None else value
+
+    @field_validator("verdict", mode="before")
+    @classmethod
+    def _spelt(cls, value: object) -> object:
+        """Other spellings of the two words; what is supported in part is not supported."""
+        if not isinstance(value, str):
+            return value
+        letters = re.sub(r"[^A-Z]", "", value[:40].upper())
+        if letters in (
+            "NOTSUPPORTED",
+            "UNSUPPORTED",
+            "PARTIALLYSUPPORTED",
+            "PARTLYSUPPORTED",
+            "CONTRADICTED",
+        ):
+            return "NOT_SUPPORTED"
+        return "SUPPORTED" if letters in ("SUPPORTED", "FULLYSUPPORTED") else value
+
+    @field_validator("confidence", mode="before")
+    @classmethod
+    def _of_one(cls, value: object) -> object:
+        """Per cent as a share. Numbers from 1 to 10 could be of any scale and are refused."""
+        if isinstance(value, str):
+            number = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,9})?)\s*(%?)\s*", value)
+            if number is not None:
+                value = float(number.group(1)) / (100 if number.group(2) else 1)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None if isinstance(value, bool) else value
+        return value / 100 if 10 < value <= 100 else value

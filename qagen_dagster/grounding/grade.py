@@ -1,0 +1,140 @@
+"""Grades of answers, documents and whole sets: the one place that knows every method.
+
+After "QAGRedo Algorithm Report", sections 4.4 and 5.2. What does not belong here: how a method grades, and where
+answers and reports are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qagen_dagster.grounding import hybrid, keyword, llm, semantic
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.tally import issues
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.grounding import (
+    AnswerGrade,
+    DocumentGrades,
+    Grade,
+    GradedAnswer,
+    GroundingReport,
+    Highlight,
+    Method,
+    SentenceGrade,
+    SentenceStatus,
+)
+from qagen_dagster.records.ids import Mode
+
+NO_TEXT = "the document has no text"
+_LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
+_ROUNDING = 1e-9  # a mean of .9 may come out a little below
+
+
+def grade_answer(
+    question: str,
+    answer: str,
+    source: Source,
+    method: Method,
+    *,
+    judge: Model | None = None,
+    document_id: str = "",
+    attempt: int = 1,
+) -> AnswerGrade:
+    """Grade one answer. What a judge does wrong is said in the result; nothing is raised for it.
+
+    `attempt` tells repeated gradings of the same answer apart, so that each draws its own verdict.
+    """
+    if not source.text.strip():
+        return _unmeasurable(answer, method)
+    if method is Method.KEYWORD:
+        return keyword.grade(answer, source)
+    if method is Method.LLM:
+        return llm.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
+    if method is Method.HYBRID:
+        return hybrid.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
+    graded = semantic.grade(answer, source, question=question)
+    return graded.model_copy(update={"issues": issues(graded.sentences)})
+
+
+def _unmeasurable(answer: str, method: Method) -> AnswerGrade:
+    sentences = tuple(
+        SentenceGrade(sentence=claim.text, status=SentenceStatus.NOT_MEASURED, reason=NO_TEXT)
+        for claim in claims(answer)
+    )
+    return AnswerGrade(
+        is_grounded=None,
+        confidence=None,
+        method=f"{method.value} ({NO_TEXT})",
+        issues=(f"Not measured: {NO_TEXT}",),
+        sentences=sentences,
+    )
+
+
+def letter(confidence: float) -> Grade:
+    """A from .90, B from .80, C from .70, D from .60, F below."""
+    return next((grade for least, grade in _LEAST if confidence >= least - _ROUNDING), Grade.F)
+
+
+def of_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
+    """Sum up one document: the mean confidence of the answers that were measured, and counts of all."""
+    overall = _mean(answers)
+    return DocumentGrades(
+        document_id=document_id,
+        title=title,
+        overall_grade=None if overall is None else letter(overall),
+        overall_confidence=overall,
+        grounded=sum(one.grading.is_grounded is True for one in answers),
+        ungrounded=sum(one.grading.is_grounded is False for one in answers),
+        not_measured=sum(one.grading.is_grounded is None for one in answers),
+        answers=tuple(answers),
+    )
+
+
+def report(
+    documents: Sequence[DocumentGrades],
+    *,
+    corpus: str,
+    method: Method,
+    scenario: str | None = None,
+    mode: Mode | None = None,
+    run_id: str = "",
+    generator_model: str = "",
+    judge_model: str = "",
+) -> GroundingReport:
+    """Sum up documents; every answer counts alike, whichever document it belongs to."""
+    overall = _mean([one for document in documents for one in document.answers])
+    return GroundingReport(
+        corpus=corpus,
+        scenario=scenario,
+        mode=mode,
+        run_id=run_id,
+        generator_model=generator_model,
+        judge_model=judge_model,
+        method=method,
+        overall_grade=None if overall is None else letter(overall),
+        overall_confidence=overall,
+        grounded=sum(document.grounded for document in documents),
+        ungrounded=sum(document.ungrounded for document in documents),
+        not_measured=sum(document.not_measured for document in documents),
+        documents=tuple(documents),
+        ungrounded_highlights=tuple(_highlights(documents)),
+    )
+
+
+def _mean(answers: Sequence[GradedAnswer]) -> float | None:
+    measured = [one.grading.confidence for one in answers if one.grading.confidence is not None]
+    return min(1.0, sum(measured) / len(measured)) if measured else None
+
+
+def _highlights(documents: Sequence[DocumentGrades]) -> Iterable[Highlight]:
+    for document in documents:
+        for one in document.answers:
+            if one.grading.is_grounded is False:
+                yield Highlight(
+                    document_id=document.document_id,
+                    question=one.question,
+                    answer=one.answer,
+                    confidence=one.grading.confidence,
+                    reasons=one.grading.issues,
+                )

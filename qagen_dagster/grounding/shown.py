@@ -1,0 +1,96 @@
+"""What of a document a judge is shown: all of it when it is short, else the parts that speak of question and answer.
+
+No document is cut at a number of characters: a long one is searched. What does not belong here: the words of the prompt
+(`agents/prompts/judge.md`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.words import content_stems
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
+
+WINDOWS = 12  # passages looked at for each claim, best first
+LONGEST = 2_000  # characters of one sentence; what is longer is a table or a list without stops
+WHOLE = "The whole document, with line numbers:"
+PARTS = (
+    "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
+    "answer; [...] stands where lines are left out. The document says more than is shown: if the excerpts are silent on a claim, "
+    "the verdict is NOT_SUPPORTED with a confidence of at most 0.6."
+)
+_DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The document as a prompt shows it, and the sentence that says what it is."""
+
+    scope: str
+    document: str
+
+
+def shown(source: Source, question: str, answer: str, budget: int) -> Shown:
+    """At most about `budget` characters of the document, line numbers aside."""
+    lines = source.text.split("\n")
+    if len(source.text) <= budget:
+        return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in enumerate(lines, 1)]))
+    rows = list(_rows(source, _chosen(source, question, answer, budget)))
+    return Shown(PARTS.format(lines=len(lines)), enclose(rows))
+
+
+def as_data(text: str) -> str:
+    """A text that cannot end the delimiters it is put between."""
+    return _DELIMITER.sub(r"<\\", neutralise(text))
+
+
+def _chosen(source: Source, question: str, answer: str, budget: int) -> list[int]:
+    """Numbers of the sentences to show, in order: the beginning, then the best of every claim in turn."""
+    chosen: dict[int, None] = {}
+    used = 0
+    for number in (0, 1, *_wanted(source, question, answer)):
+        if number in chosen or not 0 <= number < len(source.sentences):
+            continue
+        length = min(LONGEST, len(source.sentences[number].text))
+        if used + length > budget:
+            break
+        chosen[number] = None
+        used += length
+    return sorted(chosen)
+
+
+def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
+    texts = [question, *(claim.text for claim in claims(answer))]
+    for rank in zip_longest(*(list(_passages(source, text)) for text in texts)):
+        for passage in rank:
+            yield from passage or ()
+
+
+def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
+    """Sentences of the passages that share most of the words of `text`, one sentence more on both sides."""
+    windows = source.candidates(content_stems(text), WINDOWS)
+    widest = max((window.size for window in windows), default=0)
+    for window in [window for window in windows if window.size == widest][:WINDOWS]:
+        yield range(window.first - 1, window.first + window.size + 1)
+
+
+def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
+    ends = list(accumulate(len(line) + 1 for line in source.text.split("\n")))
+    previous = -1
+    for number in chosen:
+        if number != previous + 1:
+            yield "[...]"
+        sentence = source.sentences[number]
+        text = " ".join(sentence.text[:LONGEST].split())
+        hidden = len(sentence.text) - LONGEST
+        note = f" [{hidden} characters left out]" if hidden > 0 else ""
+        yield f"{bisect_right(ends, sentence.start) + 1}| {as_data(text)}{note}"
+        previous = number
+    if previous + 1 < len(source.sentences):
+        yield "[...]"
