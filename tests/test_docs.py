@@ -30,6 +30,7 @@ from qagen_dagster.records.corpus import (
     CorpusConfig,
     DocumentOptions,
     GradingOptions,
+    IndexOptions,
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
@@ -170,12 +171,13 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
         ("scenarios.<key>.batch.", BatchOptions),
         ("scenarios.<key>.grading.", GradingOptions),
         ("documents.", DocumentOptions),
+        ("index.", IndexOptions),
     ]
     fields = {
         f"{prefix}{name}": field
         for prefix, kind in kinds
         for name, field in kind.model_fields.items()
-        if f"{prefix}{name}" not in ("scenarios", "documents")
+        if f"{prefix}{name}" not in ("scenarios", "documents", "index")
     }
     rows = markdown.table(CORPORA, "## corpus.yaml")
     assert [key for row in rows for key in re.findall(r"`([^`]+)`", row[0])] == list(fields)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from qagen_dagster.records.answer_options import AnsweringOptions
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grounding import Grade, Method, Share
 from qagen_dagster.records.ids import Mode, Name
@@ -163,6 +164,24 @@ class DocumentOptions(Record):
     max_pages: Annotated[int, Field(ge=1)] = 5000
 
 
+class IndexOptions(Record):
+    """How this corpus' documents are cut for search. A change builds its search index anew.
+
+    Attributes:
+        chunk_characters: longest chunk; whole sentences go into one as long as they fit.
+        overlap_characters: sentences up to this length are repeated at the head of the next chunk.
+    """
+
+    chunk_characters: Annotated[int, Field(ge=50, le=100_000)] = 800
+    overlap_characters: Annotated[int, Field(ge=0)] = 150
+
+    @model_validator(mode="after")
+    def _goes_on(self) -> IndexOptions:
+        if self.overlap_characters * 2 > self.chunk_characters:
+            raise ValueError("overlap_characters may be half of chunk_characters at most")
+        return self
+
+
 class CorpusConfig(Record):
     """One corpus.yaml."""
 
@@ -170,3 +189,5 @@ class CorpusConfig(Record):
     corpus_context: _Prose
     scenarios: Annotated[dict[Name, ScenarioConfig], Field(min_length=1)]
     documents: DocumentOptions = Field(default_factory=DocumentOptions)
+    answering: AnsweringOptions = Field(default_factory=AnsweringOptions)
+    index: IndexOptions = Field(default_factory=IndexOptions)

@@ -1,0 +1,116 @@
+"""Cuts a document into chunks: whole sentences up to a size, the last ones repeated at the head of the next chunk.
+
+Chunks are positions over the text, cover all of it, and never cut what a reader sees as one character.
+What does not belong here: where a sentence ends (`sentences.py`), what is made of a chunk (`words.py`, an embedder).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from qagen_dagster.index.graphemes import inner_positions
+from qagen_dagster.index.sentences import split
+from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.index import Chunk
+
+CHUNKING_VERSION = "1"  # raised when the same text and options would give other chunks
+_NEWLINE = re.compile("\n")
+
+
+def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
+    """The chunks of `text`, in order: together they are all of it. None where nothing of it is visible.
+
+    White space around a chunk belongs to it and does not count; a chunk has more than `chunk_characters` only if
+    one character as a reader sees it has.
+    """
+    units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
+    lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+    return tuple(
+        Chunk(
+            number=number,
+            start=units[first].start,
+            end=units[last].end,
+            start_line=bisect_right(lines, units[first].visible),
+            end_line=bisect_right(lines, units[last].stop - 1),
+        )
+        for number, (first, last) in enumerate(_packed(units, options), 1)
+    )
+
+
+class _Unit(NamedTuple):
+    """A piece that is never cut: a sentence, or a part of a long one, with the white space around it."""
+
+    start: int
+    end: int
+    visible: int  # of its first visible character
+    stop: int  # behind its last one
+
+
+@dataclass(frozen=True)
+class _Cutter:
+    text: str
+    inside: frozenset[int]
+    size: int
+
+    def units(self) -> list[_Unit]:
+        """Pieces of at most `size` visible characters that tile the text; empty where none is visible."""
+        if not self.text or self.text.isspace():
+            return []
+        cuts = [0, *self._later_sentences(), len(self.text)]
+        return [unit for start, end in pairwise(cuts) for unit in self._pieces(start, end)]
+
+    def _later_sentences(self) -> Iterator[int]:
+        """Where sentences begin, but the first."""
+        for sentence in split(self.text)[1:]:
+            if sentence.start not in self.inside:
+                yield sentence.start
+
+    def _pieces(self, start: int, end: int) -> Iterator[_Unit]:
+        visible, stop = self._visible(start, end)
+        while stop - visible > self.size:
+            cut = self._cut(visible)
+            if cut >= stop:
+                break
+            yield _Unit(start, cut, visible, self._visible(visible, cut)[1])
+            start, (visible, _) = cut, self._visible(cut, end)
+        yield _Unit(start, end, visible, stop)
+
+    def _cut(self, start: int) -> int:
+        """Where a piece from `start` on ends: behind white space in its second half, else where a character ends."""
+        latest = start + self.size
+        for cut in range(latest, start + self.size // 2, -1):
+            if cut not in self.inside and self.text[cut - 1].isspace():
+                return cut
+        cut = latest
+        while cut > start and cut in self.inside:
+            cut -= 1
+        while cut == start or cut in self.inside:
+            cut += 1
+        return cut
+
+    def _visible(self, start: int, end: int) -> tuple[int, int]:
+        """From the first to behind the last visible character of a part that has one."""
+        piece = self.text[start:end]
+        return end - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _packed(units: list[_Unit], options: IndexOptions) -> Iterator[tuple[int, int]]:
+    """First and last unit of each chunk."""
+    size, count = options.chunk_characters, len(units)
+    first = last = 0
+    while first < count:
+        while last + 1 < count and units[last + 1].stop - units[first].visible <= size:
+            last += 1
+        yield first, last
+        if last + 1 == count:
+            return
+        before, first = first, last + 1
+        room = min(options.overlap_characters, size - (units[first].stop - units[last].stop))
+        while first - 1 > before and units[last].stop - units[first - 1].visible <= room:
+            first -= 1
+        last += 1
