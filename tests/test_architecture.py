@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 
 from qagen_dagster.loop.fingerprint import prompt_hashes
+from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 from tests.support.source_tree import (
     PACKAGE,
@@ -52,12 +53,13 @@ OWNERS = {
     "jsonschema": ("models/",),
     "lxml": ("formats/jats_tree.py",),
     "markdown_it": ("formats/markdown.py",),
-    "numpy": ("loop/dedupe.py", "models/minilm.py", "models/embedded/retrieval.py"),
+    "numpy": ("index/store.py", "loop/dedupe.py", "models/embedder", "models/minilm.py", "models/embedded/retrieval.py"),
     "onnxruntime": ("models/minilm.py",),
     "openai": ("models/openai",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),
+    "regex": ("index/graphemes.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),
     "tenacity": ("models/retry.py",),
@@ -158,7 +160,7 @@ def test_every_package_has_its_layer() -> None:
 
 
 def test_every_prompt_and_query_file_is_used() -> None:
-    used = {name for mode in Mode for name in prompt_hashes(mode)}
+    used = {name for mode in Mode for strategy in Strategy for name in prompt_hashes(mode, strategy)}
     assert {path.stem for path in (PACKAGE / "agents" / "prompts").iterdir()} == used
     asked = {
         str(node.args[0].value)

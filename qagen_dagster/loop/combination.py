@@ -9,16 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, check_priced
+from qagen_dagster.configuration.profiles import Profile, Role, check_priced
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.fingerprint import prompt_hashes, work_fingerprint
+from qagen_dagster.loop.batch_rules import batch_limits
+from qagen_dagster.loop.fingerprint import prompt_hashes, specs_of, work_fingerprint
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.records.corpus import ScenarioConfig
+from qagen_dagster.records.corpus import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.question import (
     CandidateDocument,
     CandidateSet,
@@ -26,6 +27,8 @@ from qagen_dagster.records.question import (
     GenerationResult,
 )
 from qagen_dagster.store import Keys
+
+RULES = "embedded"  # the provider that follows rules
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,10 @@ class CombinationPlan:
     documents: tuple[IndexEntry, ...]
     budget: Budget = field(default_factory=Budget)
 
+    @property
+    def strategy(self) -> Strategy:
+        return self.corpus.scenario(self.combination.scenario).strategy
+
     def result_key(self, entry: IndexEntry) -> str:
         return Keys.result(self.combination, entry.id, self._result(entry))
 
@@ -67,11 +74,15 @@ class CombinationPlan:
 
 
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
-    """Resolve configuration and documents. Raises ConfigError or StoreError."""
+    """Resolve configuration and documents.
+
+    Raises StoreError, and ConfigError also when the profile's models cannot do what the scenario's strategy needs.
+    """
     corpus = workspace.corpus(combination.corpus)
     scenario = corpus.scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
+    _check_writers(scenario, profile, name, combination.mode)
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
@@ -107,7 +118,9 @@ def effective_fingerprint(workspace: Workspace, combination: Combination) -> str
     Raises ConfigError when its profile cannot be used.
     """
     corpus = workspace.corpus(combination.corpus)
-    profile = workspace.profile(workspace.profile_name(combination, None))
+    name = workspace.profile_name(combination, None)
+    profile = workspace.profile(name)
+    _check_writers(corpus.scenario(combination.scenario), profile, name, combination.mode)
     work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
     return _configuration(work, _limits(corpus.scenario(combination.scenario), None))
 
@@ -116,7 +129,18 @@ def _configuration(work: str, limits: QALimits) -> str:
     return fingerprint([work, limits.model_dump_json()])
 
 
+def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
+    """Raise ConfigError when the batch strategy is to be played by rules, which write no text of their own."""
+    for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
+        if profile.spec(role, mode).provider == RULES:
+            raise ConfigError(
+                f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
+            )
+
+
 def _limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+    if scenario.strategy is Strategy.BATCH:
+        return batch_limits(scenario, target_count)
     target = target_count or scenario.target_count
     return QALimits(
         target_count=target,
@@ -141,8 +165,10 @@ def collect(
         mode=mode,
         run_id=run_id,
         profile=planned.profile_name,
-        models={role.value: planned.profile.spec(role, mode).name for role in QUESTION_ROLES},
-        prompts=prompt_hashes(mode),
+        models={
+            role.value: spec.name for role, spec in specs_of(planned.profile, mode, planned.strategy).items()
+        },
+        prompts=prompt_hashes(mode, planned.strategy),
         fingerprint=planned.fingerprint,
         configuration=_configuration(planned.fingerprint, planned.limits),
         target_count=planned.limits.target_count,

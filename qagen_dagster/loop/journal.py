@@ -6,18 +6,47 @@ It is written whole and atomically after each step, so a killed process resumes 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from pydantic import Field
 
 from qagen_dagster.errors import ResumeError
-from qagen_dagster.loop.qa import Event
+from qagen_dagster.loop.batch_events import (
+    Answered,
+    AnswerGraded,
+    Asked,
+    BatchEvent,
+    QuestionGraded,
+    Rewritten,
+)
+from qagen_dagster.loop.qa import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
+
+E = TypeVar("E")
+_OF_BOTH = (Proposed, Compared, Judged)
+_OF_AGENT = (GenerationFailed, Exhausted)
+_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
+AnyEvent = Annotated[
+    Proposed
+    | GenerationFailed
+    | Exhausted
+    | Compared
+    | Judged
+    | Asked
+    | QuestionGraded
+    | Rewritten
+    | Answered
+    | AnswerGraded,
+    Field(discriminator="kind"),
+]
 
 
 class Journal(Record):
     """Events in order, and the work they belong to."""
 
     work: str  # fingerprint of document version, models, prompts, corpus and scenario
-    events: tuple[Event, ...] = ()
+    events: tuple[AnyEvent, ...] = ()
 
 
 class JournalFile:
@@ -31,10 +60,28 @@ class JournalFile:
         self._journal = found or Journal(work=work)
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> tuple[AnyEvent, ...]:
         return self._journal.events
 
-    def append(self, event: Event) -> None:
+    def append(self, event: AnyEvent) -> None:
         """Make `event` durable."""
         self._journal = self._journal.model_copy(update={"events": (*self._journal.events, event)})
         self._write(self._journal)
+
+
+def agent_events(journal: JournalFile) -> tuple[Event, ...]:
+    """The events of the agent strategy. Raises ResumeError when there is another one among them."""
+    found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_AGENT)))
+    return _all_of(found, journal)
+
+
+def batch_events(journal: JournalFile) -> tuple[BatchEvent, ...]:
+    """The events of the batch strategy. Raises ResumeError when there is another one among them."""
+    found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_BATCH)))
+    return _all_of(found, journal)
+
+
+def _all_of(found: tuple[E, ...], journal: JournalFile) -> tuple[E, ...]:
+    if len(found) != len(journal.events):
+        raise ResumeError("the journal holds steps of another strategy")
+    return found

@@ -5,21 +5,21 @@ Effects only; what happens when is decided in `loop/qa.py`.
 
 from __future__ import annotations
 
-from qagen_dagster.agents.qa import generator, validator
+from qagen_dagster.agents.qa import generator
 from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.agents.qa.history import History
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop import dedupe
-from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop import gates
+from qagen_dagster.loop.batch_document import run_batch
+from qagen_dagster.loop.batch_rules import BatchLimits
+from qagen_dagster.loop.journal import JournalFile, agent_events
 from qagen_dagster.loop.qa import (
-    Compared,
     Dedupe,
     Done,
     Event,
     Exhausted,
     Generate,
     GenerationFailed,
-    Judged,
     Proposed,
     QAState,
     Step,
@@ -37,15 +37,18 @@ from qagen_dagster.records.question import DocumentEnd, GenerationResult
 
 
 def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> GenerationResult:
-    """Resume or start a document and work it to its end, or until its budget ends.
+    """Resume or start a document and work it to its end, or until its budget ends, by the strategy of its limits.
 
     Raises ModelError; the journal then keeps its place, as it does when the budget ends.
     """
     reason = unusable(work.context)
     if reason is not None:
         return empty_result(work, *reason)
-    state, taken = replay(journal.events, work.limits)
-    used: list[Event] = list(journal.events[:taken])
+    if isinstance(work.limits, BatchLimits):
+        return run_batch(work, work.limits, models, journal)
+    events = agent_events(journal)
+    state, taken = replay(events, work.limits)
+    used: list[Event] = list(events[:taken])
     while not isinstance(step := next_step(state, work.limits), Done):
         try:
             event = perform(step, state, work, models)
@@ -55,7 +58,8 @@ def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> 
         journal.append(event)
         used.append(event)
         state = transition(state, event)
-    return result_of(work, models, state, step, tuple(used))
+    calls = tuple(call for event in used for call in event.calls)
+    return result_of(work, models, state, step, calls)
 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
@@ -79,20 +83,13 @@ def why_unusable(
 
 def perform(step: Step, state: QAState, work: DocumentWork, models: QAModels) -> Event:
     """Do one step. Raises ModelError."""
-    document_id = work.context.view.document.id
     match step:
         case Generate():
             return _generate(step, state, work, models.generator)
         case Dedupe():
-            known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
-            new = dedupe.Known(step.candidate.question, step.candidate.answer)
-            found = dedupe.compare(
-                models.deduplicator, new, known, document_id=document_id, attempt=step.attempt
-            )
-            return Compared(duplicate_of=found.index, detail=found.detail, calls=found.calls)
+            return gates.compare(step, state, work, models)
         case Validate():
-            judged = validator.judge(work.context, models.validator, step.candidate, step.attempt)
-            return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)
+            return gates.validate(step, work, models)
         case Done():
             raise ValueError("a finished document has no step to perform")
 

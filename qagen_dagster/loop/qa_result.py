@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from qagen_dagster.loop.qa import Done, Event, QAState
+from qagen_dagster.loop.qa import Done, QAState
 from qagen_dagster.loop.work import DocumentWork, QAModels
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.question import (
+    CallSummary,
     DocumentEnd,
     GenerationMetadata,
     GenerationResult,
@@ -21,7 +22,7 @@ _EXHAUSTED = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 
 
 def result_of(
-    work: DocumentWork, models: QAModels, state: QAState, done: Done, events: tuple[Event, ...]
+    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[CallSummary, ...]
 ) -> GenerationResult:
     """The result of a finished document."""
     return GenerationResult(
@@ -35,7 +36,7 @@ def result_of(
         end_detail=done.detail,
         viewed_pages=state.viewed_pages,
         verdicts=state.verdicts,
-        calls=tuple(call for event in events for call in event.calls),
+        calls=calls,
     )
 
 
@@ -84,6 +85,8 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
             rejection_reason=one.reason,
             rejection_detail=one.detail,
             duplicate_of=one.duplicate_of,
+            duplicate_score=one.duplicate_score,
+            duplicate_step=one.duplicate_step,
             document_id=work.context.view.document.id,
             attempt_number=one.attempt,
         )

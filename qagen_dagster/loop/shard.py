@@ -62,7 +62,7 @@ def run_shard(
         else:
             todo.append(entry)
     if todo:
-        models = workspace.models(planned.profile, planned.combination.mode)
+        models = workspace.models(planned.profile, planned.combination.mode, planned.strategy)
         book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
         run = _ShardRun(workspace, planned, models, workspace.parsers(), run_id, book)
         _run_all(run, todo, outcome, progress)

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from qagen_dagster.agents.qa.context import QAContext
+from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.qa import QALimits
+from qagen_dagster.models import minilm
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.ids import Combination
 
 
+def _minilm(texts: Sequence[str]) -> minilm.Vectors:
+    return minilm.shared().encode(texts)  # loaded when first used
+
+
 @dataclass(frozen=True)
 class QAModels:
-    """The models of one combination."""
+    """The models of one combination. The batch strategy asks two more; without an answerer the generator answers."""
 
     generator: Model
     validator: Model
     deduplicator: Model
+    answerer: Model | None = None
+    judge: Model | None = None
+    encode: Encode = _minilm
 
     def charged_to(self, toll: Toll) -> QAModels:
         """The same models, whose calls `toll` allows and counts."""
-        return QAModels(
-            charged(self.generator, toll), charged(self.validator, toll), charged(self.deduplicator, toll)
+        return replace(
+            self,
+            generator=charged(self.generator, toll),
+            validator=charged(self.validator, toll),
+            deduplicator=charged(self.deduplicator, toll),
+            answerer=None if self.answerer is None else charged(self.answerer, toll),
+            judge=None if self.judge is None else charged(self.judge, toll),
         )
 
 

@@ -6,7 +6,7 @@ It finds things; it decides nothing.
 from __future__ import annotations
 
 import atexit
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, load_corpora
@@ -19,6 +19,7 @@ from qagen_dagster.models.batch import Desks
 from qagen_dagster.models.batch_jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
+from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
@@ -58,11 +59,15 @@ class Workspace:
     def profile(self, name: str) -> Profile:
         return load_profile(name, self.settings.profiles)
 
-    def models(self, profile: Profile, mode: Mode) -> QAModels:
-        """Raises ConfigError for an unknown provider or a missing key."""
+    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
+        """The models that a strategy asks. Raises ConfigError for an unknown provider or a missing key."""
         ledger = Ledger(self.store.blobs("ledger"))
         build = {role: self._model(profile.spec(role, mode), ledger) for role in QUESTION_ROLES}
-        return QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
+        found = QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
+        if strategy is Strategy.AGENT:
+            return found
+        answerer = self._model(profile.spec(Role.ANSWERER, mode), ledger)
+        return replace(found, answerer=answerer, judge=self.judge(profile, mode))
 
     def judge(self, profile: Profile, mode: Mode) -> Model | None:
         """The model that judges answers; None when the profile binds none. Raises ConfigError as `models` does."""

@@ -8,6 +8,7 @@ import pytest
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.loop.work import QAModels
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.settings import Settings
@@ -46,7 +47,7 @@ class PlayedWorkspace(Workspace):
 
     plays: list[Play] = field(default_factory=list[Play])
 
-    def models(self, profile: Profile, mode: Mode) -> QAModels:
+    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
         return self.plays[-1].models
 
 

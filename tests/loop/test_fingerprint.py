@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from qagen_dagster.agents import prompts
-from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.loop.fingerprint import prompt_hashes, work_fingerprint
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.loop.fingerprint import LOOP_VERSION, prompt_hashes, work_fingerprint
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus import CorpusConfig
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.corpus import CorpusConfig, Strategy
+from qagen_dagster.records.ids import Mode, fingerprint
 
 SPECS = {role: ModelSpec(provider="openai", model=f"m-{role.value}") for role in Role}
 CORPUS = CorpusConfig.model_validate(
@@ -45,7 +46,7 @@ def test_every_combination_has_its_own() -> None:
     assert marks(Profile(roles=dict(reversed(SPECS.items())), description="words")) == found
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", QUESTION_ROLES)
 @pytest.mark.parametrize(
     "changed",
     [{"model": "m-other"}, {"temperature": 0.5}, {"options": {"top_p": 1}}, {"max_output_tokens": 99}],
@@ -102,3 +103,65 @@ def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, t
     assert {key for key in before if before[key] != after[key]} == {
         (scenario, Mode.VISUAL) for scenario in CORPUS.scenarios
     }
+
+
+BATCH = CORPUS.model_copy(
+    update={
+        "scenarios": {
+            name: type(scenario).model_validate(
+                {"name": name, "description": "Words.", "modes": ["textual"], "strategy": "batch"}
+            )
+            for name, scenario in CORPUS.scenarios.items()
+        }
+    }
+)
+
+
+def batch_mark(profile: Profile, **changed: Any) -> str:
+    scenario = BATCH.scenarios["one"].model_dump() | changed
+    scenarios = BATCH.scenarios | {"one": type(BATCH.scenarios["one"]).model_validate(scenario)}
+    corpus = BATCH.model_copy(update={"scenarios": scenarios})
+    return work_fingerprint(profile, corpus, "one", Mode.TEXTUAL)
+
+
+@pytest.mark.parametrize("scenario", CORPUS.scenarios)
+@pytest.mark.parametrize("mode", Mode)
+def test_of_the_agent_strategy_it_is_what_it_was_before_there_was_another(scenario: str, mode: Mode) -> None:
+    """Written out: results and journals of earlier versions must be found again."""
+    models = {role.value: SPECS[role].identity() for role in QUESTION_ROLES}
+    parts = [json.dumps(models, sort_keys=True), json.dumps(prompt_hashes(mode), sort_keys=True)]
+    config = CORPUS.scenarios[scenario]
+    told = [CORPUS.name, CORPUS.corpus_context, config.name, config.description]
+    expected = fingerprint([LOOP_VERSION, fingerprint(parts), *told])
+    assert work_fingerprint(Profile(roles=SPECS), CORPUS, scenario, mode) == expected
+
+
+@pytest.mark.parametrize("role", [Role.ANSWERER, Role.JUDGE])
+def test_answerer_and_judge_move_the_batch_strategy_alone(role: Role) -> None:
+    other = with_role(role, model="m-other")
+    assert moved(other) == set()
+    assert batch_mark(other) != batch_mark(Profile(roles=SPECS))
+    without = Profile(roles={name: spec for name, spec in SPECS.items() if name is not role})
+    assert moved(without) == set()
+    assert batch_mark(without) != batch_mark(Profile(roles=SPECS))
+
+
+def test_options_of_the_batch_strategy_move_it_and_how_many_of_what_does_not() -> None:
+    same = batch_mark(Profile(roles=SPECS))
+    assert batch_mark(Profile(roles=SPECS), batch={}) == same
+    for more in ({"mix": {"causal": 2}}, {"complexity": "basic"}, {"question_types": ["temporal"]}):
+        assert batch_mark(Profile(roles=SPECS), batch=more) == same
+    others = [
+        batch_mark(Profile(roles=SPECS), batch={"similarity": 0.9}),
+        batch_mark(Profile(roles=SPECS), batch={"answer_regenerations": 1}),
+        batch_mark(Profile(roles=SPECS), batch={"publish_ungrounded": True}),
+        batch_mark(Profile(roles=SPECS), grading={"method": "keyword"}),
+        work_fingerprint(Profile(roles=SPECS), CORPUS, "one", Mode.TEXTUAL),
+    ]
+    assert len({same, *others}) == 6
+
+
+def test_the_batch_strategy_does_not_depend_on_the_explorers_prompt() -> None:
+    agent, batch = (set(prompt_hashes(Mode.TEXTUAL, one)) for one in Strategy)
+    assert agent - batch == {"generator_textual"}
+    assert batch - agent == {"batch_questions", "batch_rewrite", "batch_answer", "judge"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.loop.combination import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.shard import ShardOutcome, run_shard
 from qagen_dagster.loop.work import QAModels
@@ -17,6 +17,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.limits import limited
 from qagen_dagster.models.registry import build_provider
+from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import DocumentEnd, GenerationResult, RejectionReason
 from qagen_dagster.settings import Settings
@@ -41,7 +42,7 @@ TOO_LONG = Fault(400, {"error": {"message": "prompt is too long: 210000 tokens >
 class Restless(Workspace):
     """A workspace whose models do not wait between their tries."""
 
-    def models(self, profile: Profile, mode: Mode) -> QAModels:
+    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
         ledger = Ledger(self.store.blobs("ledger"))
         built = {
             role: LedgeredModel(
@@ -49,7 +50,7 @@ class Restless(Workspace):
                 ledger,
                 sleep=lambda _: None,
             )
-            for role in Role
+            for role in QUESTION_ROLES
         }
         return QAModels(built[Role.GENERATOR], built[Role.VALIDATOR], built[Role.DEDUPLICATOR])
 
@@ -68,7 +69,7 @@ def run(
             url=server.url(wire),
             more="".join(f", {key}: {value}" for key, value in more.items()),
         )
-        for role, wire in zip(Role, wires, strict=True)
+        for role, wire in zip(QUESTION_ROLES, wires, strict=True)
     ]
     (root / "profiles" / "mine.yaml").write_text("roles:\n" + "".join(roles))
     settings = Settings(

@@ -1,0 +1,247 @@
+"""Work one document by the batch strategy: perform each step of its state machine, and write it down first.
+
+Effects only; what happens when is decided in `loop/batch_qa.py`, what becomes of it in `batch_result.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.batch import answerer, questioner
+from qagen_dagster.agents.batch.one_reply import Task
+from qagen_dagster.agents.batch.reading import BUDGETS, PART, Reading
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.semantic import grade
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop import gates
+from qagen_dagster.loop.batch_events import (
+    Answered,
+    AnswerGraded,
+    Asked,
+    BatchEvent,
+    Draft,
+    QuestionGraded,
+    Repeat,
+    Rewritten,
+)
+from qagen_dagster.loop.batch_qa import next_step, replay, transition
+from qagen_dagster.loop.batch_repeats import repeats
+from qagen_dagster.loop.batch_result import batch_result
+from qagen_dagster.loop.batch_rules import BatchLimits, Wanted
+from qagen_dagster.loop.batch_state import (
+    Answer,
+    Ask,
+    BatchState,
+    GradeAnswer,
+    GradeQuestion,
+    Rewrite,
+    Settle,
+    Step,
+)
+from qagen_dagster.loop.journal import JournalFile, batch_events
+from qagen_dagster.loop.qa import Dedupe, Done, Proposed, Validate
+from qagen_dagster.loop.work import DocumentWork, QAModels
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.question import DocumentEnd, GenerationResult
+
+_SAMPLES = 1_000  # attempts at one question at most: they tell equal requests apart
+
+
+def run_batch(
+    work: DocumentWork, limits: BatchLimits, models: QAModels, journal: JournalFile
+) -> GenerationResult:
+    """Resume or start a document and work it to its end, or until its budget ends.
+
+    Raises ModelError; the journal then keeps its place, as it does when the budget ends.
+    """
+    desk = Desk(work, limits, models)
+    events = batch_events(journal)
+    state, taken = replay(events, limits, desk.wanted)
+    used: list[BatchEvent] = list(events[:taken])
+    while not isinstance(step := next_step(state, limits, desk.wanted), Done):
+        try:
+            event = desk.perform(step, state)
+        except BudgetExhaustedError as error:
+            step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+            break
+        journal.append(event)
+        used.append(event)
+        state = transition(state, event)
+    calls = tuple(call for event in used for call in event.calls)
+    return batch_result(work, models, state, desk.wanted, step, desk.reading, calls)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One document with everything its steps need."""
+
+    work: DocumentWork
+    limits: BatchLimits
+    models: QAModels
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        return self.limits.wanted(self.work.context.view.document.id)
+
+    @cached_property
+    def reading(self) -> Reading:
+        return Reading(self.work.context.view)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source("\n".join(self.work.context.view.lines), self.models.encode)
+
+    def perform(self, step: Step, state: BatchState) -> BatchEvent:
+        """Do one step. Raises ModelError."""
+        match step:
+            case Ask():
+                return self._ask(step, state)
+            case GradeQuestion():
+                return QuestionGraded(number=step.draft.number, grade=grade(step.question, self.source))
+            case Rewrite():
+                return self._rewrite(step, state)
+            case Answer():
+                return self._answer(step, state)
+            case GradeAnswer():
+                return self._grade(step, state)
+            case Settle():
+                return Proposed(candidate=step.candidate)
+            case Dedupe():
+                return gates.compare(step, state.qa, self.work, self.models)
+            case Validate():
+                return gates.validate(step, self.work, self.models)
+            case Done():
+                raise ValueError("a finished document has no step to perform")
+
+    def _ask(self, step: Ask, state: BatchState) -> Asked:
+        found = questioner.propose(
+            self.work.context,
+            self.models.generator,
+            self.reading,
+            dict(step.wanted),
+            questioner.Told(_known(state), _rejected(state)),
+            step.round,
+        )
+        texts = [one.question for one in found.questions]
+        drafts: list[Draft] = []
+        repeated: list[Repeat] = []
+        of = repeats(texts, _every(state), self.models.encode, self.limits.options.similarity)
+        for question, repeat in zip(found.questions, of, strict=True):
+            number = len(state.drafts) + len(drafts) + 1
+            draft = Draft(
+                number=number,
+                question=question.question,
+                question_type=question.question_type,
+                parts=found.parts,
+            )
+            if repeat is None:
+                drafts.append(draft)
+            else:
+                how = "exact" if repeat.exact else "similarity"
+                repeated.append(
+                    Repeat(draft=draft, of=repeat.of, detail=repeat.detail, score=repeat.score, step=how)
+                )
+        return Asked(
+            drafts=tuple(drafts),
+            repeats=tuple(repeated),
+            not_possible=found.not_possible,
+            parts=found.parts,
+            failure=found.failure,
+            calls=found.calls,
+        )
+
+    def _rewrite(self, step: Rewrite, state: BatchState) -> Rewritten:
+        draft = step.current.draft
+        others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
+        found = questioner.rewrite(
+            self.work.context,
+            self.models.generator,
+            self.reading,
+            questioner.Rejection(step.question, draft.question_type, step.reason),
+            questioner.Told(others),
+            self._task(state, draft.parts, step.question, step.current.rewrites),
+        )
+        (repeat,) = repeats(
+            [found.question], _every(state), self.models.encode, self.limits.options.similarity
+        )
+        if found.question and repeat is not None:
+            why = f"the new question repeats {repeat.of!r}"
+            return Rewritten(question="", failure=why, calls=found.calls)
+        return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+
+    def _answer(self, step: Answer, state: BatchState) -> Answered:
+        draft = step.current.draft
+        asked = answerer.Asked(step.question, draft.question_type, step.rejected)
+        task = self._task(state, draft.parts, step.question, len(step.current.tries))
+        model = self.models.answerer or self.models.generator
+        found = answerer.answer(self.work.context, model, self.reading, asked, task)
+        return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
+
+    def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
+        judge = None if self.models.judge is None else Watched(self.models.judge)
+        found = grade_answer(
+            step.candidate.question,
+            step.candidate.answer,
+            self.source,
+            self.limits.method,
+            judge=judge,
+            document_id=self.work.context.view.document.id,
+            attempt=state.qa.attempts + 1,
+        )
+        if judge is not None and judge.ended is not None:
+            raise judge.ended
+        return AnswerGraded(grade=found)
+
+    def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
+        """About the parts that the question came from, and those that share its words; about fewer where that is too much."""
+        attempt = state.qa.attempts + 1
+        fewer = [self.reading.about(question, budget // PART) for budget in BUDGETS[1:]]
+        choices = [self.reading.beside(parts, question), *fewer]
+        return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
+
+
+class Watched:
+    """A judge that remembers when its budget ended: a grade without it is no result of the document then."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.ended: BudgetExhaustedError | None = None
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._model.spec
+
+    def respond(self, request: Request) -> Response:
+        try:
+            return self._model.respond(request)
+        except BudgetExhaustedError as error:
+            self.ended = error
+            raise
+
+
+def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
+    """Questions that stand or wait, in their newest wording."""
+    accepted = [
+        (one.candidate.question, QuestionType(one.candidate.question_type)) for one in state.qa.accepted
+    ]
+    waiting = [(one.question, one.question_type) for one in state.drafts if one.number not in state.taken]
+    return [*accepted, *waiting]
+
+
+def _every(state: BatchState) -> list[str]:
+    """Every question there ever was, rejected ones too: asking one again leads nowhere."""
+    current = [one.question for one in state.current.versions] if state.current is not None else []
+    accepted = [one.candidate.question for one in state.qa.accepted]
+    return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
+
+
+def _rejected(state: BatchState) -> list[tuple[str, str]]:
+    return [
+        (one.candidate.question, f"{one.reason.value}: {one.detail}")
+        for one in state.qa.rejected
+        if one.candidate.question
+    ]
