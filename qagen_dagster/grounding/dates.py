@@ -13,7 +13,8 @@ from dataclasses import dataclass
 _MONTHS = {
     name: number
     for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), start=1
+        "january february march april may june july august september october november december".split(),
+        start=1,
     )
 } | {
     name: number
@@ -79,9 +80,21 @@ def dates(text: str) -> Iterator[Date]:
 
 def _read(match: re.Match[str]) -> Date | None:
     group = match.groupdict()
-    year = _number(group["iso_year"] or group["year"] or group["us_year"] or group["month_year"] or group["decade"] or group["alone"])
+    year = _number(
+        group["iso_year"]
+        or group["year"]
+        or group["us_year"]
+        or group["month_year"]
+        or group["decade"]
+        or group["alone"]
+    )
     name = group["month"] or group["us_month"] or group["only_month"]
-    if name is not None and name.islower() and (name.startswith("ma") or name in ("jun", "dec", "sep", "jan")) and year is None:
+    if (
+        name is not None
+        and name.islower()
+        and (name.startswith("ma") or name in ("jun", "dec", "sep", "jan"))
+        and year is None
+    ):
         return None  # "may 3" and "march 5" in small letters may be verbs
     month = _MONTHS[name.lower()] if name is not None else _number(group["iso_month"])
     day = _number(group["iso_day"] or group["day"] or group["us_day"])

@@ -17,7 +17,9 @@ from qagen_dagster.grounding.dates import Date, dates
 from qagen_dagster.grounding.poles import denied, poles
 from qagen_dagster.grounding.words import STOP_WORDS, is_content, plain, stem, tokens
 
-_CAPITAL = re.compile(r"[^\W\d_a-z][\w&]*(?:[.'’&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*")
+_CAPITAL = re.compile(
+    r"[^\W\d_a-z][\w&]*(?:[.'’&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
+)
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'‘(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday thursday "
@@ -46,7 +48,11 @@ class Conflict:
     def line(self, place: str = "the evidence") -> str:
         """For a person: `says "2,400" where line 12 says "2,500"`."""
         if self.kind is Kind.NEGATION:
-            return f'denies "{self.claim}", {place} does not' if self.claim else f'does not deny "{self.evidence}" as {place} does'
+            return (
+                f'denies "{self.claim}", {place} does not'
+                if self.claim
+                else f'does not deny "{self.evidence}" as {place} does'
+            )
         return f'says "{self.claim}" where {place} says "{self.evidence}"'
 
 
@@ -68,7 +74,9 @@ class Facts:
     @property
     def values(self) -> frozenset[float]:
         """Every number, of dates too."""
-        of_dates = (value for date in self.dates for value in (date.year, date.month, date.day) if value is not None)
+        of_dates = (
+            value for date in self.dates for value in (date.year, date.month, date.day) if value is not None
+        )
         return frozenset([*(amount.value for amount in self.amounts), *map(float, of_dates)])
 
 
@@ -77,7 +85,9 @@ def facts(text: str) -> Facts:
     """What `text` states."""
     told = tuple(dates(text))
     counted = tuple(
-        amount for amount in amounts(text) if not any(date.start < amount.end and amount.start < date.end for date in told)
+        amount
+        for amount in amounts(text)
+        if not any(date.start < amount.end and amount.start < date.end for date in told)
     )
     return Facts(
         counted,
@@ -98,7 +108,11 @@ def names(text: str) -> Iterator[tuple[str, str]]:
         if low in STOP_WORDS or low in _CALENDAR or (len(word) < 2 and not word.isdigit()):
             continue
         coded = any(char.isdigit() for char in word) or sum(map(str.isupper, word)) > 1
-        if coded or not _OPENING.search(text[max(0, match.start() - 8) : match.start()]) or _goes_on(text, match.end()):
+        if (
+            coded
+            or not _OPENING.search(text[max(0, match.start() - 8) : match.start()])
+            or _goes_on(text, match.end())
+        ):
             for part in tokens(word):
                 if part not in STOP_WORDS:
                     yield stem(part), word if part == low else part
@@ -127,7 +141,8 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
     return [
         one
         for one in claim.amounts
-        if not any(one.same(other) for other in evidence.amounts) and (one.measured or one.value not in values)
+        if not any(one.same(other) for other in evidence.amounts)
+        and (one.measured or one.value not in values)
     ]
 
 
@@ -147,7 +162,9 @@ def missing_names(claim: Facts, evidence: Facts) -> list[str]:
     words = evidence.words | {name for name, _ in evidence.names}
     initials = "".join(name[0] for name, _ in evidence.names)
     return [
-        shown for name, shown in claim.names if name not in words and not (shown.isupper() and name in initials)
+        shown
+        for name, shown in claim.names
+        if name not in words and not (shown.isupper() and name in initials)
     ]
 
 

@@ -14,7 +14,9 @@ _DENIAL = re.compile(
     re.IGNORECASE,
 )
 _DENYING_VERBS = ("fail", "lack", "unable", "refus", "den")
-_NO_DENIAL = re.compile(r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE)
+_NO_DENIAL = re.compile(
+    r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE
+)
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
 SCOPE = 4  # content words behind a denial that it may concern
 

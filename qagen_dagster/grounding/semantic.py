@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from qagen_dagster.grounding.facts import differences, facts
-from qagen_dagster.grounding.sentences import claims
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.words import content_stems
+from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
 
 DESCRIBED_THRESHOLD = 0.5
@@ -33,7 +33,9 @@ def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED
 
 def summed_up(graded: tuple[SentenceGrade, ...], method: str) -> AnswerGrade:
     """Confidence is the share of grounded sentences among those that were measured."""
-    ungrounded = [one for one in graded if one.status in (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)]
+    ungrounded = [
+        one for one in graded if one.status in (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
+    ]
     measured = [one for one in graded if one.status is not SentenceStatus.NOT_MEASURED]
     issues = tuple(f"{one.sentence}: {one.reason}" for one in graded if one.reason)
     if not measured:
@@ -51,7 +53,12 @@ def summed_up(graded: tuple[SentenceGrade, ...], method: str) -> AnswerGrade:
 def _described(claim: str, source: Source, threshold: float) -> SentenceGrade:
     windows = source.candidates(content_stems(claim), EACH)
     if not windows:
-        return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=0.0, reason="nothing in the document is like it")
+        return SentenceGrade(
+            sentence=claim,
+            status=SentenceStatus.NOT_FOUND,
+            score=0.0,
+            reason="nothing in the document is like it",
+        )
     cosines = source.vectors(windows) @ source.encode([claim])[0]
     best = int(np.argmax(cosines))
     score = float(min(max(float(cosines[best]), 0.0), 1.0))
@@ -59,5 +66,9 @@ def _described(claim: str, source: Source, threshold: float) -> SentenceGrade:
     if score >= threshold:
         return SentenceGrade(sentence=claim, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
     different = differences(facts(claim), facts(span.quote))
-    reason = different[0].line(f"line {span.start_line}") if different else "nothing in the document is like it"
-    return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, evidence=span, reason=reason)
+    reason = (
+        different[0].line(f"line {span.start_line}") if different else "nothing in the document is like it"
+    )
+    return SentenceGrade(
+        sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, evidence=span, reason=reason
+    )

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.grounding.amounts import amounts
+
+
+def read(text: str) -> list[tuple[float, str]]:
+    return [(one.value, one.unit) for one in amounts(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("1,234.5 kg", 1_234_500, "mass"),
+        ("1.2 million", 1_200_000, ""),
+        ("US$3bn", 3e9, "usd"),
+        ("3.5%", 3.5, "share"),
+        ("3.5 per cent", 3.5, "share"),
+        ("twelve percent", 12, "share"),
+        ("£4.2 million", 4_200_000, "gbp"),
+        ("three million pounds", 3_000_000, "gbp"),
+        ("twenty-five students", 25, "student"),
+        ("two thousand people", 2000, "people"),
+        ("17th", 17, "rank"),
+        ("seventeenth", 17, "rank"),
+        ("1.5 km", 1500, "length"),
+        ("-40 °C", -40, "temperature"),
+        ("5 decades", 50, "years"),
+        ("12 345 visitors".replace(" ", "\u00a0", 1), 12_345, "visitor"),
+    ],
+)
+def test_amounts_are_read_with_their_measure(text: str, value: float, unit: str) -> None:
+    ((found, named),) = read(f"It was {text}.")
+    assert found == pytest.approx(value)
+    assert named == unit
+
+
+@given(st.integers(0, 10**12))
+def test_separators_do_not_change_a_number(number: int) -> None:
+    assert read(f"about {number:,} of them") == read(f"about {number} of them")
+
+
+@given(st.integers(1, 9999), st.sampled_from(["million", "billion", "thousand"]))
+def test_a_scale_is_a_factor(number: int, scale: str) -> None:
+    factor = {"million": 10**6, "billion": 10**9, "thousand": 10**3}[scale]
+    (short,), (long,) = list(amounts(f"{number} {scale}")), list(amounts(str(number * factor)))
+    assert short.same(long)
+    assert long.same(short)
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    for one in amounts(text):
+        assert text[one.start : one.end].strip() == one.text
+
+
+def test_rounding_is_the_same_only_one_way() -> None:
+    rounded, exact, other = (next(amounts(text)) for text in ("1.2 million", "1,234,567", "1.3 million"))
+    assert rounded.same(exact)
+    assert not exact.same(rounded)
+    assert not other.same(exact)
+
+
+def test_units_of_different_measures_are_not_the_same() -> None:
+    metres, kilometres, kilograms = (next(amounts(text)) for text in ("5,000 m", "5 km", "5 kg"))
+    assert metres.same(kilometres)
+    assert not kilometres.same(kilograms)
+    assert not kilometres.comparable(kilograms)
+
+
+def test_one_as_a_pronoun_is_no_number() -> None:
+    assert read("the one who left") == []

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.grounding.facts import Kind, conflicts, differences, facts
+
+
+def kinds(claim: str, evidence: str) -> list[Kind]:
+    return [one.kind for one in differences(facts(claim), facts(evidence))]
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "kind"),
+    [
+        ("It sold 2,400 tickets.", "The fair sold 2,500 tickets in May.", Kind.NUMBER),
+        ("It weighs 5 kg.", "The box weighs 5 g.", Kind.NUMBER),
+        ("Sales rose by 3%.", "Sales rose by 4 percent.", Kind.NUMBER),
+        ("He came third.", "He came second in the race.", Kind.NUMBER),
+        ("It opened in 1984.", "It opened in 1985.", Kind.DATE),
+        ("It opened on 3 May 1985.", "It opened on 4 May 1985.", Kind.DATE),
+        ("It was built by Anna Berg.", "It was built by Otto Lang.", Kind.NAME),
+        ("The valve does not open.", "The valve does open.", Kind.NEGATION),
+        ("The valve does open.", "The valve doesn't open.", Kind.NEGATION),
+        ("Prices increased last year.", "Prices fell last year.", Kind.DIRECTION),
+        ("The port lies in the north.", "The port lies in the south.", Kind.DIRECTION),
+    ],
+)
+def test_one_changed_fact_is_a_conflict_of_its_kind(claim: str, evidence: str, kind: Kind) -> None:
+    assert kinds(claim, evidence) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("It cost 1.2 million dollars.", "It cost $1,234,567."),
+        ("It is 5 km long.", "The road is 5,000 metres long."),
+        ("It opened in May 1985.", "It opened on 3 May 1985."),
+        ("It has three doors.", "There are 3 doors and 2 windows."),
+        ("The WHO agreed.", "The World Health Organization agreed."),
+        ("Nothing was found.", "The search did not find anything."),
+        ("It rose.", "It rose and fell."),
+        ("Not only Anna came.", "Anna came."),
+    ],
+)
+def test_the_same_in_other_words_is_none(claim: str, evidence: str) -> None:
+    assert kinds(claim, evidence) == []
+
+
+def test_what_is_only_missing_is_no_conflict() -> None:
+    assert kinds("It opened in 1985 and cost 3%.", "It opened.") == []
+
+
+def test_the_line_names_both_sides() -> None:
+    assert conflicts(facts("It sold 2,400 tickets."), facts("It sold 2,500 tickets.")) == [
+        'says "2,400" where the evidence says "2,500"'
+    ]
+
+
+@given(st.text(max_size=300))
+def test_no_text_contradicts_itself(text: str) -> None:
+    assert differences(facts(text), facts(text)) == []
+
+
+@given(st.integers(2, 10**7), st.integers(2, 10**7))
+def test_numbers_conflict_exactly_when_they_differ(mine: int, theirs: int) -> None:
+    claim, evidence = facts(f"They counted {mine:,} sheep."), facts(f"They counted {theirs:,} sheep.")
+    rounded = abs(mine - theirs) <= 0.05 * theirs
+    if mine == theirs:
+        assert differences(claim, evidence) == []
+    elif not rounded:
+        assert [one.kind for one in differences(claim, evidence)] == [Kind.NUMBER]

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.words import content_stems
+
+
+class Counting:
+    """An encoder that remembers what it was asked to encode: hashed bags of words."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.extend(texts)
+        rows = np.full((len(texts), 64), 1e-3, dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for stem in content_stems(text):
+                row[sum(stem.encode()) % 64] += 1
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+TEXT = st.text(alphabet=st.sampled_from("ab AB.\n!?é1 "), max_size=300)
+LONG = "\n".join(f"The barrel number {n} holds {n * 7} litres of oil." for n in range(1, 2001))
+
+
+@given(TEXT)
+def test_windows_cover_every_sentence(text: str) -> None:
+    source = Source(text, Counting())
+    covered = {
+        number for window in source.windows() for number in range(window.first, window.first + window.size)
+    }
+    assert covered == set(range(len(source.sentences)))
+
+
+@given(TEXT)
+def test_lines_of_the_evidence_hold_the_quote(text: str) -> None:
+    source = Source(text, Counting())
+    lines = text.split("\n")
+    for window in source.windows():
+        span = source.evidence(window)
+        assert span.quote in text
+        assert span.quote in "\n".join(lines[span.start_line - 1 : span.end_line])
+        assert span.quote not in "\n".join(lines[span.start_line : span.end_line])
+        assert span.quote not in "\n".join(lines[span.start_line - 1 : span.end_line - 1])
+
+
+def test_a_long_document_is_searched_to_its_end() -> None:
+    encode = Counting()
+    source = Source(LONG, encode)
+    found = source.candidates(content_stems("Barrel 1998 holds how much?"), 2)
+    assert Window(1997, 1) in found
+    assert source.evidence(Window(1997, 1)).start_line == 1998
+    assert encode.asked == []
+
+
+def test_each_window_is_encoded_once_from_any_number_of_threads() -> None:
+    encode = Counting()
+    source = Source(LONG, encode)
+    windows = [Window(first, size) for first in range(50) for size in (1, 2, 3)]
+    workers = [threading.Thread(target=source.vectors, args=(windows,)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(encode.asked) == len(windows)
+    assert source.vectors(windows[:3]).shape == (3, 64)
+
+
+def test_rare_words_tell_more() -> None:
+    source = Source(LONG, Counting())
+    assert source.rarity("1998") > source.rarity("barrel")
+    assert source.has("barrel")
+    assert not source.has("zebra")
