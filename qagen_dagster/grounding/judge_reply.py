@@ -12,17 +12,12 @@ from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, ToolCall
 
+_IS = r"\b[\"'*`\s]{0,6}[:=][\"'*`\s]{0,8}"
 _VERDICT = re.compile(
-    r"\bverdict\b[\"'*`]{0,4}\s{0,4}[:=]\s{0,4}[\"'*`]{0,4}(not[\s_-]?supported|unsupported|partially[\s_-]supported|supported)\b",
-    re.IGNORECASE,
+    rf"\bverdict{_IS}(not[\s_-]?supported|unsupported|partially[\s_-]supported|supported)\b", re.IGNORECASE
 )
-_CONFIDENCE = re.compile(
-    r"\bconfidence\b[\"'*`]{0,4}\s{0,4}[:=]\s{0,4}[\"'*`]{0,4}(\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})\s?(%?)",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:reason|explanation)\b[\"'*`]{0,4}\s{0,4}[:=]\s{0,4}[\"'*`]{0,4}([^\"\n]{1,600})", re.IGNORECASE
-)
+_CONFIDENCE = re.compile(rf"\bconfidence{_IS}(\d{{1,3}}(?:\.\d{{1,9}})?|\.\d{{1,9}})\s?(%?)", re.IGNORECASE)
+_REASON = re.compile(rf"\b(?:reason|explanation){_IS}([^\"\n]{{1,600}})", re.IGNORECASE)
 _NESTED = ("arguments", "parameters", "input", "args")
 
 

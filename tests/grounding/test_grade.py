@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.grounding.grade import grade_answer, letter, of_document, report
+from qagen_dagster.grounding.tally import tally
+from qagen_dagster.records.grounding import (
+    AnswerGrade,
+    Grade,
+    GradedAnswer,
+    Method,
+    SentenceGrade,
+    SentenceStatus,
+)
+from qagen_dagster.records.ids import Mode
+from tests.grounding.judging import COPIED, FAILURES, FOREIGN, QUESTION, judge, source, verdict
+
+ANSWER = f"{COPIED} {FOREIGN}"
+
+
+def answered(
+    is_grounded: bool | None, confidence: float | None, issues: tuple[str, ...] = ()
+) -> GradedAnswer:
+    grading = AnswerGrade(is_grounded=is_grounded, confidence=confidence, method="semantic", issues=issues)
+    return GradedAnswer(id="", question="Why?", answer="So.", grading=grading)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "grade"),
+    [
+        (1, Grade.A),
+        (0.9, Grade.A),
+        (0.8999, Grade.B),
+        (0.8, Grade.B),
+        (0.79, Grade.C),
+        (0.7, Grade.C),
+        (0.69, Grade.D),
+        (0.6, Grade.D),
+        (0.59, Grade.F),
+        (0, Grade.F),
+        ((0.9 + 0.9 + 0.9) / 3, Grade.A),
+        (sum([0.1] * 8), Grade.B),
+    ],
+)
+def test_letters(confidence: float, grade: Grade) -> None:
+    assert letter(confidence) is grade
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("method", Method)
+def test_no_failure_of_a_judge_gets_out(method: Method, name: str) -> None:
+    make, said = FAILURES[name]
+    model = make()
+    grade = grade_answer(QUESTION, ANSWER, source(), method, judge=model, document_id="d")
+    asked = method in (Method.LLM, Method.HYBRID)
+    assert bool(grade.judge_failure) == asked == bool(model.requests)
+    assert said in grade.judge_failure or not asked
+    assert grade.is_grounded is (None if method is Method.LLM else False)
+    assert grade.method.startswith(method.value)
+    assert AnswerGrade.model_validate_json(grade.model_dump_json()) == grade
+
+
+@pytest.mark.parametrize("method", Method)
+def test_each_method_tells_a_copied_answer_from_a_foreign_one(method: Method) -> None:
+    good = grade_answer(QUESTION, COPIED, source(), method, judge=judge(verdict("SUPPORTED")))
+    bad = grade_answer(QUESTION, FOREIGN, source(), method, judge=judge(verdict("NOT_SUPPORTED")))
+    assert good.is_grounded is True
+    assert bad.is_grounded is False
+    assert good.confidence is not None
+    assert bad.confidence is not None
+    assert good.confidence > bad.confidence
+    assert bad.issues
+
+
+@pytest.mark.parametrize("method", Method)
+def test_issues_name_the_score_and_the_sentence(method: Method) -> None:
+    grade = grade_answer(QUESTION, FOREIGN, source(), method)
+    if method is not Method.LLM:
+        assert grade.issues[0].startswith("Low similarity (")
+        assert f"): '{FOREIGN}'" in grade.issues[0]
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("text", ["", " \n\t\n"])
+def test_a_document_without_text_measures_nothing(method: Method, text: str) -> None:
+    grade = grade_answer(QUESTION, ANSWER, source(text), method, judge=judge())
+    assert (grade.is_grounded, grade.confidence) == (None, None)
+    assert {one.status for one in grade.sentences} == {SentenceStatus.NOT_MEASURED}
+    assert "no text" in grade.method
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("answer", ["", " ", "...", "***"])
+def test_an_answer_that_says_nothing_is_not_measured(method: Method, answer: str) -> None:
+    grade = grade_answer(QUESTION, answer, source(), method, judge=judge())
+    assert (grade.is_grounded, grade.confidence, grade.sentences) == (None, None, ())
+
+
+def test_a_document_sums_up_what_was_measured() -> None:
+    answers = [answered(True, 1.0), answered(False, 0.5), answered(None, None)]
+    grades = of_document("d1", "Title", answers)
+    assert (grades.overall_confidence, grades.overall_grade) == (0.75, Grade.C)
+    assert (grades.grounded, grades.ungrounded, grades.not_measured) == (1, 1, 1)
+    assert grades.answers == tuple(answers)
+
+
+def test_a_document_without_a_measured_answer_has_no_grade() -> None:
+    grades = of_document("d1", "", [answered(None, None)])
+    assert (grades.overall_confidence, grades.overall_grade, grades.not_measured) == (None, None, 1)
+
+
+def test_a_report_counts_answers_not_documents() -> None:
+    first = of_document("d1", "One", [answered(True, 1.0)] * 3)
+    second = of_document("d2", "Two", [answered(False, 0.2, ("Low similarity (0.20): 'So.'",))])
+    third = of_document("d3", "Three", [answered(None, None, ("Not measured",))])
+    whole = report(
+        [first, second, third],
+        corpus="c",
+        method=Method.HYBRID,
+        scenario="s",
+        mode=Mode.TEXTUAL,
+        run_id="r",
+        generator_model="g",
+        judge_model="j",
+    )
+    assert (whole.overall_confidence, whole.overall_grade) == (pytest.approx(0.8), Grade.B)
+    assert (whole.grounded, whole.ungrounded, whole.not_measured) == (3, 1, 1)
+    (highlight,) = whole.ungrounded_highlights
+    assert (highlight.document_id, highlight.confidence) == ("d2", 0.2)
+    assert highlight.reasons == ("Low similarity (0.20): 'So.'",)
+
+
+def test_an_empty_report_has_no_grade() -> None:
+    whole = report([], corpus="c", method=Method.KEYWORD)
+    assert (whole.overall_grade, whole.overall_confidence, whole.ungrounded_highlights) == (None, None, ())
+
+
+@given(st.lists(st.sampled_from(SentenceStatus), max_size=8), st.floats(0, 1))
+def test_sentences_add_up(statuses: list[SentenceStatus], boost: float) -> None:
+    grade = tally([SentenceGrade(sentence="S.", status=one) for one in statuses], "m", boost=boost)
+    bad = len(grade.ungrounded_sentences)
+    measured = bad + len(grade.grounded_sentences)
+    assert (grade.is_grounded is None) == (grade.confidence is None) == (measured == 0)
+    assert len(grade.issues) == bad
+    if measured:
+        assert grade.confidence == min(1.0, 1 - bad / measured + boost)
+        assert grade.is_grounded is (bad == 0)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=6))
+def test_no_mean_is_poisoned(confidences: list[float | None]) -> None:
+    answers = [answered(None if one is None else one >= 0.7, one) for one in confidences]
+    whole = report([of_document("d", "", answers)], corpus="c", method=Method.SEMANTIC)
+    measured = [one for one in confidences if one is not None]
+    assert whole.not_measured == len(confidences) - len(measured)
+    if measured:
+        assert whole.overall_confidence is not None
+        assert min(measured) - 1e-9 <= whole.overall_confidence <= max(measured) + 1e-9
+    else:
+        assert whole.overall_confidence is None
