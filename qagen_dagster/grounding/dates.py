@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qagen_dagster.grounding.words import listed
+
 _MONTHS = {
     name: number
     for number, name in enumerate(
-        "january february march april may june july august september october november december".split(),
+        listed("january february march april may june july august september october november december"),
         start=1,
     )
-} | {
-    name: number
-    for name, number in zip(
-        "jan feb mar apr jun jul aug sep sept oct nov dec".split(),
+} | dict(
+    zip(
+        listed("jan feb mar apr jun jul aug sep sept oct nov dec"),
         (1, 2, 3, 4, 6, 7, 8, 9, 9, 10, 11, 12),
         strict=True,
     )
-}
+)
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"1[0-9]\d\d|20\d\d"
 _DAY = r"[0-3]?\d(?:st|nd|rd|th)?"

@@ -15,15 +15,17 @@ from functools import lru_cache
 from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date, dates
 from qagen_dagster.grounding.poles import denied, poles
-from qagen_dagster.grounding.words import STOP_WORDS, is_content, plain, stem, tokens
+from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, stem, tokens
 
 _CAPITAL = re.compile(
-    r"[^\W\d_a-z][\w&]*(?:[.'’&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
+    r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
-_OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'‘(\[]\s*|^\W*\d+[.)]\s+)$")
+_OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday".split()
+    listed(
+        "january february march april may june july august september october november december monday tuesday wednesday thursday "
+        "friday saturday sunday"
+    )
 )
 
 
@@ -103,7 +105,7 @@ def names(text: str) -> Iterator[tuple[str, str]]:
     """Words that name something, as stem and as written: capitals that no sentence start explains, and codes."""
     text = text if text.isascii() else plain(text)
     for match in _CAPITAL.finditer(text):
-        word = match.group().removesuffix("'s").removesuffix("’s")
+        word = match.group().removesuffix("'s").removesuffix("\u2019s")
         low = word.lower()
         if low in STOP_WORDS or low in _CALENDAR or (len(word) < 2 and not word.isdigit()):
             continue

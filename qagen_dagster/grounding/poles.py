@@ -78,5 +78,5 @@ def denied(text: str) -> frozenset[str] | None:
         end = _CLAUSE_END.search(text, match.end())
         scope = text[match.end() : end.start() if end else len(text)]
         stems = [stem(token) for token in tokens(scope) if is_content(token)]
-        found = (found or set()) | set(stems[:SCOPE])
+        found = {*(found or ()), *stems[:SCOPE]}
     return None if found is None else frozenset(found)
