@@ -30,6 +30,7 @@ MOST_ROUNDED = 0.06  # of the amount
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
+_TIMES = ("time", "years")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
 _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
@@ -66,7 +67,7 @@ def match(one: str, other: str) -> Match:
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
         return Match.CONFLICT
     numbers = _numbers(a.facts, b.facts)
-    if numbers is Match.CONFLICT or _contradict(a, b):
+    if numbers is Match.CONFLICT or _contradict(a, b) or _date_or_measure(a, b) or _date_or_measure(b, a):
         return Match.CONFLICT
     words = _words(a, b)
     if numbers is None:
@@ -179,6 +180,16 @@ def _contradict(a: _Answer, b: _Answer) -> bool:
     return Difference.DIRECTION in kinds
 
 
+def _date_or_measure(a: _Answer, b: _Answer) -> bool:
+    """Whether one is a date and the other an amount of something that is no time."""
+    dated = a.facts.dates and not a.facts.amounts and not a.words
+    return (
+        bool(dated)
+        and not b.facts.dates
+        and any(one.measured and one.unit not in _TIMES for one in b.facts.amounts)
+    )
+
+
 def _words(a: _Answer, b: _Answer) -> Match:
     shared = a.words & b.words
     shorter, longer = sorted((a.words, b.words), key=len)
@@ -196,7 +207,7 @@ def _words(a: _Answer, b: _Answer) -> Match:
 def _with_numbers(numbers: Match, words: Match, *, bare: bool) -> Match:
     """`bare`: one answer is a number and nothing else ("37", "37 branches")."""
     if numbers is Match.APART:
-        return Match.APART if words is Match.APART else Match.CLOSE
+        return Match.CLOSE if not bare and words in (Match.SAME, Match.CLOSE) else Match.APART
     if numbers is Match.SAME and (bare or words is Match.SAME):
         return Match.SAME
     return Match.CONFLICT if words is Match.CONFLICT else Match.CLOSE

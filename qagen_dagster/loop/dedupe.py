@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.agents.qa.deduplicator import DuplicateFinding, find_duplicate
 from qagen_dagster.loop.answer_match import Match, informative, match
-from qagen_dagster.loop.question_guard import Known, Ruling, examine
+from qagen_dagster.loop.question_guard import Known, Ruling, crossed, examine
 from qagen_dagster.models.base import Model
 
 Vectors = NDArray[np.float32]
@@ -32,6 +32,7 @@ GREY_FROM = {
     Match.APART: 0.8,
 }  # the less the answers agree, the higher the bar
 CROSSED_FROM = 0.4  # "Who wrote X?" and "What did Y write?" sound less alike
+EQUAL_WORDS = 0.95  # looked at whatever the answers: the words may be the same
 UNLIKE = "no accepted question comes near it that the guard lets pass"
 MOST_COMPARED = 40  # questions shown to the model
 MOST_EXAMINED = 400  # nearest ones that the guard looks at
@@ -90,7 +91,9 @@ def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
     found: list[list[Link]] = []
     for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]
-        near = [int(i) for i in np.argsort(-scores)[:MOST_EXAMINED] if scores[i] >= CROSSED_FROM]
+        near = [
+            int(i) for i in np.argsort(-scores)[:MOST_EXAMINED] if _reaches(new, known[int(i)], scores[i])
+        ]
         found.append(
             _surest_first(_link(new, known[i], i, lambda i=i, scores=scores: float(scores[i])) for i in near)
         )
@@ -124,6 +127,13 @@ def decide(
 def _vector(encode: Encode, question: str) -> Vectors:
     """Alone, so that the questions beside it change nothing; remembered, as a loop compares with the same ones again."""
     return cast(Vectors, encode([question])[0])
+
+
+def _reaches(new: Known, old: Known, score: float) -> bool:
+    """Whether similarity leaves a pair open: asked first where the scores are at hand, as it spares the guard."""
+    if score < CROSSED_FROM:
+        return False
+    return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS) or crossed(new, old)
 
 
 def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Link | None:

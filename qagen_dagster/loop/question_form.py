@@ -176,10 +176,17 @@ def _asked(words: list[str]) -> tuple[str, int]:
         if word == "how":
             return ("manner" if following in _AUX else "quantity" if following in _QUANTITY else ""), at
         if word == "what":
-            head = words[at + 2] if following in _AUX and at + 2 < len(words) else following
-            ends = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS or head == following
-            return (_HEADS.get(head, "") if ends else ""), at
+            return _kind_of_answer(words, at), at
     return "", -1
+
+
+def _kind_of_answer(words: list[str], at: int) -> str:
+    """What the noun after "what" at `at` wants: "what year", "what is the number of"."""
+    if at + 1 < len(words) and words[at + 1] not in _AUX:
+        return _HEADS.get(words[at + 1], "")
+    head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
+    alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is no date
+    return head if alone or head == "quantity" else ""
 
 
 def _kind_at(words: list[str], at: int) -> int:

@@ -65,7 +65,7 @@ def examine(one: Known, other: Known) -> Finding:
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
     if denial := _denial(one.question, other.question):
         return Finding(Ruling.DIFFERENT, denial)
-    if _crossed(one, other):
+    if crossed(one, other):
         return Finding(Ruling.CROSSED, "each asks for what the other tells")
     if reason := _apart(one.question, other.question):
         return Finding(Ruling.DIFFERENT, reason)
@@ -150,11 +150,16 @@ def _opposite(one: str, other: str) -> bool:
     if any(found.kind is Kind.DIRECTION for x, y in ((a, b), (b, a)) for found in differences(x, y)):
         return True
     mine, theirs = set(tokens(one)), set(tokens(other))
-    return any(_negated_form(x, y) or _negated_form(y, x) for x in mine - theirs for y in theirs - mine)
+    return _negated_form(mine - theirs, theirs - mine) or _negated_form(theirs - mine, mine - theirs)
 
 
-def _negated_form(word: str, other: str) -> bool:
-    return len(word) > 3 and any(other == prefix + word for prefix in _OPPOSITE_PREFIXES)
+def _negated_form(words: set[str], others: set[str]) -> bool:
+    """ "inhabited" beside "uninhabited"."""
+    return any(
+        word.startswith(prefix) and len(word) > len(prefix) + 3 and word.removeprefix(prefix) in others
+        for word in words
+        for prefix in _OPPOSITE_PREFIXES
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -189,7 +194,7 @@ def _decides(doubt: str) -> bool:
     return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
 
 
-def _crossed(one: Known, other: Known) -> bool:
+def crossed(one: Known, other: Known) -> bool:
     """Whether each answer stands in the other question and not in its own."""
     return _told(one.answer, other.question, one.question) and _told(
         other.answer, one.question, other.question
