@@ -14,6 +14,7 @@ from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
+from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.pricing import has_price
 from qagen_dagster.models.registry import why_no_batch
 from qagen_dagster.records.base import Record
@@ -39,11 +40,13 @@ class Profile(Record):
     """Roles bound to models; `visual` overrides roles in visual mode.
 
     Without an answerer the generator answers too; without a judge answers are graded by what needs no model call.
+    `embedder` makes search indexes, by default the one of this process.
     """
 
     description: str = ""
     roles: dict[Role, ModelSpec]
     visual: dict[Role, ModelSpec] = Field(default_factory=dict)
+    embedder: EmbedderSpec = Field(default_factory=EmbedderSpec)
     budget: Budget = Field(default_factory=Budget)
 
     @model_validator(mode="after")

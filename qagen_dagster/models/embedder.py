@@ -1,0 +1,101 @@
+"""What turns text into vectors, as everything above sees it, and how a profile names it.
+
+What belongs here: the spec, the narrow waist, the record of what was used. What does not: how vectors are had
+(`embedder_local.py`, `embedder_paid.py`) and which class does it (`embedder_registry.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from qagen_dagster.records.base import Record
+
+EMBEDDED_MODEL = "minilm"
+
+Vectors = NDArray[np.float32]
+
+
+class EmbedderSpec(Record):
+    """What embeds documents and queries, as a profile binds it."""
+
+    provider: Literal["embedded", "openai", "openai_compatible"] = "embedded"
+    model: str = EMBEDDED_MODEL
+    base_url: str | None = None
+    api_key_env: str | None = None  # name of the variable, never its value
+    dimensions: int | None = Field(default=None, ge=8, le=8192)  # asked of the server; None: the model's own
+    batch_size: int = Field(default=64, ge=1, le=2048)  # texts per request
+    query_prefix: str = ""  # put before a query, as some models want
+    passage_prefix: str = ""  # the same before a piece of a document
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    max_attempts: int = Field(default=8, ge=1)  # of one call, transport failures only
+    deadline_seconds: float = Field(default=600.0, gt=0)  # of one call with all its attempts
+    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
+    tokens_per_minute: int | None = Field(default=None, gt=0)
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts under way at once
+    usd_per_million_input: float | None = Field(default=None, ge=0)
+    options: dict[str, Any] = Field(default_factory=dict)  # sent as they are with every request
+
+    @model_validator(mode="after")
+    def _fits(self) -> EmbedderSpec:
+        if self.provider == "embedded" and (self.model != EMBEDDED_MODEL or self.dimensions is not None):
+            raise ValueError(f"the embedded provider has one model, {EMBEDDED_MODEL}, of one size")
+        if self.provider == "openai_compatible" and self.base_url is None:
+            raise ValueError("openai_compatible needs a base_url")
+        return self
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, as records show it."""
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def local(self) -> bool:
+        """Whether it runs in this process, free of charge."""
+        return self.provider == "embedded"
+
+    def identity(self) -> dict[str, Any]:
+        """What of this spec can change a vector: part of the ledger key and of an index's fingerprint."""
+        kept = {"provider", "model", "base_url", "dimensions", "query_prefix", "passage_prefix", "options"}
+        return self.model_dump(mode="json", include=kept)
+
+
+class EmbeddingUse(Record):
+    """What an embedder was asked since it was made."""
+
+    texts: int = 0
+    calls: int = 0  # paid
+    replayed: int = 0  # calls that were paid before
+    tokens: int = 0  # of paid calls, as the server counts
+    usd: float | None = 0.0  # None: the price is unknown
+
+    def plus(self, other: EmbeddingUse) -> EmbeddingUse:
+        return EmbeddingUse(
+            texts=self.texts + other.texts,
+            calls=self.calls + other.calls,
+            replayed=self.replayed + other.replayed,
+            tokens=self.tokens + other.tokens,
+            usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
+        )
+
+
+class Embedder(Protocol):
+    """Gives vectors of unit length. Safe to call from many threads."""
+
+    @property
+    def spec(self) -> EmbedderSpec: ...
+
+    @property
+    def use(self) -> EmbeddingUse: ...
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of pieces of documents, in order: (n, dimensions). Raises ModelError."""
+        ...
+
+    def query(self, text: str) -> Vectors:
+        """The vector of a query: (dimensions,). Raises ModelError."""
+        ...
