@@ -5,9 +5,18 @@ Positions alone: the text itself is the document's text.txt. How chunks are cut 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from qagen_dagster.records.base import Record
+
+
+class Ranking(StrEnum):
+    """By which score hits are ordered and cut; also the name of that score's field."""
+
+    BOTH = "score"
+    MEANING = "meaning"
+    WORDS = "words"
 
 
 class Chunk(Record):

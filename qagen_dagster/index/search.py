@@ -1,0 +1,61 @@
+"""Finding chunks by meaning and by words at once, in one document or in a whole corpus.
+
+What belongs here: what a query is turned into. What does not: how scores are worked out (`sql/search.sql`), where tables
+come from (`store.py`), and reading the text that a hit points to.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from qagen_dagster.index.embed import embed_document
+from qagen_dagster.index.store import ChunkTable
+from qagen_dagster.index.words import words_of
+from qagen_dagster.models.embedder import Embedder
+from qagen_dagster.records.corpus import IndexOptions
+from qagen_dagster.records.index import ChunkHit, Ranking
+
+REMEMBERED_QUERIES = 256
+
+
+class Searcher:
+    """A search over chunks. Safe for many threads; `table` is None where there is nothing to find."""
+
+    def __init__(self, table: ChunkTable | None, embedder: Embedder) -> None:
+        self._table = table
+        self._vector = lru_cache(REMEMBERED_QUERIES)(embedder.query)
+
+    def search(
+        self,
+        document_id: str | None,
+        query: str,
+        limit: int = 5,
+        threshold: float = 0.0,
+        ranking: Ranking = Ranking.BOTH,
+    ) -> list[ChunkHit]:
+        """The best chunks for `query`, best first: of one document, or of all where `document_id` is None.
+
+        Only those whose score by `ranking` is `threshold` or more. Words are weighed by how rare they are in what is searched.
+        Raises ModelError when the query cannot be embedded.
+        """
+        if self._table is None or not query.strip():
+            return []
+        return self._table.search(
+            document_id,
+            words_of(query),
+            self._vector(query),
+            limit=limit,
+            threshold=threshold,
+            ranking=ranking,
+        )
+
+    def close(self) -> None:
+        """Give back the memory."""
+        if self._table is not None:
+            self._table.close()
+
+
+def search_of_text(document_id: str, text: str, embedder: Embedder, options: IndexOptions) -> Searcher:
+    """A search over one document at hand, embedded now and kept in memory. Raises ModelError."""
+    document = embed_document(document_id, text, "", options, embedder)
+    return Searcher(ChunkTable.of_documents([document]) if document.chunks else None, embedder)
