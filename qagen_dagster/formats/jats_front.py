@@ -11,6 +11,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 # What a date element calls itself, best first: the day the article appeared online, in print, its volume.
 _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", "cover")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 
 
 def read_metadata(article: Element) -> Metadata:
@@ -25,6 +26,7 @@ def read_metadata(article: Element) -> Metadata:
         doi=_doi(meta),
         abstract=_abstract(meta),
         language=article.get(_XML_LANG) or None,
+        url=_url(meta),
     )
 
 
@@ -89,6 +91,13 @@ def _contributor(contrib: Element) -> str:
 def _doi(meta: Element) -> str | None:
     ids = (one for one in named(meta, "article-id") if one.get("pub-id-type") == "doi")
     return line_of(next(ids, None)) or None
+
+
+def _url(meta: Element) -> str | None:
+    """Where the article says it lies: its PDF, else its page."""
+    stated = [one for one in named(meta, "self-uri") if (one.get(_HREF) or "").startswith(("http://", "https://"))]
+    best = min(stated, key=lambda one: "pdf" not in (one.get("content-type") or ""), default=None)
+    return None if best is None else best.get(_HREF)
 
 
 def _abstract(meta: Element) -> str | None:

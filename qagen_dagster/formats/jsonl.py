@@ -137,6 +137,7 @@ def _metadata(fields: dict[str, object]) -> Metadata:
         doi=_line(fields, "doi"),
         abstract=_line(fields, "abstract"),
         language=_line(fields, "language"),
+        url=_line(fields, "pdf_url") or _line(fields, "url"),
     )
 
 

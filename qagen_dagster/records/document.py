@@ -85,6 +85,7 @@ class Metadata(Record):
     doi: str | None = None
     abstract: str | None = None
     language: str | None = None  # BCP 47
+    url: str | None = None  # of the document itself or of its page, as stated
 
 
 class Document(Record):

@@ -1,0 +1,170 @@
+"""One safe request: checked addresses at every step, and limits on size, type and time that a server cannot stretch.
+
+What belongs here: HTTP. What does not: which URLs to ask (resolvers) and what the bytes are good for (download).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import SimpleNamespace
+from urllib.parse import quote
+
+import httpx
+
+from qagen_dagster.answering.fulltext.addresses import AddressPolicy, RefusedAddressError
+from qagen_dagster.models import deadline
+
+MAX_REDIRECTS = 8
+MAX_PAGE_BYTES = 2_000_000  # of a landing page or a JSON reply
+_PIECE = 65_536
+_HEADERS = {"User-Agent": "qagen (full text for question answering)", "Accept-Encoding": "identity"}
+_MOVED = (301, 302, 303, 307, 308)
+_WALLS = (401, 402, 403, 407, 451)
+_ANY_TYPE = ("", "application/octet-stream", "binary/octet-stream", "application/download")
+
+
+class Fault(StrEnum):
+    """What became of a request that gave nothing."""
+
+    REFUSED = "refused"  # an address that may not be asked
+    NOT_FOUND = "not_found"
+    LOGIN = "login"  # a wall, or a page that asks who one is
+    WRONG_TYPE = "wrong_type"  # something else than what was asked for
+    TOO_LARGE = "too_large"
+    TIMEOUT = "timeout"
+    FAILED = "failed"  # no connection, a broken answer, a server's error
+    UNREADABLE = "unreadable"  # named a PDF, but none that opens and has text
+
+
+class FetchError(Exception):
+    """A request gave nothing; the text says why, in one line."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        self.fault, self.detail = fault, detail
+        super().__init__(f"{fault.value}: {detail}")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What came back. `url` is where it came from in the end."""
+
+    url: str
+    media_type: str
+    body: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def is_pdf(self) -> bool:
+        return b"%PDF-" in self.body[:1024]
+
+
+class Web:
+    """The network for one document, closed after use.
+
+    Args:
+        policy: which addresses may be asked.
+        seconds: of one `get` with all its redirects.
+        max_bytes: of a PDF.
+        proxy_url: an institution's proxy, a template with `{url}`; None: ask directly.
+    """
+
+    def __init__(
+        self, policy: AddressPolicy, *, seconds: float, max_bytes: int, proxy_url: str | None = None
+    ) -> None:
+        self._policy, self._seconds, self._max_bytes, self._proxy = policy, seconds, max_bytes, proxy_url
+        self._ends = time.monotonic() + 4 * seconds
+        # No connection is kept: one to this address may have been opened for another name.
+        transport = _CheckedTransport(policy)
+        self._client = httpx.Client(
+            transport=transport, trust_env=False, follow_redirects=False, headers=_HEADERS
+        )
+        deadline.bound(SimpleNamespace(_client=self._client))
+
+    def close(self) -> None:
+        self._client.close()
+
+    @property
+    def proxied(self) -> bool:
+        return self._proxy is not None
+
+    def get(self, url: str, *, pdf: bool = False) -> Page:
+        """The page at `url`, or the PDF. Raises FetchError."""
+        seconds = min(self._seconds, self._ends - time.monotonic())
+        if seconds <= 0:
+            raise FetchError(Fault.TIMEOUT, "no time is left for this document")
+        try:
+            with deadline.attempt(seconds):
+                return self._follow(self._way_to(url), self._max_bytes if pdf else MAX_PAGE_BYTES, seconds)
+        except RefusedAddressError as error:
+            raise FetchError(Fault.REFUSED, str(error)) from None
+        except (TimeoutError, httpx.TimeoutException):
+            raise FetchError(Fault.TIMEOUT, f"not done within {seconds:.1f} seconds") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, OSError) as error:
+            detail = " ".join(str(error).split())[:200]
+            raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
+
+    def _way_to(self, url: str) -> str:
+        """The address to ask: the proxy's, unless the URL is its own already."""
+        if self._proxy is None:
+            return url
+        own = httpx.URL(self._proxy.replace("{url}", "")).netloc
+        return url if httpx.URL(url).netloc == own else self._proxy.replace("{url}", quote(url, safe=""))
+
+    def _follow(self, url: str, limit: int, seconds: float) -> Page:
+        for _ in range(MAX_REDIRECTS + 1):
+            with self._asked(url, seconds) as response:
+                where = response.headers.get("location")
+                if response.status_code not in _MOVED or not where:
+                    return _read(response, limit)
+                url = str(response.url.join(where))
+        raise FetchError(Fault.FAILED, f"more than {MAX_REDIRECTS} redirects")
+
+    @contextmanager
+    def _asked(self, url: str, seconds: float) -> Generator[httpx.Response]:
+        target = self._policy.target(url)  # before the client sees it: it knows only http and https
+        with self._client.stream("GET", target.url, timeout=seconds) as response:
+            yield response
+
+
+def _read(response: httpx.Response, limit: int) -> Page:
+    status = response.status_code
+    if status in (404, 410):
+        raise FetchError(Fault.NOT_FOUND, f"status {status}")
+    if status in _WALLS:
+        raise FetchError(Fault.LOGIN, f"status {status}")
+    if status >= 300 or status == 204:
+        raise FetchError(Fault.FAILED, f"status {status}")
+    said = response.headers.get("content-length", "")
+    if said.isdecimal() and int(said[:20]) > limit:
+        raise FetchError(Fault.TOO_LARGE, f"{int(said[:20]):,} bytes; the limit is {limit:,}")
+    body = bytearray()
+    for piece in response.iter_bytes(_PIECE):
+        body += piece
+        if len(body) > limit:
+            raise FetchError(Fault.TOO_LARGE, f"more than {limit:,} bytes")
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Page(str(response.url), media_type, bytes(body))
+
+
+class _CheckedTransport(httpx.HTTPTransport):
+    """Connects to the address that was checked, whatever the name stands for a moment later."""
+
+    def __init__(self, policy: AddressPolicy) -> None:
+        super().__init__(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0), retries=0)
+        self._policy = policy
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        target = self._policy.target(request.url)
+        request.extensions = {**request.extensions, "sni_hostname": target.url.host}
+        request.url = request.url.copy_with(host=target.address)  # the Host header keeps the name
+        try:
+            return super().handle_request(request)
+        finally:
+            request.url = target.url

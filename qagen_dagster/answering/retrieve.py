@@ -1,0 +1,92 @@
+"""The pieces of one document that a model is shown: chunks of its full text, or its abstract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.answering.chunk_source import ChunkHit, ChunkSource, TextChunks
+from qagen_dagster.answering.texts import DocumentTexts
+from qagen_dagster.errors import ModelError, StoreError
+from qagen_dagster.records.answer import ChunkContext, QAError
+
+ANY_SCORE = -1.0
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """Chunks, best first; without any, `error` says what failed. `note` is one line for a person, or empty."""
+
+    chunks: tuple[ChunkContext, ...]
+    error: QAError | None = None
+    note: str = ""
+
+
+def retrieve(
+    document_id: str,
+    text: str,
+    question: str,
+    limit: int,
+    threshold: float,
+    *,
+    loose: TextChunks,
+    index: ChunkSource | None,
+) -> Retrieved:
+    """The chunks of `text` most similar to the question.
+
+    When none reaches `threshold` the best ones are taken all the same: a question is worth a look at them, and the
+    model may still say that they do not answer it.
+    """
+    source: ChunkSource = loose
+    try:
+        if index is not None and index.has(document_id, text):
+            source = index
+        else:
+            loose.embed(document_id, text)
+    except (ModelError, StoreError) as error:
+        return Retrieved((), QAError.EMBEDDING_FAILED, str(error))
+    try:
+        hits, note = source.search(document_id, question, limit, threshold), ""
+        if not hits:
+            hits = source.search(document_id, question, limit, ANY_SCORE)
+            note = f"no chunk reaches the similarity threshold {threshold:g}: the best {len(hits)} were used"
+    except (ModelError, StoreError) as error:
+        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, str(error))
+    if not hits:
+        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, "the text has no chunk")
+    return Retrieved(tuple(_context(text, hit) for hit in hits), None, note)
+
+
+def _context(text: str, hit: ChunkHit) -> ChunkContext:
+    return ChunkContext(
+        chunk_no=hit.chunk_no,
+        text=text[hit.start : hit.end].strip(),
+        score=hit.score,
+        chunk_id=hit.chunk_no,
+        start_line=hit.start_line,
+        end_line=hit.end_line,
+    )
+
+
+def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
+    """The abstract as one piece, with its lines where it stands in the document's text as it is stated."""
+    abstract = texts.abstract or ""
+    lines = lines_of(texts.own, abstract)
+    if lines is None:
+        return (ChunkContext(chunk_no=0, text=abstract, score=1.0),)
+    start, end = lines
+    shown = "\n".join(texts.own.split("\n")[start - 1 : end])
+    return (ChunkContext(chunk_no=0, text=shown, score=1.0, start_line=start, end_line=end),)
+
+
+def lines_of(text: str, passage: str) -> tuple[int, int] | None:
+    """First and last line of a passage, white space ignored; None when it is not there."""
+    lines: Sequence[str] = text.split("\n")
+    wanted = "".join(passage.split())
+    joined, owners = list[str](), list[int]()
+    for number, line in enumerate(lines, 1):
+        bare = "".join(line.split())
+        joined.append(bare)
+        owners.extend([number] * len(bare))
+    at = "".join(joined).find(wanted) if wanted else -1
+    return None if at < 0 else (owners[at], owners[at + len(wanted) - 1])

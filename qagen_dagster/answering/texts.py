@@ -1,0 +1,88 @@
+"""Which text a stored document has: its full text, its abstract, or neither. Searching them belongs elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qagen_dagster.answering.fulltext.keep import stored_text
+from qagen_dagster.answering.fulltext.resolvers import Paper
+from qagen_dagster.records.answer import DocumentTextStatus
+from qagen_dagster.records.document import Document
+from qagen_dagster.store import Keys, Store
+
+MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
+FEWEST_WORDS = 60  # nor one that adds fewer words
+
+
+@dataclass(frozen=True)
+class DocumentTexts:
+    """A document with what can be read of it. `fetched`: the full text is not the document's own text."""
+
+    document: Document
+    own: str
+    fulltext: str | None
+    fetched: bool
+
+    @property
+    def abstract(self) -> str | None:
+        """The abstract as the document states it; of a document that is no more than that, its text."""
+        said = self.document.metadata.abstract
+        if said and said.strip():
+            return said.strip()
+        return None
+
+    @property
+    def paper(self) -> Paper:
+        meta = self.document.metadata
+        return Paper(doi=bare_doi(meta.doi), url=meta.url)
+
+    def status(self, *, indexed: bool = False) -> DocumentTextStatus:
+        """`indexed`: there are chunks of the text that would be searched."""
+        full = self.fulltext is not None
+        return DocumentTextStatus(
+            document_id=self.document.id,
+            has_abstract=self.abstract is not None,
+            has_fulltext=full,
+            has_abstract_embeddings=indexed and not full,
+            has_fulltext_chunks=indexed and full,
+            abstract_length=len(self.abstract or ""),
+            fulltext_length=len(self.fulltext or ""),
+            title=self.document.metadata.title,
+        )
+
+
+def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | None:
+    """The texts of a stored document; None when there is no such document. Raises StoreError."""
+    try:
+        document = store.find(Keys.record(corpus, document_id), Document)
+    except ValueError:  # no document has such a name
+        return None
+    if document is None:
+        return None
+    own = (store.get(Keys.text(corpus, document_id)) or b"").decode("utf-8", "replace")
+    fetched = stored_text(store, corpus, document_id)
+    if fetched is not None:
+        return DocumentTexts(document, own, fetched, True)
+    return DocumentTexts(document, own, own if is_fulltext(document, own) else None, False)
+
+
+def is_fulltext(document: Document, text: str) -> bool:
+    """Whether a document's text is more than its abstract with title, authors and keywords around it."""
+    if not text.strip():
+        return False
+    abstract = len((document.metadata.abstract or "").split())
+    if not abstract:
+        return True
+    meta = document.metadata
+    around = len((meta.title or "").split()) + sum(len(name.split()) for name in meta.authors)
+    added = len(text.split()) - abstract - around
+    return added > max(FEWEST_WORDS, MORE_THAN_ABSTRACT * abstract)
+
+
+def bare_doi(doi: str | None) -> str | None:
+    """A DOI without the ways people write it; None for what is none."""
+    said = (doi or "").strip()
+    for beginning in ("https://", "http://", "dx.doi.org/", "doi.org/", "doi:", "DOI:"):
+        said = said.removeprefix(beginning).strip()
+    good = said.startswith("10.") and "/" in said and not any(char.isspace() for char in said)
+    return said if good and len(said) <= 300 else None

@@ -1,0 +1,156 @@
+"""An answer from one document: where it comes from, what it rests on, and the named reason when there is none.
+
+Fields and names follow BMLibrarian's `answer_from_document()`; line spans, `answerable` and what became of a missing
+full text are ours. No record decides anything.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class AnswerSource(StrEnum):
+    """What the answer was drawn from."""
+
+    FULLTEXT_SEMANTIC = "fulltext_semantic"  # chunks of the full text, found by meaning
+    ABSTRACT = "abstract"
+
+
+class QAError(StrEnum):
+    """Why there is no answer, or no full text."""
+
+    DOCUMENT_NOT_FOUND = "document_not_found"
+    NO_TEXT_AVAILABLE = "no_text_available"
+    NO_FULLTEXT = "no_fulltext"
+    DOWNLOAD_FAILED = "download_failed"
+    EMBEDDING_FAILED = "embedding_failed"
+    SEMANTIC_SEARCH_FAILED = "semantic_search_failed"
+    LLM_ERROR = "llm_error"
+    DATABASE_ERROR = "database_error"
+    CONFIGURATION_ERROR = "configuration_error"
+    PROXY_REQUIRED = "proxy_required"
+    USER_CANCELLED = "user_cancelled"
+
+    @property
+    def description(self) -> str:
+        """What it means, for a person."""
+        return _DESCRIPTIONS[self]
+
+
+_DESCRIPTIONS = {
+    QAError.DOCUMENT_NOT_FOUND: "there is no such document",
+    QAError.NO_TEXT_AVAILABLE: "the document has neither full text nor abstract",
+    QAError.NO_FULLTEXT: "the document has no full text",
+    QAError.DOWNLOAD_FAILED: "the full text could not be downloaded",
+    QAError.EMBEDDING_FAILED: "the text could not be embedded",
+    QAError.SEMANTIC_SEARCH_FAILED: "the search in the document failed",
+    QAError.LLM_ERROR: "the model gave no usable answer",
+    QAError.DATABASE_ERROR: "stored data could not be read or written",
+    QAError.CONFIGURATION_ERROR: "the question or the configuration cannot be used",
+    QAError.PROXY_REQUIRED: "the full text is open to institutions only: it takes a proxy",
+    QAError.USER_CANCELLED: "the proxy was declined and no full text was supplied",
+}
+
+
+class ProxyCallbackResult(Record):
+    """What a person says when asked for the proxy; neither: go on with the abstract."""
+
+    pdf_made_available: bool = False  # the PDF was put into the store meanwhile: look again
+    allow_proxy: bool = False
+
+
+class ChunkContext(Record):
+    """A piece of the document that the model was shown. Lines are 1-based and inclusive."""
+
+    chunk_no: int
+    text: str
+    score: float  # cosine to the question
+    chunk_id: int | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class DocumentTextStatus(Record):
+    """Which text of a document there is. Lengths are characters."""
+
+    document_id: str
+    has_abstract: bool = False
+    has_fulltext: bool = False
+    has_abstract_embeddings: bool = False
+    has_fulltext_chunks: bool = False
+    abstract_length: int = 0
+    fulltext_length: int = 0
+    title: str | None = None
+
+    @property
+    def can_use_fulltext_semantic(self) -> bool:
+        return self.has_fulltext and self.has_fulltext_chunks
+
+    @property
+    def can_use_abstract_semantic(self) -> bool:
+        return self.has_abstract and self.has_abstract_embeddings
+
+    @property
+    def has_any_text(self) -> bool:
+        return self.has_abstract or self.has_fulltext
+
+
+class SemanticSearchAnswer(Record):
+    """The whole result; an error is a value of it, never an exception.
+
+    Attributes:
+        answer: empty when `error` is set.
+        reasoning: what the model thought, apart from the answer.
+        chunks_used: what the answer cites, with its lines; None when it was drawn from the abstract.
+        confidence: the model's own, 0 to 1; None when it gave none.
+        answerable: whether the model found the answer in the text; None when it was not asked.
+        fulltext_error: why the answer does not rest on the full text though that was wanted.
+        notes: what else a reader of the answer should know, one line each.
+    """
+
+    answer: str
+    reasoning: str | None = None
+    source: AnswerSource = AnswerSource.ABSTRACT
+    error: QAError | None = None
+    error_message: str | None = None
+    chunks_used: tuple[ChunkContext, ...] | None = None
+    model_used: str = ""
+    document_id: str = ""
+    question: str = ""
+    confidence: Share | None = None
+    answerable: bool | None = None
+    fulltext_error: QAError | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def success(self) -> bool:
+        return self.error is None and bool(self.answer)
+
+    @property
+    def used_fulltext(self) -> bool:
+        return self.source is AnswerSource.FULLTEXT_SEMANTIC
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, `success` and `used_fulltext` among them."""
+        return self.model_dump(mode="json") | {"success": self.success, "used_fulltext": self.used_fulltext}
+
+
+class FulltextRecord(Record):
+    """Where a stored full text came from; its PDF and its parsed text lie beside it."""
+
+    document_id: str
+    origin: Literal["download", "proxy", "given"]
+    resolver: str = ""  # which of the resolvers knew the address
+    url: str = ""  # the address the bytes came from, after redirects
+    sha256: str
+    bytes: int
+    parser: str
+    page_count: int | None = None
+    text_sha256: str
