@@ -28,13 +28,19 @@ _MONTHS = {
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"1[0-9]\d\d|20\d\d"
 _DAY = r"[0-3]?\d(?:st|nd|rd|th)?"
+# What follows an amount: "1500 metres" is no year.
+_NO_YEAR = (
+    r"percent|per cent|million|billion|thousand|hundred|people|miles?|(?:kilo|centi|milli|micro)?(?:met(?:re|er)s?|grams?|lit(?:re|er)s?)"
+    r"|[kcmµ]?m|[kmµ]?g|m?l|feet|ft|inch(?:es)?|yards?|tons?|tonnes?|lbs?|pounds?|dollars?|euros?|usd|eur|gbp|hours?|minutes?"
+    r"|seconds|days|weeks|months|years|[km]?w|[kmg]wh|[km]?v|volts?|watts?|[kmg]?hz|[kmgt]b|kelvin|rpm|ppm|acres?|hectares?|ha"
+)
 _DATE = re.compile(
     rf"\b(?P<iso_year>{_YEAR})-(?P<iso_month>[01]\d)-(?P<iso_day>[0-3]\d)\b"
     rf"|\b(?P<day>{_DAY})(?:\s+of)?[\s-](?P<month>{_NAME})\b\.?(?:,?[\s-](?P<year>{_YEAR})\b)?"
     rf"|\b(?P<us_month>{_NAME})\b\.?\s(?P<us_day>{_DAY})\b(?!\s?%|[,.]\d)(?:,?\s(?P<us_year>{_YEAR})\b)?"
     rf"|\b(?P<only_month>{_NAME})\b\.?,?\s(?:of\s)?(?P<month_year>{_YEAR})\b"
     rf"|(?<![\w.,$£€#])(?<![^\W\d]-)(?P<decade>{_YEAR})(?P<plural>'?s)\b"
-    rf"|(?<![\w.,$£€#])(?<![^\W\d]-)(?P<alone>{_YEAR})(?![\w%]|[.,]\d|-\d(?!\d)|\s(?:percent|per cent|million|billion|thousand|hundred|m|km|kg|people|miles)\b)",
+    rf"|(?<![\w.,$£€#])(?<![^\W\d]-)(?P<alone>{_YEAR})(?![\w%]|[.,]\d|-\d(?!\d)|\s(?:{_NO_YEAR})\b)",
     re.IGNORECASE,
 )
 

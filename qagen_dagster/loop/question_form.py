@@ -40,8 +40,13 @@ _FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))
 _ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}
-_QUANTITY = word_set(
-    "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
+_QUANTITY = frozenset(
+    map(
+        _stem,
+        word_set(
+            "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
+        ),
+    )
 )
 _HEADS = {
     _stem(word): kind
@@ -72,7 +77,7 @@ _ONE_WORD = {
 _BRITISH = re.compile(r"(?<=\w{3})is(?=(?:e|ed|es|er|ing|ation)$)")
 _SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
-_SYMBOLS = re.compile(r"[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
+_SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
 
 Run = tuple[str, ...]
 

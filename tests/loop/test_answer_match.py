@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.loop.answer_match import Match, clearly_other, informative, match
+
+SAME = [
+    ("4 million", "4,000,000"),
+    ("£4.2 million", "4.2 million pounds"),
+    ("$1,250,000", "1.25 million dollars"),
+    ("12 months", "one year"),
+    ("7 weeks", "49 days"),
+    ("1.5 km", "1500 metres"),
+    ("0.5", "0.5 kg"),
+    ("37", "37 branches"),
+    ("18%", "18 per cent"),
+    ("12 July 1444", "July 12, 1444"),
+    ("the Coulomb force", "Coulomb force"),
+    ("nausea and headache", "headache and nausea"),
+    ("Lena Morath", "Dr Lena Morath"),
+    ("about 22 months", "22 months"),
+    ("YES", "yes."),
+    ("25 May 2018", "2018"),
+    ("x", "X"),
+]
+CLOSE = [
+    ("air resistance", "air drag"),
+    ("1.33", "1.3"),
+    ("Henry II", "Henry the Second"),
+    ("the UN", "United Nations"),
+    ("", "anything"),
+    ("", ""),
+]
+APART = [("quiet mode", "-q"), ("nectar", "blossom sap"), ("lawyer", "1998"), ("nectar", "at least 3 km")]
+CONFLICT = [
+    ("£4.2 million", "£4.9 million"),
+    ("31%", "58%"),
+    ("March 2019", "April 2019"),
+    ("12 July 1444", "12 July 1445"),
+    ("1998", "5 kg"),
+    ("Ida Holm", "Nils Berg"),
+    ("yes", "no"),
+    ("yes, always", "No"),
+    ("12 m", "12 kg"),
+    ("with consent", "not with consent"),
+    ("the maximum load", "the minimum load"),
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (one, other, found)
+        for found, pairs in (
+            (Match.SAME, SAME),
+            (Match.CLOSE, CLOSE),
+            (Match.APART, APART),
+            (Match.CONFLICT, CONFLICT),
+        )
+        for one, other in pairs
+    ],
+)
+def test_how_two_answers_relate(one: str, other: str, found: Match) -> None:
+    assert match(one, other) is found
+    assert match(other, one) is found
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_the_order_does_not_matter(one: str, other: str) -> None:
+    assert match(one, other) is match(other, one)
+
+
+@given(st.text(min_size=1, max_size=60).filter(lambda text: any(char.isalnum() for char in text)))
+def test_an_answer_is_itself(answer: str) -> None:
+    assert match(answer, answer) in (Match.SAME, Match.CLOSE)
+    assert not clearly_other(answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "other_fact"),
+    [
+        ("the liver", "the spleen", True),
+        ("3 m", "4 m", True),
+        ("it removes old cells from blood", "filtering out what is worn and broken", False),
+        ("the liver", "the liver", False),
+        ("", "the liver", False),
+    ],
+)
+def test_long_answers_in_other_words_may_still_be_one(one: str, other: str, other_fact: bool) -> None:
+    assert clearly_other(one, other) is other_fact
+
+
+@pytest.mark.parametrize(
+    ("answer", "tells"),
+    [
+        ("yes", False),
+        ("no, never", False),
+        ("3", False),
+        ("", False),
+        ("3 kg", True),
+        ("1998", True),
+        ("a bell", True),
+    ],
+)
+def test_which_answers_hardly_any_other_question_has(answer: str, tells: bool) -> None:
+    assert informative(answer) is tells
