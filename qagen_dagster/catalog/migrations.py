@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import duckdb
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def sql(name: str) -> str:

@@ -24,6 +24,7 @@ class PastUse(Record):
     cached_tokens: int
     output_tokens: int
     reasoning_tokens: int
+    cache_write_tokens: int = 0
     seconds: float
 
 

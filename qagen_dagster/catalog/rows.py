@@ -202,6 +202,7 @@ def _calls(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
             "output_tokens": call.output_tokens,
             "cached_tokens": call.cached_tokens,
             "reasoning_tokens": call.reasoning_tokens,
+            "cache_write_tokens": call.cache_write_tokens,
             "usd": finite(call.usd),
             "seconds": finite(call.seconds),
             "retries": call.retries,

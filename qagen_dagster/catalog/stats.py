@@ -40,6 +40,7 @@ class RoleCost(Record):
     calls: Count
     input_tokens: Count
     cached_tokens: Count  # of the input
+    cache_write_tokens: Count = 0  # of the input, too
     output_tokens: Count
     reasoning_tokens: Count  # of the output
     usd: float | None  # None: no price is known
@@ -74,6 +75,7 @@ class CombinationStats(Record):
     replayed_calls: Count  # served again, for which nothing was paid
     input_tokens: Count
     cached_tokens: Count  # of the input
+    cache_write_tokens: Count = 0  # of the input, too
     output_tokens: Count
     reasoning_tokens: Count  # of the output
     retries: Count
@@ -116,6 +118,7 @@ class LineageCall(Record):
     input_tokens: int
     output_tokens: int
     cached_tokens: int
+    cache_write_tokens: int = 0
     reasoning_tokens: int
     usd: float | None
     seconds: float | None
@@ -163,6 +166,7 @@ class QuestionLineage(Record):
     calls: int  # of this question's attempt
     input_tokens: int
     cached_tokens: int
+    cache_write_tokens: int = 0
     output_tokens: int
     reasoning_tokens: int
     usd: float | None  # None: no price is known

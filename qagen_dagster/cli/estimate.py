@@ -11,14 +11,22 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly, unread
-from qagen_dagster.cli.options import combination_options, json_option, mode_of, profile_option
+from qagen_dagster.cli.options import (
+    budget_options,
+    combination_options,
+    json_option,
+    mode_of,
+    profile_option,
+)
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.combination import RunOptions
+from qagen_dagster.loop.combination import RunOptions, effective_budget
 from qagen_dagster.loop.estimate import Amounts, CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate import estimate as estimate_run
+from qagen_dagster.loop.estimated_cost import BudgetEnd
 from qagen_dagster.loop.forecast import Range
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.settings import Settings
 
 _ENDS = ("low", "expected", "high")
@@ -28,6 +36,7 @@ _ENDS = ("low", "expected", "high")
 @combination_options
 @click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
 @profile_option
+@budget_options
 @json_option
 @click.pass_obj
 def estimate(
@@ -37,6 +46,9 @@ def estimate(
     mode: str | None,
     target_count: int | None,
     profile: str | None,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_calls: int | None,
     as_json: bool,
 ) -> None:
     """Forecast calls, tokens, cost and time of a run, as ranges; no model is asked.
@@ -48,10 +60,12 @@ def estimate(
     if not space.corpora.corpora and space.corpora.faults:
         raise space.corpora.faults[0]
     combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
+    allowance = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
+    options = RunOptions(profile, target_count, None if allowance.unlimited else allowance)
     for combination in combinations:  # a profile that cannot be used is told before any work
-        space.profile(space.profile_name(combination, profile))
+        effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     _read_documents(space, list(dict.fromkeys(one.corpus for one in combinations)), quiet=as_json)
-    found = estimate_run(space, combinations, RunOptions(profile, target_count))
+    found = estimate_run(space, combinations, options)
     for fault in space.corpora.faults:
         click.echo(f"qagen: warning: {fault}", err=True)
     if as_json:
@@ -130,7 +144,33 @@ def _notes(found: Estimate) -> list[str]:
         lines.append(
             escape(f"The cost is unknown: the profile has no usd_per_million_input and _output of {names}.")
         )
-    return lines
+    batches = dict.fromkeys(
+        f"{role.role} ({role.model})" for one in found.combinations for role in one.roles if role.by_batch
+    )
+    if batches:
+        lines.append(
+            escape(
+                f"By batch, at the lower price: {', '.join(batches)}. Waiting for batches is not in the time."
+            )
+        )
+    return lines + [_budget(end) for end in found.budgets]
+
+
+def _budget(end: BudgetEnd) -> str:
+    """Where a limit is likely to end the work."""
+    amount = {
+        "max_usd": f"${end.allowed:,.2f}" if end.allowed >= 0.01 or not end.allowed else f"${end.allowed:g}",
+        "max_tokens": f"{end.allowed:,.0f} tokens",
+        "max_calls": f"{end.allowed:,.0f} calls",
+    }[end.limit]
+    least, about, most = (int(getattr(end.documents, name)) for name in _ENDS)
+    where = f" of {end.combination}" if end.combination else ""
+    if end.scope == "document":
+        share = f"{end.documents.low / end.of:.0%} to {end.documents.high / end.of:.0%}"
+        return f"The budget of {amount} for a document{where} is enough for {share} of what one takes."
+    if end.documents.expected < end.of:
+        return f"The budget of {amount}{where} ends this at about {about:,} of {end.of:,} documents ({least:,} to {most:,})."
+    return f"The budget of {amount}{where} may end this, at {least:,} of {end.of:,} documents should they take the most."
 
 
 def _lines(one: Range | None, told: Callable[[float], str]) -> str:

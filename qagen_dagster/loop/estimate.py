@@ -6,26 +6,24 @@ the guess without any is `rough_guess`'.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.loop import forecast, past_runs, rough_guess
 from qagen_dagster.loop.combination import CombinationPlan, RunOptions, plan
+from qagen_dagster.loop.estimated_cost import BudgetEnd, batch_share, budget_ends, money
 from qagen_dagster.loop.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.qa_document import why_unusable
 from qagen_dagster.loop.run_time import run_time
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet
 from qagen_dagster.store import Keys
 
-_FINE = 1000  # parts of a token: forecasts are fractions, usage is whole
 _RARELY = 0.1  # accepted questions that some other document's may repeat, before any set was compared
 
 
@@ -35,6 +33,7 @@ class Amounts(Record):
     calls: Range = NOTHING
     input_tokens: Range = NOTHING
     cached_tokens: Range = NOTHING  # of the input
+    cache_write_tokens: Range = NOTHING  # of the input, too
     output_tokens: Range = NOTHING
     reasoning_tokens: Range = NOTHING  # of the output
     usd: Range | None = NOTHING  # None: a price that is needed is unknown
@@ -51,6 +50,7 @@ class RoleEstimate(Amounts):
 
     role: str
     model: str
+    by_batch: float = 0.0  # share of its price that goes by batch, and costs less
 
 
 class CombinationEstimate(Amounts):
@@ -77,6 +77,7 @@ class Estimate(Record):
     total: Amounts
     unknown_prices: tuple[str, ...]
     combinations: tuple[CombinationEstimate, ...]
+    budgets: tuple[BudgetEnd, ...] = ()  # limits that the upper ends pass
 
 
 @dataclass(frozen=True)
@@ -91,24 +92,45 @@ class _Work:
 def estimate(space: Workspace, combinations: Sequence[Combination], options: RunOptions) -> Estimate:
     """Estimate a run of `combinations`. Raises ConfigError, or StoreError when a corpus was never parsed."""
     past = {mode: past_runs.read_past(space.store, mode) for mode in {one.mode for one in combinations}}
-    found = tuple(_combination(space, plan(space, one, options), past[one.mode]) for one in combinations)
+    plans = [plan(space, one, options) for one in combinations]
+    found = tuple(_combination(space, one, past[one.combination.mode]) for one in plans)
     total = Amounts()
     for one in found:
         total = total.plus(one)
     unknown = {name: None for one in found for name in one.unknown_prices}
-    return Estimate(total=total, unknown_prices=tuple(unknown), combinations=found)
+    return Estimate(
+        total=total,
+        unknown_prices=tuple(unknown),
+        combinations=found,
+        budgets=tuple(_budget_ends(plans, found, total)),
+    )
+
+
+def _budget_ends(
+    plans: Sequence[CombinationPlan], found: Sequence[CombinationEstimate], total: Amounts
+) -> Iterator[BudgetEnd]:
+    to_do = sum(one.to_do for one in found)
+    for allowance in dict.fromkeys(planned.budget.run for planned in plans):
+        yield from budget_ends("run", None, allowance, dict(total), to_do)
+    for planned, one in zip(plans, found, strict=True):
+        for scope, allowance in (
+            ("partition", planned.budget.partition),
+            ("document", planned.budget.document),
+        ):
+            yield from budget_ends(scope, one.combination, allowance, dict(one), one.to_do)
 
 
 def _combination(space: Workspace, planned: CombinationPlan, past: past_runs.Past) -> CombinationEstimate:
-    mode = planned.combination.mode
-    specs = {role: planned.profile.spec(role, mode) for role in QUESTION_ROLES}
+    mode, task = planned.combination.mode, _task(planned)
     work = _work(space, planned)
     found = (
         _forecast(space, planned, work, past)
         if work.to_do
         else _Forecast({}, NOTHING, "nothing to do", False)
     )
-    roles = tuple(_role(role, specs[role], amounts) for role, amounts in found.roles.items())
+    specs = {role: planned.profile.spec(role, mode) for role in found.roles}
+    size = sum(need.size for need in work.to_do) / max(1, len(work.to_do))
+    roles = tuple(_role(role, specs[role], amounts, task, size) for role, amounts in found.roles.items())
     total = Amounts()
     for one in roles:
         total = total.plus(one)
@@ -177,7 +199,7 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
     if chosen.examples:
         roles = {
             role: forecast.forecast(chosen.examples, work.to_do, role.value, target)
-            for role in QUESTION_ROLES
+            for role in _roles(planned, chosen)
         }
         accepted = forecast.accepted(chosen.examples, work.to_do, target)
     else:
@@ -186,6 +208,13 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
     own = roles[Role.DEDUPLICATOR]
     roles[Role.DEDUPLICATOR] = {name: own[name].plus(compared[name]) for name in METRICS}
     return _Forecast(roles, accepted, chosen.told, not chosen.examples)
+
+
+def _roles(planned: CombinationPlan, chosen: past_runs.Chosen) -> list[Role]:
+    """The roles of questions, and those others that were asked in the examples and are bound to a model."""
+    mode, asked = planned.combination.mode, {role for one in chosen.examples for role in one.uses}
+    more = [role for role in Role if role not in QUESTION_ROLES and role.value in asked]
+    return [*QUESTION_ROLES, *(role for role in more if planned.profile.find(role, mode) is not None)]
 
 
 def _task(planned: CombinationPlan) -> rough_guess.Task:
@@ -229,29 +258,10 @@ def _widely(use: Use, factor: float) -> dict[str, Range]:
     }
 
 
-def _role(role: Role, spec: ModelSpec, amounts: Mapping[str, Range]) -> RoleEstimate:
-    return RoleEstimate(role=role.value, model=spec.name, **amounts, usd=_money(spec, amounts))
-
-
-def _money(spec: ModelSpec, amounts: Mapping[str, Range]) -> Range | None:
-    """US dollars; None when a price that is needed is unknown. The share of cached input is the expected one."""
-    tokens, cached, output = (amounts[name] for name in ("input_tokens", "cached_tokens", "output_tokens"))
-    share = min(1.0, cached.expected / tokens.expected) if tokens.expected else 0.0
-
-    def price(given: float, written: float) -> float | None:
-        usage = Usage(
-            input_tokens=round(given * _FINE),
-            cached_tokens=round(share * given * _FINE),
-            output_tokens=round(written * _FINE),
-        )
-        found = usd(spec, usage)
-        return None if found is None else found / _FINE
-
-    if not amounts["calls"].high:
-        return NOTHING
-    low, expected, high = (
-        price(getattr(tokens, end), getattr(output, end)) for end in ("low", "expected", "high")
+def _role(
+    role: Role, spec: ModelSpec, amounts: Mapping[str, Range], task: rough_guess.Task, size: float
+) -> RoleEstimate:
+    share = batch_share(role, spec, task, size)
+    return RoleEstimate(
+        role=role.value, model=spec.name, by_batch=share, **amounts, usd=money(spec, amounts, share)
     )
-    if low is None or expected is None or high is None:
-        return None
-    return Range(low=low, expected=expected, high=high)

@@ -32,6 +32,7 @@ class Use(NamedTuple):
     output_tokens: float = 0.0
     reasoning_tokens: float = 0.0  # of the output
     seconds: float = 0.0  # of the model, not of the clock
+    cache_write_tokens: float = 0.0  # of the input
 
     def plus(self, other: Use) -> Use:
         return Use(*(a + b for a, b in zip(self, other, strict=True)))
@@ -42,7 +43,9 @@ class Use(NamedTuple):
 
 METRICS = Use._fields
 # How an amount grows with size beyond the largest example: the target bounds the calls, but tools return more.
-_GROWTH = dict.fromkeys(METRICS, 0.1) | {"input_tokens": 0.3, "cached_tokens": 0.3}
+_GROWTH = dict.fromkeys(METRICS, 0.1) | dict.fromkeys(
+    ("input_tokens", "cached_tokens", "cache_write_tokens"), 0.3
+)
 _MOST_GROWTH = 32.0  # times the largest example; what tools return is bounded
 
 

@@ -28,6 +28,7 @@ _PAGE_CHARACTERS = 2_000  # a page that has no text
 _LINE_CHARACTERS = 50
 _VISUAL_CHARACTERS = 500  # something to look at is as much to ask about as a paragraph
 _LESS_ALIKE = 0.25  # the weight of an example of each further rank, beside one of the rank before
+_TELLING = (Role.GENERATOR, Role.VALIDATOR)  # roles whose models decide how much is asked
 _RAN_DRY = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 
 
@@ -96,6 +97,7 @@ def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
             call.output_tokens,
             call.reasoning_tokens,
             call.seconds,
+            call.cache_write_tokens,
         )
         found[call.role] = found.get(call.role, Use()).plus(one)
     return found
@@ -146,10 +148,8 @@ def choose(planned: CombinationPlan, here: Mapping[str, Example], past: Past) ->
 
 def likeness(planned: CombinationPlan, other: Combination, uses: Sequence[PastUse]) -> int | None:
     """The index of LIKENESS; None for work that says nothing about the plan."""
-    models = {role: planned.profile.spec(role, planned.combination.mode) for role in Role}
-    asked = [
-        (models[Role(use.role)], use.model) for use in uses if use.role in (Role.GENERATOR, Role.VALIDATOR)
-    ]
+    models = {role: planned.profile.spec(role, planned.combination.mode) for role in _TELLING}
+    asked = [(models[Role(use.role)], use.model) for use in uses if use.role in _TELLING]
     same_corpus = other.corpus == planned.combination.corpus
     if all(spec.name == name for spec, name in asked):
         return 0 if other == planned.combination else 1 if same_corpus else 2
@@ -202,7 +202,13 @@ def _example(document: PastDocument, mode: Mode) -> Example:
 
 def _use(use: PastUse) -> Use:
     return Use(
-        use.calls, use.input_tokens, use.cached_tokens, use.output_tokens, use.reasoning_tokens, use.seconds
+        use.calls,
+        use.input_tokens,
+        use.cached_tokens,
+        use.output_tokens,
+        use.reasoning_tokens,
+        use.seconds,
+        use.cache_write_tokens,
     )
 
 

@@ -107,11 +107,10 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
     compared = COMPARED * max(0.0, tries - 1)
     document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
-    proposing, answering = models[Role.GENERATOR], models[Role.VALIDATOR]
+    proposing = models[Role.GENERATOR]
     start = task.generator_tokens() + ACCEPTED_TOKENS * questions / 2
     proposal = _conversation(start, document, proposing, task.mode, 4)
-    blind = _conversation(task.blind_tokens(), document, answering, task.mode, 3)
-    judged = _call(task.comparison_tokens(), _written(VERDICT_TOKENS, answering), answering)
+    blind, judged = validation(task, size, models[Role.VALIDATOR])
     pair = _call(
         task.duplicate_tokens(questions / 2),
         _written(VERDICT_TOKENS, models[Role.DEDUPLICATOR]),
@@ -122,6 +121,13 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
         Role.VALIDATOR.value: blind.plus(judged).times(tries),
         Role.DEDUPLICATOR.value: pair.times(compared),
     }
+
+
+def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
+    """What the two steps of one validation take: the blind answer, and the comparison, which is of one turn."""
+    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
+    blind = _conversation(task.blind_tokens(), document, spec, task.mode, 3)
+    return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
 
 
 def comparison(task: Task, spec: ModelSpec) -> Use:

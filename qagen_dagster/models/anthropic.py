@@ -212,4 +212,5 @@ def _usage(body: dict[str, Any]) -> Usage:
         output_tokens=faults.count(body, "usage", "output_tokens"),
         cached_tokens=read,
         reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "thinking_tokens"),
+        cache_write_tokens=written,
     )

@@ -32,7 +32,8 @@ class ModelSpec(Record):
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)
     usd_per_million_input: float | None = Field(default=None, ge=0)
     usd_per_million_output: float | None = Field(default=None, ge=0)
-    usd_per_million_cached: float | None = Field(default=None, ge=0)
+    usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: as input
+    usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see pricing.py
     max_attempts: int = Field(
         default=8, ge=1
     )  # of one call, transport failures only; 8 outlive 30 s of outage

@@ -140,12 +140,14 @@ class Request(Record):
 
 
 class Usage(Record):
-    """Tokens as the provider counted them; input includes cached, output includes reasoning."""
+    """Tokens as the provider counted them; input includes what was read from its cache and written to it, output
+    includes reasoning."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 class Stop(StrEnum):

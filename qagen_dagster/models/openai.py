@@ -226,4 +226,5 @@ def _usage(body: dict[str, Any]) -> Usage:
         output_tokens=faults.count(body, "usage", "output_tokens"),
         cached_tokens=faults.count(body, "usage", "input_tokens_details", "cached_tokens"),
         reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "reasoning_tokens"),
+        cache_write_tokens=faults.count(body, "usage", "input_tokens_details", "cache_write_tokens"),
     )

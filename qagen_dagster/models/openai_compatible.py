@@ -245,5 +245,6 @@ def _usage(body: dict[str, Any]) -> Usage:
         input_tokens=faults.count(body, "usage", "prompt_tokens"),
         output_tokens=faults.count(body, "usage", "completion_tokens"),
         cached_tokens=faults.count(body, "usage", "prompt_tokens_details", "cached_tokens"),
+        cache_write_tokens=faults.count(body, "usage", "prompt_tokens_details", "cache_write_tokens"),
         reasoning_tokens=faults.count(body, "usage", "completion_tokens_details", "reasoning_tokens"),
     )

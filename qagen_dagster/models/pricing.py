@@ -6,6 +6,8 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
+CACHE_WRITE = 1.25  # of the price of input: what writing to the cache costs where no price of its own is known.
+# Anthropic's for five minutes, which is what we ask for, and OpenAI's where it counts what is written.
 
 
 def has_price(spec: ModelSpec) -> bool:
@@ -17,18 +19,24 @@ def has_price(spec: ModelSpec) -> bool:
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """US dollars for `usage`, or None where a price that is needed is unknown.
 
-    Cached input without a price of its own costs as much as input. `batch`: it came by a batch, at the spec's
-    discount. Embedded and scripted models run in this process and cost nothing.
+    Input read from the cache without a price of its own costs as much as input, and what is written to it
+    `CACHE_WRITE` times as much. `batch`: it came by a batch, at the spec's discount. Embedded and scripted models run
+    in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0
     price_in, price_out = spec.usd_per_million_input, spec.usd_per_million_output
     price_cached = price_in if spec.usd_per_million_cached is None else spec.usd_per_million_cached
+    price_write = spec.usd_per_million_cache_write
+    if price_write is None and price_in is not None:
+        price_write = CACHE_WRITE * price_in
     cached = min(usage.cached_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - cached)
     total = 0.0
     for tokens, price in (
-        (usage.input_tokens - cached, price_in),
+        (usage.input_tokens - cached - written, price_in),
         (cached, price_cached),
+        (written, price_write),
         (usage.output_tokens, price_out),
     ):
         if tokens and price is None:

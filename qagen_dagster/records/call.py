@@ -15,9 +15,10 @@ class CallSummary(Record):
     attempt: int
     input_tokens: int
     output_tokens: int
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
+    cached_tokens: int = 0  # of the input
+    reasoning_tokens: int = 0  # of the output
     usd: float | None = None  # None: the price is unknown
     seconds: float = 0.0
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
+    cache_write_tokens: int = 0  # of the input

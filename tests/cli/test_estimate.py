@@ -42,7 +42,7 @@ def test_before_during_and_after(water: Command) -> None:
 
 def test_what_it_says_in_json(water: Command) -> None:
     found = water("estimate", "--json").value
-    assert set(found) == {"total", "unknown_prices", "combinations"}
+    assert set(found) == {"total", "unknown_prices", "combinations", "budgets"}
     textual, visual = found["combinations"]
     assert (textual["combination"], visual["combination"]) == ("water/facts/textual", "water/facts/visual")
     assert (textual["to_do"], visual["to_do"], visual["without_work"]) == (2, 0, 2)
@@ -66,6 +66,27 @@ def test_an_unknown_price_is_named_and_no_server_is_asked(water: Command) -> Non
     (one,) = found["combinations"]
     assert (one["usd"], found["total"]["usd"]) == (None, None)
     assert one["roles"][0]["usd"]["expected"] > 0
+
+
+def test_a_budget_and_batches_are_told(water: Command) -> None:
+    priced = (
+        PROFILE.format(url="http://127.0.0.1:9/v1")
+        .replace(
+            'judge, base_url: "http://127.0.0.1:9/v1"',
+            "judge, api_key_env: K, execution: batch, usd_per_million_input: 2, usd_per_million_output: 8",
+        )
+        .replace("validator: {provider: openai_compatible", "validator: {provider: openai")
+    )
+    water.project.profile("priced", priced)
+    words = ("estimate", "--profile", "priced", "--mode", "textual")
+    told = " ".join(water(*words, "--max-usd", "0.001", "--max-calls", "5000").out.split())
+    assert "The budget of $0.001 ends this at about 0 of 2 documents (0 to 0)." in told
+    assert "5,000 calls" not in told
+    assert "By batch, at the lower price: validator (openai:judge)." in told
+    (end,) = water(*words, "--max-usd", "0.001", "--json").value["budgets"]
+    assert (end["scope"], end["limit"], end["allowed"], end["of"]) == ("run", "max_usd", 0.001, 2)
+    refused = water("estimate", "--profile", "remote", "--max-usd", "1")
+    assert refused.code == 2
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from qagen_dagster.loop.past_runs import use_of
 from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.ids import Combination
@@ -158,6 +159,70 @@ def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(
     assert (done.to_do, done.calls.high, done.usd, done.basis) == (
         0, 0, Range(low=0, expected=0, high=0), "nothing to do",
     )  # fmt: skip
+
+
+def test_batches_are_estimated_at_their_price(project: Project, server: WireServer) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    read(space, "water")
+    work(space, HERE, ["ridge.txt", "quay.txt", "mill.txt", "weir.txt"])
+    finish(space, HERE)
+    batch = (
+        "provider: openai, api_key_env: K, execution: batch, batch_discount: 0.75, batch_window_seconds: 0"
+    )
+    head, *tail = (project.profiles / "priced.yaml").read_text().splitlines(keepends=True)
+    text = "".join(
+        [head, tail[0], *(line.replace("provider: openai_compatible", batch) for line in tail[1:])]
+    )
+    project.profile("by_batch", text)
+    project.profile("directly", text.replace("execution: batch", "execution: direct"))
+    cheap, full = (
+        {role.role: role for role in one(space, options=RunOptions(profile=name)).roles}
+        for name in ("by_batch", "directly")
+    )
+    usd = {role: (cheap[role].usd, full[role].usd) for role in cheap}
+    assert usd["generator"][0] == usd["generator"][1]
+    twins, judges = usd["deduplicator"], usd["validator"]
+    assert twins[0] is not None
+    assert twins[1] is not None
+    assert twins[1].expected > 0
+    assert twins[0].expected == pytest.approx(0.25 * twins[1].expected)
+    assert judges[0] is not None
+    assert judges[1] is not None
+    share = cheap["validator"].by_batch
+    assert 0 < share < 1
+    assert judges[0].expected == pytest.approx((1 - 0.75 * share) * judges[1].expected)
+
+
+def test_a_judge_that_was_never_asked_takes_nothing(project: Project, server: WireServer) -> None:
+    text = (project.profiles / "priced.yaml").read_text()
+    url = server.url("openai_compatible")
+    project.profile(
+        "judged",
+        text + f'  judge: {{provider: openai_compatible, model: sage, base_url: "{url}", {PRICE}}}\n',
+    )
+    space = Workspace(project.settings(profile="judged"))
+    read(space, "water")
+    assert [role.role for role in one(space).roles] == ["generator", "validator", "deduplicator"]
+    work(space, HERE)
+    finish(space, HERE)
+    after = one(space, options=RunOptions(target_count=6))
+    assert not after.guessed
+    assert [role.role for role in after.roles] == ["generator", "validator", "deduplicator"]
+
+
+def test_a_budget_that_will_end_the_run_is_told(project: Project, server: WireServer) -> None:
+    text = (project.profiles / "priced.yaml").read_text()
+    project.profile("tight", text + "budget: {partition: {max_calls: 3}, document: {max_usd: 0.0001}}\n")
+    space = Workspace(project.settings(profile="tight"))
+    read(space, "water")
+    found = estimate(space, [HERE], RunOptions(run_budget=Allowance(max_usd=0.001))).budgets
+    assert [(end.scope, end.combination, end.limit, end.of) for end in found] == [
+        ("run", None, "max_usd", 9),
+        ("partition", "water/facts/textual", "max_calls", 9),
+        ("document", "water/facts/textual", "max_usd", 9),
+    ]
+    assert all(end.documents.expected < 1 for end in found)
+    assert estimate(space, [HERE], RunOptions(profile="priced")).budgets == ()
 
 
 def test_an_unknown_price_is_never_nothing(project: Project, server: WireServer) -> None:

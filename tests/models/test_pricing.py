@@ -7,6 +7,7 @@ from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.pricing import usd
 
 USAGE = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000, reasoning_tokens=100_000)
+WRITTEN = USAGE.model_copy(update={"cache_write_tokens": 300_000})
 
 
 def spec(provider: str = "openai", **prices: float) -> ModelSpec:
@@ -25,6 +26,10 @@ def spec(provider: str = "openai", **prices: float) -> ModelSpec:
         ({}, USAGE, None),
         ({}, Usage(), None),
         ({"input": 2.0, "output": 8.0}, Usage(input_tokens=5, cached_tokens=9), 1e-5),
+        ({"input": 2.0, "output": 8.0, "cached": 0.5}, WRITTEN, 0.6 + 0.2 + 0.75 + 4.0),
+        ({"input": 2.0, "output": 8.0, "cached": 0.5, "cache_write": 4.0}, WRITTEN, 0.6 + 0.2 + 1.2 + 4.0),
+        ({"output": 8.0, "cached": 0.5, "cache_write": 4.0}, WRITTEN, None),
+        ({"input": 2.0, "output": 8.0}, Usage(input_tokens=5, cached_tokens=3, cache_write_tokens=9), 1.1e-5),
     ],
 )
 def test_dollars(prices: dict[str, float], usage: Usage, dollars: float | None) -> None:

@@ -80,7 +80,7 @@ def test_an_output_schema_is_enforced_or_told(
 
 def test_text_and_parallel_calls_are_read(make_provider: ProviderMaker) -> None:
     calls = (Call("read_lines", {"start_line": 1}), Call("view_page", {"page_number": 2}))
-    with WireServer([Reply(text="Both.", calls=calls)]) as server:
+    with WireServer([Reply(text="Both.", calls=calls, written=30)]) as server:
         provider = make_provider(server)
         response = provider.read(provider.send(ask()))
     assert response.message.text == "Both."
@@ -90,7 +90,9 @@ def test_text_and_parallel_calls_are_read(make_provider: ProviderMaker) -> None:
     ]
     assert response.stop is Stop.TOOLS
     assert response.model == "m-1"
-    assert response.usage == Usage(input_tokens=100, output_tokens=20, cached_tokens=40, reasoning_tokens=5)
+    assert response.usage == Usage(
+        input_tokens=100, output_tokens=20, cached_tokens=40, reasoning_tokens=5, cache_write_tokens=30
+    )
 
 
 def test_text_instead_of_a_call_passes_through(make_provider: ProviderMaker) -> None:

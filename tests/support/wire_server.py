@@ -40,6 +40,7 @@ class Reply:
     stop: str | None = None  # neutral: "length" | "refusal" | "filter"
     usage: tuple[int, int, int, int] = (100, 20, 40, 5)  # input with cached, output, cached, reasoning
     delay: float = 0.0
+    written: int = 0  # of the input, to the cache
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ def _chat(reply: Reply, number: int) -> dict[str, Any]:
             "prompt_tokens": total_in,
             "completion_tokens": total_out,
             "total_tokens": total_in + total_out,
-            "prompt_tokens_details": {"cached_tokens": cached},
+            "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": reply.written},
             "completion_tokens_details": {"reasoning_tokens": reasoning},
         },
     }
@@ -278,7 +279,7 @@ def _responses(reply: Reply, number: int) -> dict[str, Any]:
             "input_tokens": total_in,
             "output_tokens": total_out,
             "total_tokens": total_in + total_out,
-            "input_tokens_details": {"cached_tokens": cached},
+            "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": reply.written},
             "output_tokens_details": {"reasoning_tokens": reasoning},
         },
     }
@@ -309,9 +310,9 @@ def _messages(reply: Reply, number: int) -> dict[str, Any]:
         "stop_reason": stop or ("tool_use" if reply.calls else "end_turn"),
         "stop_sequence": None,
         "usage": {
-            "input_tokens": total_in - cached - 10,
+            "input_tokens": total_in - cached - reply.written,
             "cache_read_input_tokens": cached,
-            "cache_creation_input_tokens": 10,
+            "cache_creation_input_tokens": reply.written,
             "output_tokens": total_out,
             "output_tokens_details": {"thinking_tokens": reasoning},
         },

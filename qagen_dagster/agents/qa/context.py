@@ -93,6 +93,7 @@ def call_summaries(
             output_tokens=response.usage.output_tokens,
             cached_tokens=response.usage.cached_tokens,
             reasoning_tokens=response.usage.reasoning_tokens,
+            cache_write_tokens=response.usage.cache_write_tokens,
             usd=usd(spec, response.usage, batch=response.batch),
             seconds=round(response.seconds, 4),
             retries=response.retries,

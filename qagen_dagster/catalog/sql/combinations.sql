@@ -65,6 +65,7 @@ SELECT
     coalesce(spent.replayed_calls, 0) AS replayed_calls,
     coalesce(spent.input_tokens, 0) AS input_tokens,
     coalesce(spent.cached_tokens, 0) AS cached_tokens,
+    coalesce(spent.cache_write_tokens, 0) AS cache_write_tokens,
     coalesce(spent.output_tokens, 0) AS output_tokens,
     coalesce(spent.reasoning_tokens, 0) AS reasoning_tokens,
     coalesce(spent.retries, 0) AS retries,

@@ -168,6 +168,7 @@ CREATE TABLE model_calls (
     output_tokens    BIGINT NOT NULL,
     cached_tokens    BIGINT NOT NULL,
     reasoning_tokens BIGINT NOT NULL,
+    cache_write_tokens BIGINT NOT NULL,
     usd              DOUBLE,
     seconds          DOUBLE,
     retries          INTEGER NOT NULL,

@@ -9,6 +9,7 @@ SELECT
     count(*) AS calls,
     sum(input_tokens)::BIGINT AS input_tokens,
     sum(cached_tokens)::BIGINT AS cached_tokens,  -- of the input
+    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,  -- of the input, too
     sum(output_tokens)::BIGINT AS output_tokens,
     sum(reasoning_tokens)::BIGINT AS reasoning_tokens,  -- of the output
     sum(usd) AS usd,
@@ -27,6 +28,7 @@ SELECT
     count(*) AS calls,
     sum(input_tokens)::BIGINT AS input_tokens,
     sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
     sum(output_tokens)::BIGINT AS output_tokens,
     sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
     sum(usd) AS usd,
@@ -51,6 +53,7 @@ SELECT
     count(*) FILTER (NOT counted) AS replayed_calls,  -- served again: nothing was paid
     coalesce(sum(input_tokens) FILTER (counted), 0)::BIGINT AS input_tokens,
     coalesce(sum(cached_tokens) FILTER (counted), 0)::BIGINT AS cached_tokens,
+    coalesce(sum(cache_write_tokens) FILTER (counted), 0)::BIGINT AS cache_write_tokens,
     coalesce(sum(output_tokens) FILTER (counted), 0)::BIGINT AS output_tokens,
     coalesce(sum(reasoning_tokens) FILTER (counted), 0)::BIGINT AS reasoning_tokens,
     CASE WHEN calls = 0 THEN 0.0 ELSE sum(usd) FILTER (counted) END AS usd,
@@ -77,6 +80,7 @@ SELECT
     count(*) AS calls,
     sum(input_tokens)::BIGINT AS input_tokens,
     sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
     sum(output_tokens)::BIGINT AS output_tokens,
     sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
     sum(usd) AS usd,
@@ -104,6 +108,7 @@ SELECT
     coalesce(calls, 0) AS calls,
     coalesce(input_tokens, 0) AS input_tokens,
     coalesce(cached_tokens, 0) AS cached_tokens,
+    coalesce(cache_write_tokens, 0) AS cache_write_tokens,
     coalesce(output_tokens, 0) AS output_tokens,
     coalesce(reasoning_tokens, 0) AS reasoning_tokens,
     CASE WHEN calls IS NULL THEN 0.0 ELSE usd END AS usd,
@@ -155,6 +160,7 @@ SELECT
     price.calls,
     price.input_tokens,
     price.cached_tokens,
+    price.cache_write_tokens,
     price.output_tokens,
     price.reasoning_tokens,
     price.usd,
