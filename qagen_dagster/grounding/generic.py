@@ -111,7 +111,7 @@ def claim_of(sentence: str) -> str:
     for _ in range(3):
         opening = _OPENING.match(rest)
         rest = rest[opening.end() :].strip() if opening else rest
-    return rest if len(_words(rest)) > 1 else sentence.strip()
+    return rest if _words(rest) else sentence.strip()
 
 
 def is_refusal(sentence: str) -> bool:

@@ -57,7 +57,7 @@ class _Document:
         """The sentences that hold the words from `at` on."""
         first = bisect_right(self.starts, at + 1) - 1
         last = bisect_right(self.starts, at + length) - 1
-        return Window(first, max(1, last - first + 1))
+        return Window(first, last - first + 1)
 
 
 @lru_cache(maxsize=4)

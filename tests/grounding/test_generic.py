@@ -111,6 +111,7 @@ def test_not_knowing_is_no_refusal_but_unsure(answer: str) -> None:
         ("Based on the provided text, he left.", "he left."),
         ("It is stated in the report that he left.", "he left."),
         ("Revenue was $5M according to the document.", "Revenue was $5M according to the document."),
+        ("According to the text, Delhi.", "Delhi."),
         ("In the document.", "In the document."),
         ("In the documentary film he left.", "In the documentary film he left."),
     ],

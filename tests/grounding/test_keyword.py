@@ -48,11 +48,20 @@ def test_one_phrase_is_enough_and_its_line_is_kept() -> None:
     assert (one.evidence.start_line, one.evidence.end_line) == (1, 1)
 
 
-def test_evidence_may_run_over_lines() -> None:
-    (one,) = keyword.grade("The chief engineer retired.", SOURCE).sentences
+@pytest.mark.parametrize(
+    ("answer", "lines", "quote"),
+    [
+        ("The chief engineer retired.", (4, 5), "Peter Keane was the chief\nengineer until 1950."),
+        ("Peter Keane sang.", (4, 5), "Peter Keane was the chief\nengineer until 1950."),
+        ("It supplied drinking water.", (2, 2), "It supplies drinking water to twelve villages."),
+        ("The twelve villages: Peter sang.", (2, 5), SOURCE.text.split("\n", 1)[1].partition(" 北")[0]),
+    ],
+)
+def test_evidence_is_what_holds_the_phrase(answer: str, lines: tuple[int, int], quote: str) -> None:
+    (one,) = keyword.grade(answer, SOURCE).sentences
     assert one.evidence is not None
-    assert (one.evidence.start_line, one.evidence.end_line) == (4, 5)
-    assert one.evidence.quote == "Peter Keane was the chief\nengineer until 1950."
+    assert (one.evidence.start_line, one.evidence.end_line) == lines
+    assert one.evidence.quote == quote
 
 
 def test_no_phrase_is_ungrounded() -> None:
