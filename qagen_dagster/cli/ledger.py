@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import click
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.loop import ledger_report
+from qagen_dagster.loop.ledger_batches import BatchStats
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
@@ -45,13 +47,15 @@ def stats(settings: Settings, as_json: bool) -> None:
             one.newest[:10],
         )
     Console().print(table)
+    if found.batches != BatchStats():
+        click.echo(_batches(found.batches))
 
 
 @ledger.command()
 @json_option
 @click.pass_obj
 def verify(settings: Settings, as_json: bool) -> int:
-    """Read every entry and check it. Exit 1 when one is corrupt: it will be paid again."""
+    """Read every entry and every batch's record, and check it. Exit 1 when one is corrupt: it will be paid again."""
     found = ledger_report.check(Workspace(settings).store)
     if as_json:
         click.echo(json.dumps({"ok": found.good, **found.model_dump()}, indent=2))
@@ -61,6 +65,8 @@ def verify(settings: Settings, as_json: bool) -> int:
         click.echo(
             f"{found.whole:,} whole, {len(found.corrupt):,} corrupt, {len(found.foreign):,} foreign files"
         )
+        if found.batches:
+            click.echo(f"{found.batches:,} batches can be read")
     for fault in found.corrupt:
         click.echo(f"qagen: error: {fault.path}: {fault.reason}", err=True)
     return 0 if found.good else 1
@@ -83,7 +89,7 @@ def verify(settings: Settings, as_json: bool) -> int:
 def prune(
     settings: Settings, unused: bool, older_than: float, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Remove corrupt entries, what killed processes left behind, and unused entries."""
+    """Remove corrupt entries, batches that ended two days ago and more, what killed processes left, and unused entries."""
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes cannot both be meant")
     store = Workspace(settings).store
@@ -95,6 +101,8 @@ def prune(
     for what, keys in (
         ("corrupt entries", found.corrupt),
         ("unused entries", found.unused),
+        ("corrupt records of batches", found.corrupt_batches),
+        ("finished batches", found.finished_batches),
         ("temporary files", found.leftovers),
         ("locks of dead processes", found.locks),
     ):
@@ -102,6 +110,17 @@ def prune(
     click.echo(
         f"removed {removed:,}" if yes else f"{found.count:,} would go ({_size(found.bytes)}): --yes removes"
     )
+
+
+def _batches(found: BatchStats) -> str:
+    """How many there are, and how long the oldest has been waited for."""
+    parts = [f"{found.open:,} open", f"{found.sending:,} being sent", f"{found.finished:,} finished"]
+    parts += [f"{found.corrupt:,} corrupt"] if found.corrupt else []
+    told = f"batches: {', '.join(parts)}"
+    if found.oldest is not None:
+        hours = (datetime.now(UTC) - datetime.fromisoformat(found.oldest)).total_seconds() / 3600
+        told += f"; {found.requests:,} requests wait, the oldest for {hours:.1f} h"
+    return told
 
 
 def _size(count: int) -> str:

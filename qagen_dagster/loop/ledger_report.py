@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import Field
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
+from qagen_dagster.loop import ledger_batches
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.file_lock import lock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
@@ -69,21 +70,23 @@ class LedgerStats(Record):
     oldest: str | None
     newest: str | None
     models: tuple[ModelEntries, ...]
+    batches: ledger_batches.BatchStats = ledger_batches.BatchStats()
 
 
 class Fault(Record):
-    """An entry that is never served, and why."""
+    """An entry that is never served, or a batch that cannot be waited for, and why."""
 
     path: str
     reason: str
 
 
 class LedgerCheck(Record):
-    """Every file of the ledger, judged."""
+    """Every file of the ledger, and of what is written down about batches, judged."""
 
     whole: int
     corrupt: tuple[Fault, ...]
     foreign: tuple[str, ...]  # files that are no entries
+    batches: int = 0  # whose record can be read
 
     @property
     def good(self) -> bool:
@@ -91,17 +94,20 @@ class LedgerCheck(Record):
 
 
 class Prunable(Record):
-    """What may go: addresses of entries, store keys of files."""
+    """What may go: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    corrupt_batches: tuple[str, ...] = ()
+    finished_batches: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()  # temporary files of killed writers
     locks: tuple[str, ...] = ()  # lock files of killed processes
     bytes: int = Field(default=0)  # of the entries
 
     @property
     def count(self) -> int:
-        return len(self.corrupt) + len(self.unused) + len(self.leftovers) + len(self.locks)
+        batches = len(self.corrupt_batches) + len(self.finished_batches)
+        return len(self.corrupt) + len(self.unused) + batches + len(self.leftovers) + len(self.locks)
 
 
 def statistics(store: Store) -> LedgerStats:
@@ -122,6 +128,7 @@ def statistics(store: Store) -> LedgerStats:
         oldest=min((one.oldest for one in found), default=None),
         newest=max((one.newest for one in found), default=None),
         models=tuple(found),
+        batches=ledger_batches.statistics(store),
     )
 
 
@@ -137,13 +144,26 @@ def check(store: Store) -> LedgerCheck:
             corrupt.append(Fault(path=blobs.path(key), reason=entry))
     keys = blobs.keys()
     strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
-    foreign = sorted([*map(store.path, blobs.strays()), *strange])
-    return LedgerCheck(whole=whole, corrupt=tuple(corrupt), foreign=tuple(foreign))
+    foreign = sorted([*map(store.path, blobs.strays()), *strange, *ledger_batches.foreign(store)])
+    jobs, counted = store.blobs(ledger_batches.BATCHES), ledger_batches.statistics(store)
+    corrupt += [
+        Fault(
+            path=jobs.path(tag),
+            reason="a batch's record, half written or damaged: its requests are asked again",
+        )
+        for tag in ledger_batches.corrupt(store)
+    ]
+    return LedgerCheck(
+        whole=whole,
+        corrupt=tuple(corrupt),
+        foreign=tuple(foreign),
+        batches=counted.sending + counted.open + counted.finished,
+    )
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """What nobody needs: corrupt entries, leftovers of killed processes, and where `unused` says so entries
-    older than `older_than_days` that no journal, result or set refers to."""
+    """What nobody needs: corrupt entries, batches long finished, leftovers of killed processes, and where `unused`
+    says so entries older than `older_than_days` that no journal, result or set refers to."""
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
     corrupt: list[str] = []
@@ -160,6 +180,8 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
     return Prunable(
         corrupt=tuple(corrupt),
         unused=tuple(idle),
+        corrupt_batches=tuple(ledger_batches.corrupt(store)),
+        finished_batches=tuple(ledger_batches.finished(store)),
         leftovers=tuple(store.leftovers(LEFTOVER_SECONDS)),
         locks=tuple(key for key in store.list("locks") if _with_free_lock(store, key, lambda _: None)),
         bytes=total,
@@ -180,6 +202,7 @@ def prune(store: Store, found: Prunable) -> int:
         blobs.remove(key)
     for key in found.leftovers:
         store.remove(key)
+    removed += ledger_batches.forget(store, found.corrupt_batches, found.finished_batches)
     freed = sum(_with_free_lock(store, key, lambda path: path.unlink(missing_ok=True)) for key in found.locks)
     return removed + len(found.unused) + len(found.leftovers) + freed
 

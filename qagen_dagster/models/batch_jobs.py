@@ -10,7 +10,7 @@ stays until the response it stands for has been charged to somebody, so that als
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
@@ -96,13 +96,24 @@ class JobBook:
 
     def ids(self) -> frozenset[str]:
         """The servers' ids of all batches that are written down."""
-        return frozenset(job.id for job in self._jobs(self._blobs.keys()) if job.id is not None)
+        return frozenset(job.id for _, job in self.records() if job is not None and job.id is not None)
 
-    def _jobs(self, keys: Iterable[str]) -> Iterator[Job]:
+    def records(self) -> Iterator[tuple[str, Job | None]]:
+        """All batches by tag; None for one whose record is damaged."""
+        keys = self._blobs.keys()
         for key in keys:
-            job = self._read(key)
-            if job is not None:
-                yield job
+            if key.startswith(_PREFIX):
+                yield key, self._read(key)
+
+    def marks(self) -> dict[str, str]:
+        """The requests that are charged to nobody yet, each with the tag of its batch."""
+        keys = self._blobs.keys()
+        found = {key: self._blobs.get(key) for key in keys if not key.startswith(_PREFIX)}
+        return {key: tag.decode("ascii", "replace") for key, tag in found.items() if tag is not None}
+
+    def forget(self, tag: str) -> None:
+        """Remove the record of a batch that nobody asks for any more."""
+        self._blobs.remove(tag)
 
     def _read(self, tag: str) -> Job | None:
         data = self._blobs.get(tag) if tag.startswith(_PREFIX) and tag.isascii() else None

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
+from qagen_dagster.models.batch_jobs import JobBook, JobState
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs, Store
@@ -49,6 +52,8 @@ def test_nothing_goes_without_yes(qagen: Command) -> None:
     assert qagen("ledger", "prune", "--yes").out.splitlines() == [
         "1 corrupt entries",
         "0 unused entries",
+        "0 corrupt records of batches",
+        "0 finished batches",
         "0 temporary files",
         "0 locks of dead processes",
         "removed 1",
@@ -61,3 +66,25 @@ def test_nothing_goes_without_yes(qagen: Command) -> None:
 def test_two_wishes_at_once_are_refused(qagen: Command) -> None:
     ended = qagen("ledger", "prune", "--dry-run", "--yes")
     assert (ended.code, ended.errors) == (2, ["qagen: error: --dry-run and --yes cannot both be meant"])
+
+
+def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
+    blobs = Store(qagen.project.assets).blobs("batches")
+    book = JobBook(blobs)
+    keys = [digest(str(number)) for number in range(3)]
+    job = book.sent(book.begin("openai:m", keys), "batch_1")
+    long_ago = datetime.now(UTC) - timedelta(days=9)
+    old = job.model_copy(update={"tag": "job-" + 32 * "0", "created": long_ago, "state": JobState.CLOSED})
+    blobs.put(old.tag, old.model_dump_json().encode())
+    told = qagen("ledger", "stats").out
+    assert "batches: 1 open, 0 being sent, 1 finished; 3 requests wait, the oldest for 0.0 h" in told
+    assert qagen("ledger", "verify").out.endswith("2 batches can be read\n")
+    blobs.put(job.tag, b"{")
+    bad = qagen("ledger", "verify")
+    assert bad.code == 1
+    assert bad.errors[0].startswith(f"qagen: error: {blobs.path(job.tag)}: a batch's record, half written")
+    assert qagen("ledger", "prune", "--yes").out.splitlines()[2:4] == [
+        "1 corrupt records of batches",
+        "1 finished batches",
+    ]
+    assert qagen("ledger", "verify").code == 0
