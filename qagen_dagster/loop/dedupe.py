@@ -27,8 +27,8 @@ __all__ = ["Encode", "Known", "Link", "compare", "decide", "links", "links_among
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
 MERGE_FROM = 0.8  # with the same content words, roles and answer no model is asked from here on
 GREY_FROM = {
-    Match.SAME: 0.5,
-    Match.CLOSE: 0.6,
+    Match.SAME: 0.55,
+    Match.CLOSE: 0.65,
     Match.APART: 0.8,
 }  # the less the answers agree, the higher the bar
 CROSSED_FROM = 0.4  # "Who wrote X?" and "What did Y write?" sound less alike

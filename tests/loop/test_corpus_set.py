@@ -89,6 +89,7 @@ def test_the_first_of_each_group_stays_and_the_others_say_what_they_repeat() -> 
     ]
     assert {one.rejection_reason for one in removed} == {RejectionReason.DUPLICATE}
     assert removed[0].rejection_detail == "repeats a question on a: same"
+    assert {(one.duplicate_score, one.duplicate_step) for one in removed} == {(1.0, "model")}
     assert (removed[0].document_id, removed[0].attempt_number) == ("b", 7)
     assert [one.document_id for one in calls] == ["b", "c", "c"]
 
@@ -110,7 +111,19 @@ def test_inside_one_document_only_equal_words_count() -> None:
     kept, removed, _ = deduplicate(pairs, model, encode)
     assert kept == pairs[:2]
     assert [one.rejection_detail for one in removed] == ["repeats a question on a: the same words"]
+    assert (removed[0].duplicate_score, removed[0].duplicate_step) == (1.0, "exact")
     assert model.requests == []
+
+
+def test_equal_answers_of_questions_in_the_same_words_need_no_model() -> None:
+    first, second = pair("Who opens the gate?", "a"), pair("By whom is the gate opened?", "b")
+    named = [one.model_copy(update={"answer": "Ida Holm"}) for one in (first, second)]
+    model = FakeModel(judge)
+    kept, removed, calls = deduplicate(named, model, encode)
+    assert (kept, calls, model.requests) == (named[:1], [], [])
+    why = "repeats a question on a: the same content words and the same answer, similarity 1.00"
+    assert (removed[0].rejection_detail, removed[0].duplicate_of) == (why, first.question)
+    assert (removed[0].duplicate_score, removed[0].duplicate_step) == (1.0, "similarity")
 
 
 def test_nothing_to_compare_costs_nothing() -> None:

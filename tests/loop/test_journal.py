@@ -34,6 +34,12 @@ def test_each_event_is_durable_when_append_returns(store: Store) -> None:
         assert len(JournalFile(store, "j.json", "w").events) == count
 
 
+def test_comparisons_of_earlier_versions_still_read(store: Store) -> None:
+    old = b'{"work": "w", "events": [{"kind": "compared", "duplicate_of": 0, "detail": "same", "calls": []}]}'
+    store.write_bytes("j.json", old)
+    assert JournalFile(store, "j.json", "w").events == (Compared(duplicate_of=0, detail="same"),)
+
+
 def test_a_new_journal_is_not_written_before_something_happened(store: Store) -> None:
     JournalFile(store, "j.json", "w")
     assert not store.exists("j.json")

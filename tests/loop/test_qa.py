@@ -242,15 +242,15 @@ def test_a_success_forgives_the_failures_before_it() -> None:
 
 
 def test_a_duplicate_is_a_failure_that_names_what_it_repeats() -> None:
-    state = fold(
-        *ACCEPT_FIRST, Proposed(candidate=candidate(1)), Compared(duplicate_of=0, detail="same fact")
-    )
+    compared = Compared(duplicate_of=0, detail="same fact", score=0.9, step="similarity")
+    state = fold(*ACCEPT_FIRST, Proposed(candidate=candidate(1)), compared)
     (only,) = state.rejected
     assert (only.reason, only.detail, only.duplicate_of) == (
         RejectionReason.DUPLICATE,
         "same fact",
         "What is fact 0?",
     )
+    assert (only.duplicate_score, only.duplicate_step) == (0.9, "similarity")
     assert (state.consecutive_failures, state.compared_count, state.validated_count) == (1, 1, 1)
 
 

@@ -97,7 +97,8 @@ def test_every_step_is_durable_before_the_next_begins() -> None:
     roles = [role for role, _ in play.log]
     boundaries = [n for n in range(1, len(roles)) if steps[n] != steps[n - 1]]
     assert steps[0] == 0
-    assert all(steps[n] == steps[n - 1] + 1 for n in boundaries)
+    # A comparison that words decide is a step without a call.
+    assert all(steps[n] - steps[n - 1] in (1, 2) for n in boundaries)
     assert all(steps[n] != steps[n - 1] for n in range(1, len(roles)) if roles[n] != roles[n - 1])
 
 
