@@ -84,6 +84,10 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     ),
     "refusal": (lambda: judge(_stopped(Stop.REFUSAL, "I cannot help with that.")), "refused"),
     "filter": (lambda: judge(_stopped(Stop.FILTER)), "filtered"),
+    "filtered_verdict": (
+        lambda: judge(_stopped(Stop.FILTER, '{"verdict": "SUPPORTED", "confidence": 1}')),
+        "filtered",
+    ),
     "timeout": (lambda: judge(TransientModelError("no answer within 120 s")), "no answer within 120 s"),
     "timeout_at_repair": (lambda: judge(say("hm"), TransientModelError("no answer")), "no answer"),
     "rate_limit": (lambda: judge(RateLimitedError("429")), "RateLimited: 429"),

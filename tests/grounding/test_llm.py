@@ -125,6 +125,15 @@ def test_what_is_no_verdict_is_not_made_one(text: str) -> None:
     assert read_verdict(text) is None
 
 
+def test_keys_may_be_written_large() -> None:
+    text = '{"VERDICT": "SUPPORTED", "Confidence": 0.8, "Reason": "it says \\"1931\\", line 3"}'
+    assert read_verdict(text) == {
+        "verdict": "SUPPORTED",
+        "confidence": 0.8,
+        "reason": 'it says "1931", line 3',
+    }
+
+
 @given(st.text())
 def test_any_reply_can_be_read(text: str) -> None:
     found = read_verdict(text)
@@ -188,6 +197,14 @@ def test_a_long_document_is_searched_not_cut() -> None:
     assert "[...]" in part.document
     assert "Excerpts of a document of 3000 lines" in part.scope
     assert len(part.document) < 10_000
+
+
+def test_what_many_claims_want_is_shown_and_counted_once() -> None:
+    text = long_text({2500: "The lighthouse keeper was Nora Quill.", 40: "Her brother Ned kept bees."})
+    answer = "Nora was the lighthouse keeper. " * 60 + "Ned kept bees."
+    part = shown(source(text), "Who?", answer, 6_000)
+    assert part.document.count("2500| ") == 1
+    assert "40| Her brother Ned kept bees." in part.document
 
 
 def test_a_document_that_does_not_fit_is_shown_smaller() -> None:
