@@ -20,7 +20,7 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
 from qagen_dagster.loop.catalog_source import catalog_knows
-from qagen_dagster.loop.combination import RunOptions, effective_budget
+from qagen_dagster.loop.combination import RunOptions, check_usable
 from qagen_dagster.loop.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -78,9 +78,7 @@ def run(
     allowance = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
     wishes = RunWishes(profile, target_count, shard_size, force, None if allowance.unlimited else allowance)
     for combination in combinations:  # a profile that cannot be used is told before any work
-        chosen = space.profile(space.profile_name(combination, profile))
-        space.models(chosen, combination.mode)
-        effective_budget(chosen, wishes.budget)
+        check_usable(space, combination, wishes.options)
     console = Console(stderr=True)
     with Progress(console, quiet=as_json) as progress:
         failures = _materialize(space, combinations, wishes, progress)

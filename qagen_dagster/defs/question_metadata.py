@@ -63,6 +63,7 @@ def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reus
         "documents": markdown_table(("document", "end", "accepted", "rejected", "detail"), rows),
         "accepted_questions": _questions(accepted),
         "rejected_questions": _rejections(rejected),
+        **_missing(results),
         **cost((call for result in results for call in result.calls), len(accepted)),
     }
 
@@ -169,6 +170,20 @@ def _rejections(rejected: Sequence[RejectedQA]) -> dg.MarkdownMetadataValue:
         for one in rejected
     ]
     return markdown_table(("reason", "question", "answer", "detail", "document"), rows)
+
+
+def _missing(results: Sequence[GenerationResult]) -> Metadata:
+    """What is missing of the mix of question types, a row per document and type; nothing where nothing is."""
+    rows = [
+        (result.document_id, one.question_type, one.wanted, one.accepted, one.reason)
+        for result in results
+        for one in result.shortfalls
+    ]
+    if not rows:
+        return {}
+    header = ("document", "type", "wanted", "accepted", "reason")
+    count = sum(one.missing for result in results for one in result.shortfalls)
+    return {"missing": dg.MetadataValue.int(count), "missing_by_type": markdown_table(header, rows)}
 
 
 def _lines(pair: QAPair) -> str:

@@ -116,7 +116,8 @@ def _on_current(current: Current, limits: BatchLimits) -> Step:
     if last.grade is None:
         return GradeQuestion(draft=current.draft, question=last.question)
     best = _best_version(current)
-    fault = fault_of(best.grade, options.min_question_confidence) if best.grade is not None else None
+    least = options.min_question_confidence
+    fault = fault_of(best.grade, least, whole=False) if best.grade is not None else None
     if fault is not None and current.rewrites < options.question_regenerations:
         return Rewrite(current=current, question=best.question, reason=fault)
     return Answer(current=current, question=best.question, rejected=())

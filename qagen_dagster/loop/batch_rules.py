@@ -44,11 +44,14 @@ def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLim
     )
 
 
-def fault_of(grade: AnswerGrade, least: float) -> str | None:
-    """Why a question or an answer is not grounded enough; None when it is, or when nothing could be measured."""
+def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | None:
+    """Why a text is not grounded enough; None when it is, or when nothing could be measured.
+
+    An answer must be grounded as a `whole`; of a question, which claims little, the confidence alone counts.
+    """
     if grade.confidence is None:
         return None
-    if grade.is_grounded is not False and grade.confidence >= least:
+    if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
     told = "; ".join(grade.issues) or "the document does not say this"
     return f"{told} (confidence {grade.confidence:.2f}, wanted {least:.2f})"

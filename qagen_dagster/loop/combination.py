@@ -95,6 +95,16 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     )
 
 
+def check_usable(workspace: Workspace, combination: Combination, options: RunOptions) -> None:
+    """Raise ConfigError for a profile that cannot be used for the combination. No document is looked at."""
+    scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
+    name = workspace.profile_name(combination, options.profile)
+    profile = workspace.profile(name)
+    _check_writers(scenario, profile, name, combination.mode)
+    workspace.models(profile, combination.mode, scenario.strategy)
+    effective_budget(profile, options.run_budget)
+
+
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
     """The profile's budget, with another one for the run where it has a wish. Raises ConfigError when money is to be counted without prices."""
     if run is None:

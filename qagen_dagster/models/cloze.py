@@ -1,6 +1,6 @@
 """The script "cloze": plays every role at once, instantly, by the terminal tool that it is offered.
 
-The generator blanks the longest word of a line it has read; the validator finds the line again. The
+The generator blanks the longest word of a line it has read or is shown; the validator finds the line again. The
 questions are poor on purpose of nothing but exercising the engine.
 """
 
@@ -28,6 +28,7 @@ _MIN_WORDS = 8
 _MAX_CHARACTERS = 1000  # of a line that is asked about: longer ones may be shown cut
 _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
+_WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
 
@@ -38,6 +39,12 @@ def cloze(request: Request) -> AssistantMessage:
         return _generate(request, offered)
     if "submit_answer" in offered:
         return _answer(request, offered)
+    if "submit_questions" in offered:
+        return _ask_many(request)
+    if "submit_grounded_answer" in offered:
+        return _answer_shown(request)
+    if "submit_rewrite" in offered:
+        return _call(request, "submit_rewrite", {"question": ""})
     if "submit_comparison" in offered:
         checks = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
         return _call(request, "submit_comparison", {**checks, "explanation": "Both name the same word."})
@@ -87,6 +94,37 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
         "submit_answer",
         {"answerable": False, "answer": "", "unambiguous": True, "note": "No such line."},
     )
+
+
+def _ask_many(request: Request) -> AssistantMessage:
+    """As many questions of each type as the prompt asks for, a line each, in order."""
+    said = "\n".join(_said(request.messages))
+    asked = (f'{_LEAD}"{line.replace(word, _GAP)}"?' for line, word in _lines_shown(said))
+    fresh = (question for question in dict.fromkeys(asked) if question not in said)
+    wanted = [kind for kind, count in _WANTED.findall(said) for _ in range(int(count))]
+    questions = [{"question": one, "question_type": kind} for one, kind in zip(fresh, wanted, strict=False)]
+    left = dict.fromkeys(wanted[len(questions) :])
+    reason = "Every line with enough words has been asked."
+    gone = [{"question_type": kind, "reason": reason} for kind in left]
+    return _call(request, "submit_questions", {"questions": questions, "not_possible": gone})
+
+
+def _answer_shown(request: Request) -> AssistantMessage:
+    """The line that the question has a gap in: a sentence, so that there is something to grade."""
+    said = "\n".join(_said(request.messages))
+    for line, word in _lines_shown(said):
+        if f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
+            return _call(request, "submit_grounded_answer", {"answer": line, "evidence": [{"quote": line}]})
+    return _call(request, "submit_grounded_answer", {"answer": "Insufficient information in the document."})
+
+
+def _lines_shown(said: str) -> Generator[tuple[str, str]]:
+    """Lines of a document in the prompt, with the word to blank."""
+    for _, text in _NUMBERED.findall(said):
+        line = text.strip()
+        word = _blank(line)
+        if word is not None:
+            yield line, word
 
 
 def _blank(line: str) -> str | None:

@@ -143,3 +143,55 @@ def test_a_folder_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     assert [str(fault) for fault in corpora.faults] == [f"{tmp_path / 'absent'}: is not a folder"]
     with pytest.raises(ConfigError, match="there are: none"):
         corpora.get("bells")
+
+
+BATCH = """\
+name: Bells
+corpus_context: Manuals.
+scenarios:
+  service:
+    name: Service
+    description: Short.
+    modes: [textual]
+    strategy: batch
+    batch:
+{options}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            "      mix: {multi_hop: 3, riddle: 2}",
+            r"corpus\.yaml:10: scenarios\.service\.batch\.mix\.riddle: .*'multi_hop'",
+        ),
+        (
+            "      complexity: basic\n      question_types:\n        - causal\n        - riddle",
+            r"corpus\.yaml:13: scenarios\.service\.batch\.question_types\.1: .*'counterfactual'",
+        ),
+        (
+            "      mix:\n        causal: 1\n        temporal: 0",
+            r"corpus\.yaml:12: scenarios\.service\.batch\.mix\.temporal: ",
+        ),
+        (
+            "      complexity: hard",
+            r"corpus\.yaml:10: scenarios\.service\.batch\.complexity: .*'basic', 'moderate' or 'advanced'",
+        ),
+        ("      mixture: {causal: 1}", r"corpus\.yaml:10: scenarios\.service\.batch\.mixture: unknown key"),
+        (
+            "      mix: {causal: 1}\n      question_types: [causal]",
+            r"corpus\.yaml:9: scenarios\.service\.batch: mix names",
+        ),
+    ],
+)
+def test_a_fault_in_the_mix_is_told_with_file_and_line(tmp_path: Path, options: str, said: str) -> None:
+    add(tmp_path, "bells", BATCH.format(options=options))
+    with pytest.raises(ConfigError, match=said):
+        find_corpus(tmp_path, "bells")
+
+
+def test_the_batch_strategy_reads_text_only(tmp_path: Path) -> None:
+    add(tmp_path, "bells", BATCH.format(options="      mix: {causal: 1}").replace("textual", "visual"))
+    with pytest.raises(ConfigError, match=r"strategy: batch reads text only: set `modes: \[textual\]`"):
+        find_corpus(tmp_path, "bells")

@@ -1,11 +1,18 @@
-"""What a materialization says of its cost."""
+"""What a materialization says of its cost, and of what is missing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from qagen_dagster.defs.question_metadata import cost
-from qagen_dagster.records.question import CallSummary
+from qagen_dagster.defs.question_metadata import cost, of_candidates
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.question import (
+    CallSummary,
+    CandidateSet,
+    GenerationResult,
+    GenerationStats,
+    Shortfall,
+)
 
 
 def call(key: str, usd: float | None = 0.25, role: str = "generator", **more: Any) -> CallSummary:
@@ -45,3 +52,21 @@ def test_an_unknown_price_makes_the_sum_unknown() -> None:
 
 def test_nothing_accepted_has_no_price_per_question() -> None:
     assert "usd_per_accepted" not in shown([call("a")], accepted=0)
+
+
+def test_what_is_missing_of_the_mix_is_a_row_per_type() -> None:
+    stats = GenerationStats(
+        document_path="documents/a.txt", mode=Mode.TEXTUAL, target_count=5, accepted_count=3, rejected_count=0,
+        total_attempts=3, validation_pass_rate=1.0, dedup_rejection_rate=None, exhausted=True, rejection_reasons={},
+    )  # fmt: skip
+    gap = Shortfall(question_type="causal", wanted=3, accepted=1, reason="no reasons in it")
+    whole = GenerationResult(accepted=(), rejected=(), stats=stats, document_id="a.txt")
+    short = whole.model_copy(update={"document_id": "b.txt", "shortfalls": (gap,)})
+    found = CandidateSet(
+        corpus="c", scenario="s", mode=Mode.TEXTUAL, run_id="r", profile="p", models={}, prompts={}, fingerprint="f",
+        configuration="g", target_count=5, started="", ended="",
+    )  # fmt: skip
+    shown = {name: value.value for name, value in of_candidates(found, [whole, short], 0).items()}
+    assert shown["missing"] == 2
+    assert shown["missing_by_type"].splitlines()[2:] == ["| b.txt | causal | 3 | 1 | no reasons in it |"]
+    assert "missing" not in of_candidates(found, [whole], 0)

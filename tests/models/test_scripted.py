@@ -18,6 +18,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.batch import SubmitGroundedAnswer, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.verdict import (
     BlindAnswer,
     Comparison,
@@ -112,3 +113,35 @@ def test_a_foreign_body_is_malformed() -> None:
     provider = ScriptedProvider(ModelSpec(provider="scripted", model="cloze"))
     with pytest.raises(MalformedResponseError):
         provider.read({"choices": []})
+
+
+SHOWN = (
+    "<document_excerpt>\n"
+    + "\n".join(f"{n}| {line}" for n, line in enumerate(LINES, 1))
+    + "\n</document_excerpt>"
+)
+
+
+def test_it_writes_as_many_questions_as_are_asked_for_and_says_what_it_lacks() -> None:
+    wanted = "Questions to write, by type:\n- causal: 1\n- multi_hop: 2"
+    call, _ = play(f"{SHOWN}\n\n{wanted}", terminal("submit_questions", SubmitQuestions))
+    found = SubmitQuestions.model_validate(call.arguments)
+    assert [one.question_type.value for one in found.questions] == ["causal", "multi_hop"]
+    assert [one.question_type.value for one in found.not_possible] == ["multi_hop"]
+    known = found.questions[0].question
+    call, _ = play(f"{SHOWN}\n\n{wanted}\n{known}", terminal("submit_questions", SubmitQuestions))
+    assert known not in [one.question for one in SubmitQuestions.model_validate(call.arguments).questions]
+
+
+def test_it_answers_what_it_is_shown_or_says_that_it_cannot() -> None:
+    call, _ = play(
+        SHOWN + "\n\nQuestions to write, by type:\n- causal: 1", terminal("submit_questions", SubmitQuestions)
+    )
+    question = SubmitQuestions.model_validate(call.arguments).questions[0].question
+    call, _ = play(f"{SHOWN}\n{question}", terminal("submit_grounded_answer", SubmitGroundedAnswer))
+    answer = SubmitGroundedAnswer.model_validate(call.arguments)
+    assert (answer.answer, [one.quote for one in answer.evidence]) == (LINES[1], [LINES[1]])
+    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_grounded_answer", SubmitGroundedAnswer))
+    assert SubmitGroundedAnswer.model_validate(call.arguments).answer.startswith("Insufficient information")
+    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_rewrite", SubmitRewrite))
+    assert SubmitRewrite.model_validate(call.arguments).question == ""

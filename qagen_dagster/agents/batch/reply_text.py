@@ -17,7 +17,9 @@ from qagen_dagster.records.verdict import EvidenceQuote
 
 _BULLET = re.compile(r"^\s{0,20}(?:[-*\u2022]|\(?\d{1,3}[.):])\s{1,5}")
 _TAG = re.compile(r"\s{0,5}[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]][.*]{0,3}\s{0,5}$")
-_LABEL = re.compile(r"^[\s(\[*]{0,5}([A-Za-z][A-Za-z _-]{3,30})[)\]*]{0,3}:[)\]*]{0,3}\s{0,5}")
+_LABEL = re.compile(
+    r"^[\s*]{0,5}(?:([A-Za-z][A-Za-z _-]{3,30})\*{0,2}:|[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]]\*{0,2}:?)[\s*]{0,5}"
+)
 _ANSWER = re.compile(r"^[\s*#]{0,5}answer[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE)
 _EVIDENCE = re.compile(
     r"^[\s*#]{0,5}(?:supporting )?evidence[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE
@@ -35,7 +37,7 @@ def untagged(question: str) -> tuple[str, QuestionType | None]:
         text = text[: len(text) - len(tag.group())].rstrip()
         found.append(kind)
     label = _LABEL.match(text)
-    if label and (kind := _kind(label.group(1))):
+    if label and (kind := _kind(label.group(1) or label.group(2))):
         text = text[label.end() :]
         found.append(kind)
     return text.strip(' *"\u201c\u201d'), found[-1] if found else None
