@@ -10,7 +10,15 @@ from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
-from qagen_dagster.defs.jobs import DOCUMENT_ASSETS, PARSE_CORPUS, QUESTION_ASSETS, QUESTION_SET
+from qagen_dagster.defs.index import build_document_index
+from qagen_dagster.defs.jobs import (
+    DOCUMENT_ASSETS,
+    INDEX_ASSETS,
+    INDEX_CORPUS,
+    PARSE_CORPUS,
+    QUESTION_ASSETS,
+    QUESTION_SET,
+)
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.questions import build_question_assets
@@ -36,12 +44,14 @@ def build_definitions(
     return dg.Definitions(
         assets=[
             *build_document_assets(partitions, corpora),
+            build_document_index(partitions),
             build_model_config(partitions),
             *build_question_assets(partitions),
             build_catalog(),
         ],
         jobs=[
             dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(INDEX_CORPUS, INDEX_ASSETS),  # pyright: ignore[reportUnknownMemberType]
             dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
         ],
         schedules=[build_nightly_refresh(partitions)],

@@ -51,6 +51,14 @@ class Keys:
         return f"documents/{check_name(corpus)}/index.json"
 
     @staticmethod
+    def search_index(corpus: str) -> str:
+        return f"search/{check_name(corpus)}/index.json"
+
+    @staticmethod
+    def search_shard(corpus: str, fingerprint: str, shard: int) -> str:
+        return f"search/{check_name(corpus)}/{check_name(fingerprint)}/shard-{shard:02d}.parquet"
+
+    @staticmethod
     def result(combination: Combination, document_id: str, fingerprint: str) -> str:
         return f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
 

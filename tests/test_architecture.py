@@ -53,7 +53,7 @@ OWNERS = {
     "jsonschema": ("models/",),
     "lxml": ("formats/jats_tree.py",),
     "markdown_it": ("formats/markdown.py",),
-    "numpy": ("index/store.py", "loop/dedupe.py", "models/embedder", "models/minilm.py", "models/embedded/retrieval.py"),
+    "numpy": ("index/", "loop/dedupe.py", "models/embedder", "models/minilm.py", "models/embedded/retrieval.py"),
     "onnxruntime": ("models/minilm.py",),
     "openai": ("models/openai",),
     "pydantic_core": ("catalog/",),

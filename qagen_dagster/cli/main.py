@@ -17,6 +17,7 @@ from qagen_dagster import __version__
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
+from qagen_dagster.cli.index import index
 from qagen_dagster.cli.ledger import ledger
 from qagen_dagster.cli.run import run
 from qagen_dagster.cli.show import show
@@ -58,7 +59,7 @@ def cli(
     context.obj = settings
 
 
-for command in (run, estimate, status, show, stats, corpora, ledger, doctor):
+for command in (run, estimate, index, status, show, stats, corpora, ledger, doctor):
     cli.add_command(command)
 
 

@@ -24,6 +24,12 @@ def refresh_on_model_change() -> dg.AutomationCondition[AssetOrCheckKey]:
     ).with_label("configuration or documents changed")
 
 
+def keep_once_made() -> dg.AutomationCondition[AssetOrCheckKey]:
+    """For what nothing needs by itself: as `refresh_on_model_change`, but never made for the first time."""
+    condition = refresh_on_model_change() & ~dg.AutomationCondition.missing()
+    return condition.with_label("documents changed since it was made")
+
+
 def follow_upstream() -> dg.AutomationCondition[AssetOrCheckKey]:
     """For assets that cost next to nothing: refresh after, or together with, their upstream."""
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()

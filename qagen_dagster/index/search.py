@@ -1,6 +1,6 @@
 """Finding chunks by meaning and by words at once, in one document or in a whole corpus.
 
-What belongs here: what a query is turned into. What does not: how scores are worked out (`sql/search.sql`), where tables
+What belongs here: what a query is turned into. What does not: how scores are worked out (`scores.py`), where tables
 come from (`store.py`), and reading the text that a hit points to.
 """
 

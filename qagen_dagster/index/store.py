@@ -1,7 +1,7 @@
 """Chunks in DuckDB: shards as Parquet files, and the tables in memory that a search reads.
 
 The only place with DuckDB beside the catalog. What does not belong here: which documents go into which shard (`loop/index.py`),
-what a query is made of (`search.py`). The weight of the two methods was not tuned; `benchmarks/answering.py` prints what it gives.
+what a query is made of (`search.py`), the arithmetic of a ranking (`scores.py`).
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.index import scores
 from qagen_dagster.models.embedder import Vectors
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
 
 SHARD_VERSION = "1"  # raised when the columns of a shard change
-MEANING_WEIGHT = 0.5  # of the cosine; the rest is the words'
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "threads": 1,  # the same sums in the same order, whatever the machine
 }
+
+Column = NDArray[Any]
+Columns = dict[str, Column]
+Statement = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -73,23 +77,24 @@ def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
 class ChunkTable:
     """Chunks in memory, ready to be searched by many threads."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, dimensions: int) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """`connection` has the table or view `rows` of a shard's columns, and is this table's from now on."""
         self._connection = connection
-        connection.execute(sql("load").format(dimensions=dimensions))
+        (dimensions,) = connection.sql("SELECT len(vector) FROM rows LIMIT 1").fetchall()[0]
+        connection.execute(sql("load").format(dimensions=int(dimensions)))
         names = connection.execute("SELECT document_id, document FROM documents").fetchall()
         self._numbers: dict[str, int] = {str(name): int(number) for name, number in names}
         self._names = {number: name for name, number in self._numbers.items()}
-        self._dimensions = dimensions
+        self._dimensions = int(dimensions)
 
     @classmethod
-    def of_shards(cls, shards: Sequence[Path], dimensions: int) -> ChunkTable:
+    def of_shards(cls, shards: Sequence[Path]) -> ChunkTable:
         """Read shards, at least one. Raises StoreError when that cannot be done."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         files = [str(shard) for shard in shards]
         try:
             connection.read_parquet(files).create_view("rows")  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
-            table = cls(connection, dimensions)
+            table = cls(connection)
             connection.execute("DROP VIEW rows")
             return table
         except duckdb.Error as error:
@@ -101,7 +106,7 @@ class ChunkTable:
         """Of documents at hand, with at least one chunk."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         _make_rows(connection, documents)
-        table = cls(connection, documents[0].vectors.shape[1])
+        table = cls(connection)
         connection.execute("DROP TABLE rows")
         return table
 
@@ -122,51 +127,87 @@ class ChunkTable:
         if document_id is not None and document_id not in self._numbers:
             return []
         cursor = self._connection.cursor()
-        statement, values = self._statement(document_id, words, vector, limit, threshold, ranking)
-        found = cursor.execute(statement, values).fetchall()
+        chunks = _in_order(_fetched(cursor, self._meanings(document_id, vector)))
+        rows, numbers, times = self._postings(cursor, document_id, words, chunks)
+        total, shares = scores.bm25(chunks["length"].astype(np.float64), rows, numbers, times, len(words))
+        meanings = chunks["meaning"].astype(np.float64)
+        columns = {
+            Ranking.BOTH: scores.both(meanings, shares),
+            Ranking.MEANING: meanings,
+            Ranking.WORDS: shares,
+        }
+        order = np.argsort(-columns[ranking], kind="stable")[:limit]
         return [
             ChunkHit(
-                document_id=self._names[row[0]],
-                chunk=Chunk(number=row[1], start=row[6], end=row[7], start_line=row[8], end_line=row[9]),
-                score=row[2],
-                meaning=row[3],
-                words=row[4],
-                bm25=row[5],
+                document_id=self._names[int(chunks["document"][row])],
+                chunk=_chunk(chunks, row),
+                score=float(columns[Ranking.BOTH][row]),
+                meaning=float(meanings[row]),
+                words=float(shares[row]),
+                bm25=float(total[row]),
             )
-            for row in found
+            for row in order
+            if columns[ranking][row] >= threshold
         ]
 
-    def plan(self, document_id: str | None, words: Collection[int], vector: Vectors) -> str:
-        """How DuckDB would run such a search, as it tells it."""
-        statement, values = self._statement(document_id, words, vector, 5, 0.0, Ranking.BOTH)
-        rows = self._connection.cursor().execute(f"EXPLAIN {statement}", values).fetchall()
-        return "\n".join(str(row[1]) for row in rows)
+    def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
+        """How DuckDB would look for chunks and for words, as it tells it."""
+        cursor = self._connection.cursor()
+        told = [
+            cursor.execute(f"EXPLAIN {statement}", values).fetchall()
+            for statement, values in (self._meanings(document_id, vector), self._words(document_id, words))
+        ]
+        return str(told[0][0][1]), str(told[1][0][1])
 
-    def _statement(
+    def _postings(
         self,
+        cursor: duckdb.DuckDBPyConnection,
         document_id: str | None,
         words: Collection[int],
-        vector: Vectors,
-        limit: int,
-        threshold: float,
-        ranking: Ranking,
-    ) -> tuple[str, dict[str, Any]]:
-        # The number is ours; as a literal the planner sees how few rows it means.
-        where = "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
-        statement = sql("search").format(
-            where=where,
-            and_="AND" if where else "WHERE",
-            dimensions=self._dimensions,
-            weight=MEANING_WEIGHT,
-            by=ranking.value,
-        )
-        values = {
-            "words": sorted(words),
-            "vector": vector.tolist(),
-            "threshold": threshold,
-            "most": limit,
-        }
-        return statement, values
+        chunks: Columns,
+    ) -> tuple[scores.Integers, scores.Integers, scores.Floats]:
+        """For each word of the query and chunk it stands in: the chunk's place in `chunks`, the word, how often."""
+        found = _fetched(cursor, self._words(document_id, words))
+        places = _place(chunks["document"], chunks["number"])
+        rows = np.searchsorted(places, _place(found["document"], found["number"]))
+        return rows.astype(np.int64), found["word"].astype(np.int64), found["times"].astype(np.float64)
+
+    def _meanings(self, document_id: str | None, vector: Vectors) -> Statement:
+        text = sql("meanings").format(where=self._where(document_id), dimensions=self._dimensions)
+        return text, {"vector": vector.tolist()}
+
+    def _words(self, document_id: str | None, words: Collection[int]) -> Statement:
+        wanted = ", ".join(f"{word:d}" for word in sorted(words)) or "NULL"
+        return sql("words").format(where=self._where(document_id), words=wanted), {}
+
+    def _where(self, document_id: str | None) -> str:
+        """The number is ours; as a literal, the planner sees how few rows it means."""
+        return "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Columns:
+    return cast("Columns", cursor.execute(*statement).fetchnumpy())
+
+
+def _in_order(columns: Columns) -> Columns:
+    order = np.argsort(_place(columns["document"], columns["number"]))
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _place(documents: Column, numbers: Column) -> Column:
+    """One number for a chunk, in the order of chunks."""
+    return (documents.astype(np.int64) << 32) + numbers
+
+
+def _chunk(columns: Columns, row: int) -> Chunk:
+    named = {
+        "number": "number",
+        "start": "start_at",
+        "end": "end_at",
+        "start_line": "start_line",
+        "end_line": "end_line",
+    }
+    return Chunk(**{field: int(columns[column][row]) for field, column in named.items()})
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:

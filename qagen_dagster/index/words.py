@@ -1,6 +1,6 @@
 """The words by which a chunk is found, as numbers: case and form set aside, plurals cut, scripts without spaces in pairs.
 
-What does not belong here: how words are weighed (`sql/search.sql`).
+What does not belong here: how words are weighed (`scores.py`).
 """
 
 from __future__ import annotations

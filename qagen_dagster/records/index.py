@@ -55,6 +55,5 @@ class SearchIndex(Record):
     corpus: str
     fingerprint: str  # of embedder, chunking and their versions: another one is another index
     embedder: dict[str, Any]  # an EmbedderSpec
-    dimensions: int
     documents: tuple[IndexedDocument, ...] = ()
     shards: tuple[int, ...] = ()  # those that hold chunks
