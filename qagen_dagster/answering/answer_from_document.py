@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from qagen_dagster.agents.document_answer import AnswerRun, Excerpt, answer_from_excerpts
-from qagen_dagster.answering.chunk_source import ChunkSource, TextChunks
+from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback, Wanted, obtain
 from qagen_dagster.answering.retrieve import abstract_context, retrieve
 from qagen_dagster.answering.texts import DocumentTexts, load_texts
@@ -30,8 +30,7 @@ class Place:
 
     Args:
         model: gives the answering model; raises ConfigError.
-        index: chunks of the corpus' own texts; None: there is no index, texts are embedded on the spot.
-        loose: chunks of texts that the index does not have.
+        chunks: the corpus' index, if there is one, and what it does not have.
     """
 
     store: Store
@@ -39,8 +38,7 @@ class Place:
     options: AnsweringOptions
     pool: ParserPool
     model: ModelOf
-    loose: TextChunks
-    index: ChunkSource | None = None
+    chunks: ChunkSource
 
 
 @dataclass(frozen=True)
@@ -194,9 +192,8 @@ def _context(
     """Chunks of the full text; the abstract where there is none, or where the search in it failed."""
     if asked.use_fulltext and texts.fulltext is not None:
         got = retrieve(
-            asked.document_id, texts.fulltext, asked.question, asked.max_chunks, asked.threshold,
-            loose=place.loose, index=place.index,
-        )  # fmt: skip
+            place.chunks, asked.document_id, texts.fulltext, asked.question, asked.max_chunks, asked.threshold
+        )
         if got.note:
             findings.notes.append(got.note)
         if got.chunks:

@@ -1,98 +1,79 @@
-"""Where the pieces of a document that fit a question come from: an index, or a text that is embedded on the spot."""
+"""Where the pieces of a document that fit a question come from: the corpus' index, or a text that is embedded on the spot."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.models.minilm import Vectors
+from qagen_dagster.index.search import Searcher, search_of_text
+from qagen_dagster.models.embedder import Embedder
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.ids import content_hash
+from qagen_dagster.records.index import ChunkHit
 
-Encode = Callable[[Sequence[str]], Vectors]
 KEPT_TEXTS = 16
+WIDER = 4  # times as many chunks are looked at as are used, since ranking and threshold are different scores
+_ANY = -1.0
 
 
 @dataclass(frozen=True)
-class ChunkHit:
-    """A chunk and its cosine to the question. `start` and `end` are characters of the text, lines are 1-based."""
+class Indexed:
+    """An index of a corpus, with the hash of the text it knows of each document."""
 
-    chunk_no: int
-    start: int
-    end: int
-    start_line: int
-    end_line: int
-    score: float
+    searcher: Searcher
+    text_sha256: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class ChunkSource(Protocol):
-    """Chunks of documents, searched one document at a time."""
+class ChunkSource:
+    """Chunks of documents, searched one document at a time. Safe for many threads.
 
-    def has(self, document_id: str, text: str) -> bool:
-        """Whether there are chunks of exactly this text."""
-        ...
-
-    def search(self, document_id: str, question: str, limit: int, threshold: float) -> Sequence[ChunkHit]:
-        """At most `limit` chunks with a cosine of `threshold` or more, best first. Raises ModelError or StoreError."""
-        ...
-
-
-class TextChunks:
-    """Chunks of texts that no index has: a file on the disk, a full text that was just fetched.
-
-    The last few texts are kept for the next question.
+    What the index does not have (a file on the disk, a full text that was just fetched, a text that changed) is cut and
+    embedded when it is first asked about; the last few such texts are kept for the next question.
     """
 
-    def __init__(self, encode: Encode, options: IndexOptions | None = None) -> None:
-        self._encode, self._options = encode, options or IndexOptions()
+    def __init__(self, embedder: Embedder, options: IndexOptions, index: Indexed | None = None) -> None:
+        self._embedder, self._options, self._index = embedder, options, index
         self._lock = threading.Lock()
-        self._texts: OrderedDict[str, _Embedded] = OrderedDict()
-        self._of: dict[str, str] = {}
+        self._loose: OrderedDict[str, Searcher] = OrderedDict()
 
     def has(self, document_id: str, text: str) -> bool:
-        return self._of.get(document_id) == _key(text)
-
-    def embed(self, document_id: str, text: str) -> None:
-        """Cut and embed a text, unless it is known. Raises ModelError."""
+        """Whether there are chunks of exactly this text already."""
         key = _key(text)
-        if key not in self._texts:
-            made = _embedded(text, self._options, self._encode)
-            with self._lock:
-                self._texts[key] = made
-                while len(self._texts) > KEPT_TEXTS:
-                    self._texts.popitem(last=False)
-        self._of[document_id] = key
+        return self._in_index(document_id, key) or f"{document_id}#{key}" in self._loose
 
-    def search(self, document_id: str, question: str, limit: int, threshold: float) -> list[ChunkHit]:
-        """Raises KeyError for a text that was not embedded; else as the protocol."""
-        found = self._texts[self._of[document_id]]
-        if not found.hits:
-            return []
-        scores = (found.vectors @ self._encode([question])[0]).tolist()
-        hits = [
-            ChunkHit(one.chunk_no, one.start, one.end, one.start_line, one.end_line, float(score))
-            for one, score in zip(found.hits, scores, strict=True)
-            if score >= threshold
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_no))[:limit]
+    def searcher(self, document_id: str, text: str) -> Searcher:
+        """A search over exactly this text, embedded now if need be. Raises ModelError."""
+        key = _key(text)
+        if self._index is not None and self._in_index(document_id, key):
+            return self._index.searcher
+        name = f"{document_id}#{key}"
+        with self._lock:
+            if name in self._loose:
+                self._loose.move_to_end(name)
+                return self._loose[name]
+        made = search_of_text(document_id, text, self._embedder, self._options)
+        with self._lock:
+            self._loose[name] = made
+            while len(self._loose) > KEPT_TEXTS:
+                self._loose.popitem(last=False)  # not closed: another thread may be searching it
+        return made
 
-
-@dataclass(frozen=True)
-class _Embedded:
-    hits: tuple[ChunkHit, ...]  # scores are not yet known
-    vectors: Vectors
+    def _in_index(self, document_id: str, key: str) -> bool:
+        return self._index is not None and self._index.text_sha256.get(document_id) == key
 
 
-def _embedded(text: str, options: IndexOptions, encode: Encode) -> _Embedded:
-    chunks = chunks_of(text, options)
-    hits = tuple(
-        ChunkHit(one.number, one.start, one.end, one.start_line, one.end_line, 0.0) for one in chunks
-    )
-    return _Embedded(hits, encode([text[one.start : one.end].strip() for one in chunks]))
+def best_chunks(
+    searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
+) -> tuple[list[ChunkHit], bool]:
+    """The best `limit` chunks by words and meaning among those with a cosine of `threshold`, and whether there were any.
+
+    When no chunk reaches it, the best ones all the same. Raises ModelError.
+    """
+    hits = searcher.search(document_id, question, limit * WIDER, _ANY)
+    close = [hit for hit in hits if hit.meaning >= threshold]
+    return (close or hits)[:limit], bool(close)
 
 
 def _key(text: str) -> str:

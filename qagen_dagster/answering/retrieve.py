@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.answering.chunk_source import ChunkHit, ChunkSource, TextChunks
+from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
 from qagen_dagster.answering.texts import DocumentTexts
 from qagen_dagster.errors import ModelError, StoreError
 from qagen_dagster.records.answer import ChunkContext, QAError
-
-ANY_SCORE = -1.0
+from qagen_dagster.records.index import ChunkHit
 
 
 @dataclass(frozen=True)
@@ -23,48 +22,35 @@ class Retrieved:
 
 
 def retrieve(
-    document_id: str,
-    text: str,
-    question: str,
-    limit: int,
-    threshold: float,
-    *,
-    loose: TextChunks,
-    index: ChunkSource | None,
+    chunks: ChunkSource, document_id: str, text: str, question: str, limit: int, threshold: float
 ) -> Retrieved:
-    """The chunks of `text` most similar to the question.
+    """The chunks of `text` that fit the question best.
 
     When none reaches `threshold` the best ones are taken all the same: a question is worth a look at them, and the
     model may still say that they do not answer it.
     """
-    source: ChunkSource = loose
     try:
-        if index is not None and index.has(document_id, text):
-            source = index
-        else:
-            loose.embed(document_id, text)
+        searcher = chunks.searcher(document_id, text)
     except (ModelError, StoreError) as error:
         return Retrieved((), QAError.EMBEDDING_FAILED, str(error))
     try:
-        hits, note = source.search(document_id, question, limit, threshold), ""
-        if not hits:
-            hits = source.search(document_id, question, limit, ANY_SCORE)
-            note = f"no chunk reaches the similarity threshold {threshold:g}: the best {len(hits)} were used"
+        hits, close = best_chunks(searcher, document_id, question, limit, threshold)
     except (ModelError, StoreError) as error:
         return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, str(error))
     if not hits:
         return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, "the text has no chunk")
-    return Retrieved(tuple(_context(text, hit) for hit in hits), None, note)
+    note = f"no chunk reaches the similarity threshold {threshold:g}: the best {len(hits)} were used"
+    return Retrieved(tuple(_context(text, hit) for hit in hits), None, "" if close else note)
 
 
 def _context(text: str, hit: ChunkHit) -> ChunkContext:
     return ChunkContext(
-        chunk_no=hit.chunk_no,
-        text=text[hit.start : hit.end].strip(),
-        score=hit.score,
-        chunk_id=hit.chunk_no,
-        start_line=hit.start_line,
-        end_line=hit.end_line,
+        chunk_no=hit.chunk.number,
+        text=text[hit.chunk.start : hit.chunk.end].strip(),
+        score=hit.meaning,
+        chunk_id=hit.chunk.number,
+        start_line=hit.chunk.start_line,
+        end_line=hit.chunk.end_line,
     )
 
 

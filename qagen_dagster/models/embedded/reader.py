@@ -22,6 +22,7 @@ from qagen_dagster.models.embedded.conversation import (
     line_total,
     section,
 )
+from qagen_dagster.models.embedded.excerpts import answer_from_excerpts
 from qagen_dagster.models.embedded.retrieval import Asked, Hit, Index, make_index, rank, take_apart
 from qagen_dagster.models.embedded.spans import answer_in, expected
 from qagen_dagster.models.embedded.units import Unit, units
@@ -52,6 +53,8 @@ class Reader:
         """Read on, answer, or compare, by the terminal tool that is offered."""
         if "submit_comparison" in conversation.tools:
             return [compare(conversation.prompt)]
+        if "submit_document_answer" in conversation.tools:
+            return [answer_from_excerpts(conversation.prompt, self.threads)]
         question = section(conversation.prompt, "Question")
         reads = [exchange for exchange in conversation.exchanges if exchange.name in ("read_lines", "search")]
         more = self._more(question, conversation)

@@ -1,0 +1,171 @@
+"""`qagen answer`: one question, one document, an answer with the lines it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from qagen_dagster.answering.answer_from_document import answer_from_document
+from qagen_dagster.answering.fulltext.fetch import FetchError
+from qagen_dagster.answering.fulltext.keep import add_fulltext
+from qagen_dagster.answering.fulltext.obtain import ProxyCallback
+from qagen_dagster.cli.options import json_option, profile_option
+from qagen_dagster.loop.answering import Asked, in_corpus, loose_file
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
+from qagen_dagster.settings import Settings
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+LONGEST_SHOWN = 600  # characters of a cited chunk
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    corpus: str | None
+    row: str | None
+    profile: str | None
+    fulltext: Path | None
+
+
+@click.command()
+@click.argument("document")
+@click.argument("question")
+@click.option("--corpus", help="The corpus of the document; then it is never taken for a file.")
+@click.option("--row", help="Of a file of rows: which one.")
+@profile_option
+@click.option("--model", help="Another model of the answerer's provider.")
+@click.option("--abstract", "abstract_only", is_flag=True, help="Answer from the abstract alone.")
+@click.option("--download", is_flag=True, help="Look on the network for a full text that is missing.")
+@click.option("--fulltext", type=_FILE, help="A PDF of the full text: it is kept with the document.")
+@click.option("--ask-proxy", is_flag=True, help="Ask here whether to use the institution's proxy.")
+@click.option("--yes-proxy", is_flag=True, help="Use the institution's proxy without asking.")
+@click.option("--max-chunks", type=click.IntRange(1, 100), help="Pieces of the document to look at.")
+@click.option("--threshold", type=click.FloatRange(-1, 1), help="Cosine from which a piece is used.")
+@json_option
+@click.pass_obj
+def answer(
+    settings: Settings,
+    document: str,
+    question: str,
+    corpus: str | None,
+    row: str | None,
+    profile: str | None,
+    model: str | None,
+    abstract_only: bool,
+    download: bool,
+    fulltext: Path | None,
+    ask_proxy: bool,
+    yes_proxy: bool,
+    max_chunks: int | None,
+    threshold: float | None,
+    as_json: bool,
+) -> int:
+    """Answer QUESTION from DOCUMENT: a document's id, its path in its corpus, or a file. Exit 1 when there is no answer.
+
+    Nothing is fetched from the network but with --download, or where the corpus is configured so.
+    """
+    space = Workspace(settings)
+    with _asked(space, document, _Wishes(corpus, row, profile, fulltext)) as asked:
+        found = answer_from_document(
+            asked.document_id,
+            question,
+            place=asked.place,
+            model=model,
+            use_fulltext=False if abstract_only else None,
+            download_missing=True if download else None,
+            always_allow_proxy=True if yes_proxy else None,
+            proxy_callback=_ask(asked) if ask_proxy else None,
+            max_chunks=max_chunks,
+            similarity_threshold=threshold,
+        )
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    elif found.success:
+        _show(found)
+    if found.error is not None:
+        click.echo(f"qagen: error: {_error_line(found)}", err=True)
+    return 0 if found.success else 1
+
+
+@contextmanager
+def _asked(space: Workspace, document: str, wishes: _Wishes) -> Generator[Asked]:
+    path = Path(document).expanduser()
+    if wishes.corpus is None and path.is_file():
+        with loose_file(space, path, wishes.row, wishes.profile) as asked:
+            _keep(asked, wishes.fulltext)
+            yield asked
+        return
+    asked = in_corpus(space, document, wishes.corpus, wishes.profile)
+    _keep(asked, wishes.fulltext)
+    yield asked
+
+
+def _keep(asked: Asked, fulltext: Path | None) -> None:
+    """Keep a PDF that was given. Raises UsageError when it is none that can be read."""
+    if fulltext is None:
+        return
+    place = asked.place
+    try:
+        add_fulltext(
+            place.store,
+            place.corpus,
+            asked.document_id,
+            fulltext.read_bytes(),
+            place.options.fulltext,
+            place.pool,
+        )
+    except (FetchError, ValueError) as error:
+        raise click.UsageError(f"{fulltext}: {error}") from None
+
+
+def _ask(asked: Asked) -> ProxyCallback:
+    """Asks on the terminal."""
+
+    def callback(document_id: str, title: str | None) -> ProxyCallbackResult:
+        click.echo(f"No open source has the full text of {title or document_id}.", err=True)
+        said = click.prompt(
+            "Use the proxy (y), go on without (n), or the path of a PDF you have", default="n", err=True
+        )
+        if str(said).strip().lower() in ("y", "yes"):
+            return ProxyCallbackResult(allow_proxy=True)
+        path = Path(str(said).strip()).expanduser()
+        if str(said).strip().lower() in ("n", "no", "") or not path.is_file():
+            return ProxyCallbackResult()
+        _keep(asked, path)
+        return ProxyCallbackResult(pdf_made_available=True)
+
+    return callback
+
+
+def _show(found: SemanticSearchAnswer) -> None:
+    console = Console()
+    console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
+    if found.answerable is False:
+        console.print("(the text does not answer the question)")
+    sure = "unknown" if found.confidence is None else f"{found.confidence:.2f}"
+    console.print(
+        f"\nconfidence {sure}, from {found.source.value}, by {escape(found.model_used)}", highlight=False
+    )
+    for chunk in found.chunks_used or ():
+        lines = "" if chunk.start_line is None else f"lines {chunk.start_line}-{chunk.end_line}, "
+        console.print(f"\n[dim]{lines}similarity {chunk.score:.2f}[/dim]", highlight=False)
+        text = (
+            chunk.text if len(chunk.text) <= LONGEST_SHOWN else chunk.text[:LONGEST_SHOWN].rstrip() + " ..."
+        )
+        console.print(escape(text), highlight=False)
+    for note in found.notes:
+        click.echo(f"qagen: note: {note}", err=True)
+
+
+def _error_line(found: SemanticSearchAnswer) -> str:
+    if found.error is None:
+        return ""
+    told = " ".join((found.error_message or "").split())
+    return f"{found.error.value}: {found.error.description}" + (f" ({told})" if told else "")
