@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents import prompts
+from qagen_dagster.agents.batch import answerer, questioner
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.errors import ConfigError
@@ -18,6 +19,9 @@ ALL: list[Callable[[], Prompt]] = [
     lambda: validator.blind_prompt(Mode.VISUAL),
     validator.compare_prompt,
     deduplicator.prompt,
+    questioner.prompt,
+    questioner.rewrite_prompt,
+    answerer.prompt,
 ]
 PROMPT = Prompt("p", "You are ${who}.", "Find ${what}, ${who}.")
 
