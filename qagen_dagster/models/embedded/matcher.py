@@ -16,6 +16,7 @@ from qagen_dagster.models.minilm import shared
 
 # Precision .97 on public question pairs (see docs); the guards below are stricter still.
 THRESHOLD = 0.85
+WITH_EQUAL_ANSWER = 0.75
 SYNONYM = 0.75
 _OPPOSITES = word_set(
     "highest lowest largest smallest most least maximum minimum first last before after above below with without north south "
@@ -51,7 +52,12 @@ class Matcher:
         for number, question, answer in known:
             if why := _same_fact(new, (question, answer)):
                 return _verdict(number, why)
-        alike = [(number, question) for number, question, _ in known if _may_repeat(new[0], question)]
+        equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
+        alike = [
+            (number, question)
+            for number, question, _ in known
+            if _may_repeat(new[0], question, equal_answers=number in equal)
+        ]
         if not alike:
             return _verdict(None, "numbers, names or words that matter differ from every accepted question")
         vectors = shared(self.threads).encode([bare(new[0]), *(bare(question) for _, question in alike)])
@@ -59,13 +65,14 @@ class Matcher:
         for place, (_, question) in enumerate(alike):
             if self._one_term_differs(bare(new[0]), bare(question)):
                 cosines[place] = 0.0
-        best = int(cosines.argmax())
+        bars = [WITH_EQUAL_ANSWER if number in equal else THRESHOLD for number, _ in alike]
+        best = max(range(len(alike)), key=lambda place: float(cosines[place]) - bars[place])
         score = float(cosines[best])
-        if score >= THRESHOLD:
+        if score >= bars[best]:
             return _verdict(
                 alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it"
             )
-        return _verdict(None, f"highest cosine {score:.2f}, under {THRESHOLD}")
+        return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
 
     def _one_term_differs(self, left: str, right: str) -> bool:
         """Whether the questions are one template with another column, row or opposite in it."""
@@ -121,13 +128,21 @@ def _key(question: str) -> Counter[str]:
     return Counter(terms(question))
 
 
-def _may_repeat(question: str, other: str) -> bool:
+def _equal_answers(answer: str, other: str) -> bool:
+    """Whether the answers are the same words; a lone number is the answer of too many questions."""
+    return any(char.isalpha() for char in answer) and overlap(answer, other) == 1.0
+
+
+def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:
     """False where something tells the questions apart that embeddings hardly see."""
     if numbers(question) != numbers(other) or negated(question) != negated(other):
         return False
-    if names(question) != names(other) or _quoted(question) != _quoted(other):
+    if _quoted(question) != _quoted(other):
         return False
-    return _wh(question) == _wh(other)
+    ours, theirs = names(question), names(other)
+    if equal_answers:  # the form may then differ: "Who coached X?", "Which coach had X?"
+        return not (ours - theirs and theirs - ours)
+    return ours == theirs and _wh(question) == _wh(other)
 
 
 def _quoted(question: str) -> set[str]:
