@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from qagen_dagster import __version__
+from qagen_dagster.cli.answer import answer
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
@@ -59,7 +60,7 @@ def cli(
     context.obj = settings
 
 
-for command in (run, estimate, index, status, show, stats, corpora, ledger, doctor):
+for command in (run, estimate, index, status, show, stats, answer, corpora, ledger, doctor):
     cli.add_command(command)
 
 
