@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from qagen_dagster.grounding.amounts import Amount
+from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date
 from qagen_dagster.grounding.facts import Facts, differences, facts
 from qagen_dagster.grounding.facts import Kind as Difference
@@ -144,12 +144,16 @@ def _pairing(
 def _same_amount(one: Amount, other: Amount) -> bool:
     if one.measured == other.measured:
         return one.same(other)
-    return _as_written(one) == _as_written(other)  # the question may have told the unit
+    measured, bare = (one, other) if one.measured else (other, one)
+    return bare.value in (measured.value, _as_written(measured))  # the question may have told the unit
 
 
-def _as_written(amount: Amount) -> float:
+def _as_written(amount: Amount) -> float | None:
+    """The number without what its unit makes of it."""
     digits = _DIGITS.search(amount.text)
-    return float(digits.group().replace(",", "")) if digits and amount.measured else amount.value
+    if digits:
+        return float(digits.group().replace(",", ""))
+    return next((one.value for one in amounts(amount.text.split()[0])), None)
 
 
 def _tells_less(one: Date, other: Date) -> bool:

@@ -15,6 +15,8 @@ SAME = [
     ("1.5 km", "1500 metres"),
     ("0.5", "0.5 kg"),
     ("37", "37 branches"),
+    ("three months", "3"),
+    ("USD 2,400,000", "$2.4 million"),
     ("18%", "18 per cent"),
     ("12 July 1444", "July 12, 1444"),
     ("the Coulomb force", "Coulomb force"),
