@@ -42,7 +42,7 @@ class DraftQuestion(Record):
 class NotPossible(Record):
     """A type that the document cannot give."""
 
-    question_type: AskedType
+    question_type: Annotated[AskedType, Field(description="The type.")]
     reason: Annotated[str, Field(description="What the document lacks, in one sentence.")]
 
 
