@@ -17,6 +17,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from qagen_dagster.answering.fulltext import keep
 from qagen_dagster.catalog.catalog import TABLES
 from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
@@ -25,6 +26,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.registry import PROVIDERS
 from qagen_dagster.publishing import corpus_json, jsonl
+from qagen_dagster.records.answer_options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import (
     BatchOptions,
     CorpusConfig,
@@ -172,12 +174,14 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
         ("scenarios.<key>.grading.", GradingOptions),
         ("documents.", DocumentOptions),
         ("index.", IndexOptions),
+        ("answering.", AnsweringOptions),
+        ("answering.fulltext.", FulltextOptions),
     ]
     fields = {
         f"{prefix}{name}": field
         for prefix, kind in kinds
         for name, field in kind.model_fields.items()
-        if f"{prefix}{name}" not in ("scenarios", "documents", "index")
+        if f"{prefix}{name}" not in ("scenarios", "documents", "index", "answering", "answering.fulltext")
     }
     rows = markdown.table(CORPORA, "## corpus.yaml")
     assert [key for row in rows for key in re.findall(r"`([^`]+)`", row[0])] == list(fields)
@@ -334,6 +338,7 @@ def _named_options(text: str) -> set[str]:
 def _stored_keys() -> Iterator[str]:
     """A key of every kind that the store can make."""
     yield Keys.CATALOG
+    yield from (Keys.document("corpus", "document", name) for name in (keep.PDF, keep.TEXT, keep.RECORD))
     values: dict[str, Any] = {
         "corpus": "corpus",
         "document_id": "document",
