@@ -164,7 +164,8 @@ def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
         texts = _with_fulltext(asked, place, texts, findings)
     if not texts.status().has_any_text:
         outcome = texts.document.outcome.value
-        error = findings.fulltext_error if asked.download else None
+        tried = findings.fulltext_error not in (None, QAError.NO_FULLTEXT)
+        error = findings.fulltext_error if tried else None
         told = "; ".join((f"the document ended as {outcome} and has no text", *findings.notes))
         raise _StopError(error or QAError.NO_TEXT_AVAILABLE, told)
     return texts
