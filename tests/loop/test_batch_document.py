@@ -23,7 +23,7 @@ from qagen_dagster.records.question import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
 from tests.support.batch_play import FALSE, BatchPlay, Fate, Round, question
 from tests.support.documents import context_of, view_of
-from tests.support.models import FakeModel, Turn, told
+from tests.support.models import FakeModel, Turn, call, told
 
 COMBINATION = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
 KEY = "journals/j.json"
@@ -345,3 +345,32 @@ def test_of_a_long_document_what_was_shown_is_in_the_result() -> None:
         f"the generator was shown {lines} of 6000 lines, in {len(result.shown)} places" in result.end_detail
     )
     assert run(play, limits=limits_of({WHY: 1})).shown == ()
+
+
+def test_a_judge_that_fails_degrades_the_grade_and_one_without_money_ends_the_work() -> None:
+    def failing(error: Exception) -> BatchPlay:
+        play = BatchPlay([[("multi_hop", Fate.FALSE)]], impossible=[("multi_hop", "None.")])
+        play.models = replace(play.models, judge=FakeModel(lambda _: error, "judge"))
+        return play
+
+    limits = limits_of({HOP: 1}, answer_regenerations=0)
+    broken = run(failing(PermanentModelError("bad key")), limits=limits)
+    assert broken.end is DocumentEnd.EXHAUSTED_REPORTED
+    (grade,) = broken.grades.values()
+    assert "bad key" in grade.judge_failure
+    store = fresh()
+    ended = run(failing(BudgetExhaustedError("max_calls 3 (made 3)")), store, limits)
+    assert ended.end is DocumentEnd.BUDGET_EXHAUSTED
+    found = store.find(KEY, Journal)
+    assert found is not None
+    assert found.events[-1].kind == "answered"
+
+
+def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
+    play = BatchPlay([[("multi_hop", Fate.FALSE)]])
+    supports = call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="Line 2.")
+    play.models = replace(play.models, judge=FakeModel(lambda _: supports, "judge"))
+    result = run(play, limits=limits_of({HOP: 1}))
+    (pair,) = result.accepted
+    assert result.grades[pair.id].is_grounded
+    assert [one.attempt for one in result.calls if one.role == "judge"] == [1]
