@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-dedupe bench-engine bench-estimate bench-limits bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-dedupe bench-engine bench-estimate bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -37,7 +37,7 @@ check: $(READY) ## formatting, lint, types, architecture
 ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
 	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
-bench: bench-engine bench-limits bench-parsing bench-resume ## measurements, as ratios in one run
+bench: bench-engine bench-index bench-limits bench-parsing bench-resume ## measurements, as ratios in one run
 
 bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a model
 	$(BIN)/python -m benchmarks.dedupe
@@ -47,6 +47,9 @@ bench-engine: $(READY)
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate
+
+bench-index: $(READY) ## building the search index, and searching one document of many
+	$(BIN)/python -m benchmarks.index
 
 bench-limits: $(READY) ## how much of a rate limit is used
 	$(BIN)/python -m benchmarks.limits

@@ -24,6 +24,7 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profil
 from qagen_dagster.formats.registry import suffixes
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
+from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.registry import PROVIDERS
 from qagen_dagster.publishing import corpus_json, jsonl
 from qagen_dagster.records.answer_options import AnsweringOptions, FulltextOptions
@@ -204,7 +205,7 @@ def test_the_example_corpus_of_the_readme_is_one() -> None:
 
 
 def test_profiles_are_documented() -> None:
-    example, budget = markdown.fenced(PROFILES, "yaml")
+    example, _, budget = markdown.fenced(PROFILES, "yaml")
     profile = Profile.model_validate(yaml.safe_load(example))
     assert not Budget.model_validate(yaml.safe_load(budget)["budget"]).unlimited
     assert set(profile.roles) >= set(QUESTION_ROLES)
@@ -229,6 +230,18 @@ def test_keys_of_a_role_are_documented_with_their_defaults() -> None:
         defaults = row[2].split(";") if several else [row[2]] * len(names)
         for name, default in zip(names, defaults, strict=True):
             assert not default or _fits(default, ModelSpec.model_fields[name].default), name
+
+
+def test_keys_of_the_embedder_are_documented_with_their_defaults() -> None:
+    rows = markdown.table(PROFILES, "| key of `embedder` ")
+    assert sorted(key for row in rows for key in re.findall(r"`(\w+)`", row[0])) == sorted(EmbedderSpec.model_fields)
+    for row in rows:
+        names = re.findall(r"`(\w+)`", row[0])
+        defaults = row[2].split(";") if ";" in row[2] else [row[2]] * len(names)
+        for name, default in zip(names, defaults, strict=True):
+            assert not default or _fits(default.strip("`"), EmbedderSpec.model_fields[name].default), name
+    example = next(text for text in markdown.fenced(PROFILES, "yaml") if text.startswith("embedder:"))
+    assert not EmbedderSpec.model_validate(yaml.safe_load(example)["embedder"]).local
 
 
 def test_the_map_in_agents_md_is_the_package() -> None:
@@ -348,6 +361,7 @@ def _stored_keys() -> Iterator[str]:
         "path": "corpus.json",
         "run_id": "run",
         "spending_id": "run",
+        "shard": 3,
         "prefix": "ledger",
         "key": "aabbcc",
     }
