@@ -28,7 +28,8 @@ def play_out(piece: list[Outcome]) -> GenerationResult:
     while not isinstance(step := next_step(state, WORK.limits), Done):
         events = (*events, perform(step, state, WORK, play.models))
         state, _ = replay(events, WORK.limits)
-    return result_of(WORK, play.models, state, step, events)
+    calls = tuple(call for event in events for call in event.calls)
+    return result_of(WORK, play.models, state, step, calls)
 
 
 @given(st.lists(st.sampled_from(Outcome), max_size=14))
