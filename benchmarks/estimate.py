@@ -2,6 +2,9 @@
 
 `python -m benchmarks.estimate [--profile embedded] [--workers 8]` works every corpus in a store of its own, in a temporary
 folder. Each line compares what was expected with what the run then took; `out` says that it left the range.
+
+`--wire` compares money instead: the priced models of `tests/support/moody_server.py` are asked over HTTP, and the server
+counts what it was paid for another scenario, more questions, and other models.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
@@ -24,9 +28,12 @@ from qagen_dagster.loop.past_runs import use_of
 from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import minilm
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CallSummary, GenerationResult
 from qagen_dagster.settings import load_settings
+from tests.support.moody_server import MoodyServer
+
+_USUAL = RunOptions()
 
 
 def main() -> None:
@@ -34,16 +41,52 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", default="embedded")
     parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--wire", action="store_true")
     words = parser.parse_args()
     usual = replace(load_settings(), profile=str(words.profile), document_workers=int(words.workers))
     minilm.shared().encode(["loaded before anything is timed"])
     for key in Workspace(usual).corpora.corpora:
         with tempfile.TemporaryDirectory() as folder:
             space = Workspace(replace(usual, assets=folder))
-            corpus = space.corpus(key)
-            index = parse_corpus(corpus, space.store, space.parsers(), space.settings).index
-            build_manifests(corpus, index, space.store, space.parsers(), space.settings)
-            _measure(space, corpus.combinations())
+            if words.wire:
+                _pay(space, key, Path(folder) / "profiles")
+            else:
+                _measure(space, _read(space, key))
+
+
+def _read(space: Workspace, key: str) -> Sequence[Combination]:
+    corpus = space.corpus(key)
+    index = parse_corpus(corpus, space.store, space.parsers(), space.settings).index
+    build_manifests(corpus, index, space.store, space.parsers(), space.settings)
+    return corpus.combinations()
+
+
+def _pay(space: Workspace, key: str, profiles: Path) -> None:
+    """Money after one run of the first scenario in textual mode."""
+    profiles.mkdir()
+    with MoodyServer() as server:
+        (profiles / "moody.yaml").write_text(server.profile(), encoding="utf-8")
+        (profiles / "newer.yaml").write_text(server.profile("-2"), encoding="utf-8")
+        space = Workspace(replace(space.settings, profiles=profiles, profile="moody"))
+        here, other = [one for one in _read(space, key) if one.mode is Mode.TEXTUAL][:2]
+        usual = RunOptions(target_count=3)
+        for title, where, options in (
+            ("before any run", here, usual),
+            ("another scenario", other, usual),
+            ("more questions", here, RunOptions(target_count=6)),
+            ("other models", other, RunOptions("newer", 4)),
+        ):
+            expected = _estimate(space, where, options).usd
+            _work(space, where, None, options)
+            _end(space, where, options)
+            paid = server.settle().usd
+            if expected is None:
+                raise SystemExit("a price is unknown")
+            inside = "in" if expected.low <= paid <= expected.high else "out"
+            told = f"{expected.low:>8.2f} {expected.expected:>8.2f} {expected.high:>8.2f}"
+            print(
+                f"{where.key}: {title:<18} ${told}   paid ${paid:.2f} {expected.expected / paid - 1:>+7.0%} {inside}"
+            )
 
 
 def _measure(space: Workspace, combinations: Sequence[Combination]) -> None:
@@ -69,20 +112,24 @@ def _compare(title: str, space: Workspace, where: Combination, documents: Sequen
     _show(f"{where.key}: {title}", expected, total, seconds)
 
 
-def _estimate(space: Workspace, where: Combination) -> CombinationEstimate:
-    return estimate(space, [where], RunOptions()).combinations[0]
+def _estimate(space: Workspace, where: Combination, options: RunOptions = _USUAL) -> CombinationEstimate:
+    return estimate(space, [where], options).combinations[0]
 
 
-def _work(space: Workspace, where: Combination, ids: Sequence[str]) -> list[CallSummary]:
-    planned = plan(space, where, RunOptions())
-    run_shard(space, planned, ids, "run")
-    keys = [planned.result_key(one) for one in planned.documents if one.id in ids]
+def _work(
+    space: Workspace, where: Combination, ids: Sequence[str] | None, options: RunOptions = _USUAL
+) -> list[CallSummary]:
+    """Work documents, all of them where `ids` is None."""
+    planned = plan(space, where, options)
+    chosen = [one for one in planned.documents if ids is None or one.id in ids]
+    run_shard(space, planned, [one.id for one in chosen], "run")
+    keys = [planned.result_key(one) for one in chosen]
     return [call for key in keys for call in space.store.read(key, GenerationResult).calls]
 
 
-def _end(space: Workspace, where: Combination) -> Sequence[CallSummary]:
+def _end(space: Workspace, where: Combination, options: RunOptions = _USUAL) -> Sequence[CallSummary]:
     now = datetime.now(UTC).isoformat()
-    collect(space, plan(space, where, RunOptions()), run_id="run", started=now, ended=now)
+    collect(space, plan(space, where, options), run_id="run", started=now, ended=now)
     validated = validate_set(space, where, minilm.shared().encode)
     rebuild_catalog(space.store)
     return validated.calls

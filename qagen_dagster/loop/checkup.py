@@ -12,7 +12,6 @@ from typing import NamedTuple
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import Finding, probe
-from qagen_dagster.records.ids import Mode
 
 SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that are shown pictures in visual mode
 
@@ -39,14 +38,16 @@ def checkup(
 
 
 def bindings(profile: Profile) -> list[Bound]:
-    """The distinct models in the order of their first role; what differs in price or time-outs alone is one."""
+    """The distinct models in the order of their first role; what differs in price or time-outs alone is one.
+
+    Roles that are bound to no model of their own are left out, whoever plays them.
+    """
     found: dict[str, Bound] = {}
     for role in Role:
-        textual, visual = (profile.find(role, mode) for mode in (Mode.TEXTUAL, Mode.VISUAL))
-        if textual is None or visual is None:
-            continue
-        played = [(textual, role.value)]
-        played += [(visual, f"visual {role.value}")] if visual is not textual else []
+        textual = profile.roles.get(role)
+        visual = profile.visual.get(role) or textual
+        played = [] if textual is None else [(textual, role.value)]
+        played += [] if visual is None or visual is textual else [(visual, f"visual {role.value}")]
         for spec, name in played:
             key = json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)
             known = found.get(key, Bound(spec, (), pictures=False))

@@ -64,13 +64,14 @@ def test_pictures_are_for_those_who_are_shown_some() -> None:
 
 def test_a_role_of_visual_mode_alone_is_told_apart() -> None:
     bound = bindings(load_profile("ollama", None))
-    assert {one.spec.model: (one.roles, one.pictures) for one in bound} == {
-        "gpt-oss:20b": (("generator",), False),
-        "mistral-small3.2:24b": (("visual generator",), True),
-        "qwen3:14b": (("validator",), False),
-        "qwen3-vl:8b": (("visual validator",), True),
-        "qwen3:4b": (("deduplicator",), False),
-    }
+    assert [(one.spec.model, one.roles, one.pictures) for one in bound] == [
+        ("gpt-oss:20b", ("generator",), False),
+        ("mistral-small3.2:24b", ("visual generator",), True),
+        ("qwen3:14b", ("validator", "judge"), False),
+        ("qwen3-vl:8b", ("visual validator",), True),
+        ("qwen3:4b", ("deduplicator",), False),
+        ("gpt-oss:20b", ("answerer",), False),  # with settings of its own
+    ]
 
 
 def test_offline_only_keys_are_looked_for() -> None:
@@ -83,3 +84,22 @@ def test_offline_only_keys_are_looked_for() -> None:
     found = list(checkup(load_profile("mixed", None), secret, offline=True))
     assert [one.good for _, one in found] == [False, False, False]
     assert set(looked) == {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
+
+
+def test_a_judge_and_an_answerer_are_looked_at_where_they_are_bound() -> None:
+    usual = {"generator": {"model": "a"}, "validator": {"model": "b"}, "deduplicator": {"model": "c"}}
+    with WireServer(answer) as server:
+        without, judged = (
+            profile(server, **usual),
+            profile(server, **usual, judge={"model": "b"}, answerer={"model": "d"}),
+        )
+        assert {name for bound in bindings(without) for name in bound.roles if "judge" in name} == set()
+        assert [bound.roles for bound in bindings(judged)] == [
+            ("generator",),
+            ("validator", "judge"),
+            ("deduplicator",),
+            ("answerer",),
+        ]
+        found = list(checkup(judged, lambda _: None))
+    assert "answerer openai_compatible:d" in {who for who, _ in found}
+    assert all(one.good is not False for _, one in found)

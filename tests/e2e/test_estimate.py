@@ -1,0 +1,89 @@
+"""Money foretold and money paid, over HTTP: after one run of a sample corpus the next ones cost what was estimated.
+
+What was paid is counted by the server. More cases, with their figures: python -m benchmarks.estimate --wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.loop.catalog_source import rebuild_catalog
+from qagen_dagster.loop.combination import RunOptions, collect, plan
+from qagen_dagster.loop.corpus_set import validate_set
+from qagen_dagster.loop.estimate import CombinationEstimate, estimate
+from qagen_dagster.loop.shard import run_shard
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models import minilm
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.settings import PROJECT_ROOT
+from tests.support.moody_server import Bill, MoodyServer
+from tests.support.project import Project
+
+NOW = "2026-01-02T03:04:05+00:00"
+Work = Callable[[Workspace, str, RunOptions], None]
+
+
+def told(space: Workspace, key: str, options: RunOptions) -> CombinationEstimate:
+    (found,) = estimate(space, [Combination.from_key(key)], options).combinations
+    return found
+
+
+def work(space: Workspace, key: str, options: RunOptions) -> None:
+    """As the assets do: the documents, their comparison, the catalog."""
+    where = Combination.from_key(key)
+    planned = plan(space, where, options)
+    outcome = run_shard(space, planned, [one.id for one in planned.documents], "run")
+    assert not outcome.failed
+    collect(space, planned, run_id="run", started=NOW, ended=NOW)
+    validate_set(space, where, minilm.shared().encode)
+    rebuild_catalog(space.store)
+
+
+def check(found: CombinationEstimate, bill: Bill, what: str) -> None:
+    assert found.usd is not None
+    assert not found.guessed
+    off = {
+        "usd": found.usd.expected / bill.usd,
+        "calls": found.calls.expected / bill.calls,
+        "input": found.input_tokens.expected / bill.input_tokens,
+        "output": found.output_tokens.expected / bill.output_tokens,
+    }
+    assert all(0.7 < share < 1.3 for share in off.values()), (what, off)
+    assert found.usd.low < bill.usd < found.usd.high, what
+
+
+@pytest.mark.parametrize(
+    ("corpus", "first", "second"),
+    [
+        ("research_journal", "rag_eval", "peer_review_reading"),
+        ("town_records", "rag_eval", "citizen_enquiry"),
+    ],
+)
+def test_after_one_run_the_next_ones_cost_what_was_foretold(
+    tmp_path: Path, corpus: str, first: str, second: str
+) -> None:
+    made = Project.make(tmp_path / "project")
+    with MoodyServer() as server:
+        made.profile("moody", server.profile())
+        made.profile("newer", server.profile("-2"))
+        space = Workspace(made.settings(corpora=PROJECT_ROOT / "corpora", profile="moody"))
+        loaded = space.corpus(corpus)
+        index = parse_corpus(loaded, space.store, space.parsers(), space.settings).index
+        build_manifests(loaded, index, space.store, space.parsers(), space.settings)
+        usual, more, newer = RunOptions(target_count=3), RunOptions(target_count=6), RunOptions("newer", 4)
+        here, other = f"{corpus}/{first}/textual", f"{corpus}/{second}/textual"
+        work(space, here, usual)
+        server.settle()
+        for what, key, options in (
+            ("another scenario", other, usual),
+            ("more questions", here, more),
+            ("other models", other, newer),
+        ):
+            found = told(space, key, options)
+            work(space, key, options)
+            check(found, server.settle(), what)
