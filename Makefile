@@ -47,6 +47,7 @@ bench-engine: $(READY)
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate
+	$(BIN)/python -m benchmarks.estimate --wire
 
 bench-index: $(READY) ## building the search index, and searching one document of many
 	$(BIN)/python -m benchmarks.index
