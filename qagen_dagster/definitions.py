@@ -9,6 +9,7 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
+from qagen_dagster.defs.grounding import build_grounding_report
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
 from qagen_dagster.defs.index import build_document_index
 from qagen_dagster.defs.jobs import (
@@ -47,6 +48,7 @@ def build_definitions(
             build_document_index(partitions),
             build_model_config(partitions),
             *build_question_assets(partitions),
+            build_grounding_report(partitions),
             build_catalog(),
         ],
         jobs=[

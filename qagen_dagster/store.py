@@ -75,6 +75,21 @@ class Keys:
         return f"validated/{combination.key}/set.json"
 
     @staticmethod
+    def grades(combination: Combination, document_id: str, fingerprint: str) -> str:
+        """The grades of one document's answers."""
+        return f"grades/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def grounding(combination: Combination) -> str:
+        """The latest report of grades."""
+        return f"grounding/{combination.key}/report.json"
+
+    @staticmethod
+    def summary(launch: str) -> str:
+        """What the runs of one command or backfill gave, told for people and programs."""
+        return f"summaries/{check_name(launch)}/run_summary.json"
+
+    @staticmethod
     def published(combination: Combination, path: str) -> str:
         return f"published/{combination.key}/" + "/".join(check_name(part) for part in path.split("/"))
 

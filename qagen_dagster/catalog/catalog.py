@@ -24,7 +24,9 @@ from qagen_dagster.catalog.rows import table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
-TABLES = ("documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "model_calls")
+TABLES = (
+    "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "model_calls",
+)  # fmt: skip
 REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
 _REMOVED = "removed"  # rows of the shape of candidates that only correct others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ from qagen_dagster.catalog.source import (
     RunRow,
     VisualRow,
 )
+from qagen_dagster.records.grounding import GradedAnswer, GroundingReport, SentenceStatus
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import CallSummary, Evidence, QAPair, RejectedQA, ValidatedSet
 
@@ -34,6 +36,8 @@ def table_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield "outcomes", _failure(failure, failed_number)
     for validated in source.sets:
         yield from _set(validated)
+    for report in source.reports:
+        yield from _report(report)
     for run in source.runs:
         yield "runs", _run(run)
 
@@ -184,6 +188,8 @@ def _rejected(rejected: RejectedQA, stage: str) -> Row:
         "reason": rejected.rejection_reason.value,
         "detail": rejected.rejection_detail,
         "duplicate_of": rejected.duplicate_of,
+        "duplicate_score": finite(rejected.duplicate_score),
+        "duplicate_step": rejected.duplicate_step or None,
         "stage": stage,
     }
 
@@ -209,6 +215,45 @@ def _calls(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
             "replayed": call.replayed,
         }
         yield "model_calls", row
+
+
+def _report(report: GroundingReport) -> Iterator[TableRow]:
+    keys = _combination(Combination.from_key(f"{report.corpus}/{report.scenario}/{report.mode}"))
+    for document in report.documents:
+        grade = None if document.overall_grade is None else document.overall_grade.value
+        mine = {**keys, "document_id": document.document_id, "run_id": report.run_id}
+        for answer in document.answers:
+            yield (
+                "grades",
+                {
+                    **mine,
+                    "document_grade": grade,
+                    "judge_model": report.judge_model or None,
+                    **_grade(answer),
+                },
+            )
+        calls = [call for answer in document.answers for call in answer.grading.calls]
+        yield from _calls(calls, {**mine, "stage": "grading"})
+
+
+def _grade(answer: GradedAnswer) -> Row:
+    grading, verdict = answer.grading, answer.grading.llm_verdict
+    statuses = Counter(sentence.status for sentence in grading.sentences)
+    return {
+        "question_id": answer.id,
+        "question": answer.question,
+        "answer": answer.answer,
+        "is_grounded": grading.is_grounded,
+        "confidence": finite(grading.confidence),
+        "method": grading.method,
+        **{status.value: statuses[status] for status in SentenceStatus},
+        "issues": grading.issues,
+        "llm_verdict": None if verdict is None else verdict.verdict.value,
+        "llm_confidence": None if verdict is None else finite(verdict.confidence),
+        "llm_reason": None if verdict is None else verdict.reason,
+        "judge_failure": grading.judge_failure or None,
+        "marked": answer.marked or None,
+    }
 
 
 def _run(row: RunRow) -> Row:

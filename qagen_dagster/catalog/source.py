@@ -9,6 +9,7 @@ from pydantic import AwareDatetime
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import DocumentEnd, GenerationResult, ValidatedSet
 
@@ -69,7 +70,7 @@ class RunRow(Record):
 class CatalogSource:
     """Everything there is. Each iterable is read once, in order, so generators do.
 
-    `sets` holds the current validated set of each combination. Where `results` or `failures` speak
+    `sets` holds the current validated set of each combination, `reports` its latest report of grades. Where `results` or `failures` speak
     more than once of a document in a combination, the one recorded last counts; model calls of all
     results count, since they were paid.
     """
@@ -79,4 +80,5 @@ class CatalogSource:
     results: Iterable[ResultRow] = ()
     failures: Iterable[FailureRow] = ()
     sets: Iterable[ValidatedSet] = ()
+    reports: Iterable[GroundingReport] = ()
     runs: Iterable[RunRow] = ()

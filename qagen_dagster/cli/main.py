@@ -18,12 +18,14 @@ from qagen_dagster.cli.answer import answer
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
+from qagen_dagster.cli.grade import grade
 from qagen_dagster.cli.index import index
 from qagen_dagster.cli.ledger import ledger
 from qagen_dagster.cli.run import run
 from qagen_dagster.cli.show import show
 from qagen_dagster.cli.stats import stats
 from qagen_dagster.cli.status import status
+from qagen_dagster.cli.summary import summary
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
@@ -60,7 +62,7 @@ def cli(
     context.obj = settings
 
 
-for command in (run, estimate, index, status, show, stats, answer, corpora, ledger, doctor):
+for command in (run, estimate, index, status, show, stats, summary, grade, answer, corpora, ledger, doctor):
     cli.add_command(command)
 
 

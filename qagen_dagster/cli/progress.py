@@ -55,6 +55,11 @@ class Progress:
         """What the current step is doing."""
         self._bar.update(self._task, note=note[:60])
 
-    def done(self) -> None:
-        """The current step ended."""
-        self._bar.advance(self._task)
+    def line(self, text: str) -> None:
+        """A line where there is no bar."""
+        if not self._console.is_terminal:
+            self.note(text)
+
+    def done(self, steps: int = 1) -> None:
+        """So many steps ended."""
+        self._bar.advance(self._task, steps)

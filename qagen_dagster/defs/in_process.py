@@ -19,7 +19,7 @@ from qagen_dagster.settings import apply, dagster_home
 
 DOCUMENTS = ("parsed_documents", "visual_manifests")
 HOST, PROCESS = "qagen/host", "qagen/process"  # tags of runs: whose they are
-QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json")
+QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
 
 
 class Progress(Protocol):
@@ -73,6 +73,7 @@ class Graph:
         ops = {
             "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
             "validated_qa": {"config": money},
+            "grounding_report": {"config": money},
         }
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops})
 

@@ -9,4 +9,4 @@ QUESTION_SET = "question_set"
 INDEX_CORPUS = "index_corpus"
 DOCUMENT_ASSETS = dg.AssetSelection.assets("parsed_documents", "visual_manifests")
 INDEX_ASSETS = dg.AssetSelection.assets("document_index")
-QUESTION_ASSETS = dg.AssetSelection.assets("candidate_qa", "validated_qa", "corpus_json")
+QUESTION_ASSETS = dg.AssetSelection.assets("candidate_qa", "validated_qa", "corpus_json", "grounding_report")

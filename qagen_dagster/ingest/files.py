@@ -23,10 +23,15 @@ class CorpusFile:
 
 def discover(corpus: Corpus) -> list[CorpusFile]:
     """All files under documents/, by name. Hidden files and folders are left out."""
-    root = corpus.documents_folder.resolve()
+    return files_under(corpus.documents_folder)
+
+
+def files_under(folder: Path) -> list[CorpusFile]:
+    """All files under a folder, by name. Hidden files and folders are left out."""
+    root = folder.resolve()
     found: list[CorpusFile] = []
-    for path in corpus.documents_folder.rglob("*"):
-        name = path.relative_to(corpus.documents_folder)
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder)
         if any(part.startswith(".") for part in name.parts) or (path.is_dir() and not path.is_symlink()):
             continue
         printable = name.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -40,7 +45,7 @@ def _refusal(path: Path, root: Path) -> str | None:
         good = path.resolve(strict=True).is_relative_to(root) and path.is_file()
     except (OSError, RuntimeError):  # a link to nothing, or links in a circle
         good = False
-    return None if good else "is a link out of documents/ or not a file"
+    return None if good else f"is a link out of {root.name}/ or not a file"
 
 
 def parse_options(options: DocumentOptions) -> ParseOptions:

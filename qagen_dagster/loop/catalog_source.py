@@ -13,6 +13,7 @@ from qagen_dagster.catalog.catalog import rebuild
 from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
+from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet, GenerationResult, ValidatedSet
 from qagen_dagster.store import Keys, Store
@@ -67,6 +68,7 @@ def source_of(store: Store) -> CatalogSource:
         results=_results(store, sets),
         failures=_failures(sets),
         sets=(store.read(key, ValidatedSet) for key in store.list("validated")),
+        reports=(store.read(key, GroundingReport) for key in store.list("grounding")),
         runs=(_run(store.read(key, CandidateSet)) for key in store.list("runs")),
     )
 

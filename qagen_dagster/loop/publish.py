@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.combination import RunOptions, plan
 from qagen_dagster.loop.corpus_set import broken_evidence
+from qagen_dagster.loop.grading_plan import is_graded
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.base import EvalSet
 from qagen_dagster.publishing.registry import EXPORTERS
@@ -48,7 +49,7 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
 
 
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
-    """Whether running the combination again would change nothing: same documents, same configuration, published.
+    """Whether running the combination again would change nothing: same documents, same configuration, published, graded.
 
     Raises ConfigError.
     """
@@ -65,7 +66,9 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
     ]:
         return False
     published = _published(workspace, combination)
-    return published is not None and published == _eval_set(workspace, combination, validated).published()
+    if published is None or published != _eval_set(workspace, combination, validated).published():
+        return False
+    return is_graded(workspace, combination)
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:

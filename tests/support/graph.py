@@ -21,7 +21,7 @@ DAGSTER_WARNINGS = (
     pytest.mark.filterwarnings("ignore:Property `OpDefinition.version`:DeprecationWarning"),
 )
 DOCUMENTS = ("parsed_documents", "visual_manifests")
-QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json")
+QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
 
 
 class GraphRun:

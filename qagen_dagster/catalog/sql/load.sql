@@ -29,17 +29,21 @@ ORDER BY combination, document_id;
 
 -- A candidate that its document accepted may have been removed as a repeat within the corpus.
 CREATE TEMP TABLE removed AS
-SELECT combination, document_id, question, answer, reason, detail, duplicate_of, stage
+SELECT combination, document_id, question, answer, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
 FROM raw_removed
 QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1;
 
 INSERT INTO candidates BY NAME
 SELECT
-    candidate.* EXCLUDE (result_id, status, reason, detail, duplicate_of, stage),
+    candidate.* EXCLUDE (
+        result_id, status, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
+    ),
     CASE WHEN removed.reason IS NULL THEN candidate.status ELSE 'rejected' END AS status,
     coalesce(removed.reason, candidate.reason) AS reason,
     coalesce(removed.detail, candidate.detail) AS detail,
     coalesce(removed.duplicate_of, candidate.duplicate_of) AS duplicate_of,
+    coalesce(removed.duplicate_score, candidate.duplicate_score) AS duplicate_score,
+    coalesce(removed.duplicate_step, candidate.duplicate_step) AS duplicate_step,
     coalesce(removed.stage, candidate.stage) AS stage
 FROM raw_candidates AS candidate
 SEMI JOIN current_results USING (result_id)
@@ -63,10 +67,15 @@ SELECT * EXCLUDE (result_id) FROM raw_questions
 QUALIFY row_number() OVER (PARTITION BY question_id) = 1
 ORDER BY combination, source_document, document_id, attempt, question_id;
 
+INSERT INTO grades BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_grades
+QUALIFY row_number() OVER (PARTITION BY question_id) = 1
+ORDER BY combination, document_id, question_id;
+
 INSERT INTO model_calls BY NAME
 SELECT
     * EXCLUDE (result_id, current, counted),
-    stage = 'corpus' OR result_id IN (SELECT result_id FROM current_results) AS current,
+    stage IN ('corpus', 'grading') OR result_id IN (SELECT result_id FROM current_results) AS current,
     request_key = '' OR row_number() OVER (
         PARTITION BY request_key ORDER BY replayed, combination, stage, document_id, position
     ) = 1 AS counted

@@ -103,6 +103,8 @@ CREATE TABLE candidates (
     reason        VARCHAR,
     detail        VARCHAR,
     duplicate_of  VARCHAR,
+    duplicate_score DOUBLE,
+    duplicate_step VARCHAR,  -- exact, similarity or model; NULL where none had to decide
     stage         VARCHAR,
     question_type VARCHAR,
     content_refs  VARCHAR[],
@@ -147,6 +149,35 @@ CREATE TABLE questions (
     attempt         INTEGER NOT NULL,
     fingerprint     VARCHAR NOT NULL,
     set_run_id      VARCHAR NOT NULL
+);
+
+-- The latest grade of every answer: of the published ones, and of those that were kept though ungrounded (`marked` says why).
+CREATE TABLE grades (
+    question_id     VARCHAR NOT NULL,
+    combination     VARCHAR NOT NULL,
+    corpus          VARCHAR NOT NULL,
+    scenario        VARCHAR NOT NULL,
+    mode            VARCHAR NOT NULL,
+    document_id     VARCHAR NOT NULL,
+    document_grade  VARCHAR,
+    question        VARCHAR NOT NULL,
+    answer          VARCHAR NOT NULL,
+    is_grounded     BOOLEAN,           -- NULL: not measured, as is confidence then
+    confidence      DOUBLE,
+    method          VARCHAR NOT NULL,
+    supported       INTEGER NOT NULL,  -- here and below: sentences of the answer
+    contradicted    INTEGER NOT NULL,
+    not_found       INTEGER NOT NULL,
+    generic         INTEGER NOT NULL,
+    not_measured    INTEGER NOT NULL,
+    issues          VARCHAR[],
+    llm_verdict     VARCHAR,
+    llm_confidence  DOUBLE,
+    llm_reason      VARCHAR,
+    judge_model     VARCHAR,
+    judge_failure   VARCHAR,
+    marked          VARCHAR,
+    run_id          VARCHAR NOT NULL   -- that graded
 );
 
 -- Every model call as accounted. A request is paid once: `counted` marks the row that stands for its

@@ -1,0 +1,138 @@
+"""Documents that answers from elsewhere name: found by id or file name, read by the formats, nothing stored.
+
+What belongs here: which file or row a name means, and its text when it is wanted. What does not: corpora
+(`ingest/parsing.py`), formats and their limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
+from qagen_dagster.formats.jsonl import JsonlFormat
+from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.ingest.files import CorpusFile, files_under
+from qagen_dagster.records.ids import document_id
+
+
+@dataclass
+class GivenDocument:
+    """A document by the name it was asked for. Its text is read when wanted, and kept only if it came with others."""
+
+    id: str
+    name: str
+    file: CorpusFile
+    reader: Reader
+    title: str = ""
+    kept: ParsedText | RowFailure | None = None
+
+    def text(self) -> str:
+        """Raises DocumentError when there is none."""
+        entry = self.kept or self.reader.only_entry(self.file)
+        if isinstance(entry, RowFailure):
+            raise DocumentError(entry.outcome.value, entry.detail)
+        self.title = entry.metadata.title or self.file.name
+        return entry.text
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads files in worker processes, within the formats' limits."""
+
+    pool: ParserPool
+    options: ParseOptions
+
+    def entries(self, file: CorpusFile) -> tuple[ParsedText | RowFailure, ...]:
+        """Raises DocumentError when the file gives nothing."""
+        if file.refused is not None:
+            raise DocumentError("unsupported", file.refused)
+        found = self.pool.parse(FileSource(file.name, file.path), self.options)
+        if not found.entries:
+            raise DocumentError(found.outcome.value, found.detail)
+        return found.entries
+
+    def only_entry(self, file: CorpusFile) -> ParsedText | RowFailure:
+        return self.entries(file)[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Documents by the name they were asked for, and why others are none."""
+
+    documents: Mapping[str, GivenDocument]
+    missing: Mapping[str, str]
+
+
+def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
+    """What each name means: a file's path, id or name, a row's id, a file's name without its ending, in this order.
+
+    Files of rows are read only when a name is none of another file. Raises ConfigError when there is nothing at `place`.
+    """
+    if not place.exists():
+        raise ConfigError("is not a file or a folder", file=place)
+    files = (
+        files_under(place)
+        if place.is_dir()
+        else [CorpusFile(place.name, place, None if place.is_file() else "not a file")]
+    )
+    wanted = set(names)
+    rows = [file for file in files if PurePosixPath(file.name).suffix.lower() in JsonlFormat.suffixes]
+    whole = {file.name: file for file in files if file not in rows}
+    search = _Search(place, reader)
+    search.look(wanted, {name: [file] for name, file in whole.items()})
+    search.look(wanted, _by((document_id(name), file) for name, file in whole.items()))
+    search.look(wanted, _by((PurePosixPath(name).name, file) for name, file in whole.items()))
+    for file in rows if search.left(wanted) else ():
+        search.look_into(wanted, file)
+    search.look(wanted, _by((PurePosixPath(name).stem, file) for name, file in whole.items()))
+    return search.end(wanted)
+
+
+class _Search:
+    def __init__(self, place: Path, reader: Reader) -> None:
+        self._place, self._reader = place, reader
+        self._found: dict[str, GivenDocument] = {}
+        self._missing: dict[str, str] = {}
+        self._unread: list[str] = []
+
+    def left(self, wanted: set[str]) -> set[str]:
+        return wanted - set(self._found) - set(self._missing)
+
+    def look(self, wanted: set[str], known: Mapping[str, list[CorpusFile]]) -> None:
+        """Take the names that `known` has."""
+        for name in self.left(wanted) & set(known):
+            files = known[name]
+            if len(files) > 1:
+                several = ", ".join(file.name for file in files[:3])
+                self._missing[name] = f"the document {name!r} may be {several}: give its path"
+            else:
+                self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
+
+    def look_into(self, wanted: set[str], file: CorpusFile) -> None:
+        """Take the names that rows of the file have; of two rows with one name the first."""
+        try:
+            entries = self._reader.entries(file)
+        except DocumentError as error:
+            self._unread.append(f"{file.name}: {error.detail}")
+            return
+        for entry in entries:
+            for name in {entry.row or "", document_id(file.name, entry.row)} & self.left(wanted):
+                self._found[name] = GivenDocument(
+                    document_id(file.name, entry.row), name, file, self._reader, kept=entry
+                )
+
+    def end(self, wanted: set[str]) -> Found:
+        unread = f" ({'; '.join(self._unread[:3])})" if self._unread else ""
+        for name in self.left(wanted):
+            self._missing[name] = f"there is no document {name!r} in {self._place}{unread}"
+        return Found(self._found, self._missing)
+
+
+def _by(pairs: Iterable[tuple[str, CorpusFile]]) -> dict[str, list[CorpusFile]]:
+    found: dict[str, list[CorpusFile]] = {}
+    for name, file in pairs:
+        found.setdefault(name, []).append(file)
+    return found
