@@ -68,6 +68,7 @@ class Facts:
     denied: frozenset[str] | None  # None: nothing is denied
     poles: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
+    written: tuple[str, ...]  # what `stems` are the stems of
 
     @property
     def words(self) -> frozenset[str]:
@@ -91,13 +92,15 @@ def facts(text: str) -> Facts:
         for amount in amounts(text)
         if not any(date.start < amount.end and amount.start < date.end for date in told)
     )
+    said = tuple(token for token in tokens(text) if is_content(token))
     return Facts(
         counted,
         told,
         tuple(dict(names(text)).items()),
         denied(text),
         tuple(poles(text).items()),
-        tuple(stem(token) for token in tokens(text) if is_content(token)),
+        tuple(stem(token) for token in said),
+        said,
     )
 
 
@@ -197,13 +200,19 @@ def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 def _negation(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
     if claim.denied is not None and evidence.denied is None:
-        shared = [word for word in claim.stems if word in claim.denied and word in evidence.words]
+        shared = _shown(claim, claim.denied & evidence.words)
         if shared or not claim.denied:
-            yield Conflict(Kind.NEGATION, " ".join(shared) or "it", "")
+            yield Conflict(Kind.NEGATION, shared or "it", "")
     if claim.denied is None and evidence.denied:
-        shared = [word for word in claim.stems if word in evidence.denied]
+        shared = _shown(claim, evidence.denied)
         if shared:
-            yield Conflict(Kind.NEGATION, "", " ".join(dict.fromkeys(shared)))
+            yield Conflict(Kind.NEGATION, "", shared)
+
+
+def _shown(claim: Facts, stems: frozenset[str]) -> str:
+    """The claim's words with these stems, as written, each once."""
+    found = [word for word, root in zip(claim.written, claim.stems, strict=True) if root in stems]
+    return " ".join(dict.fromkeys(found))
 
 
 def _directions(claim: Facts, evidence: Facts) -> Iterator[Conflict]:

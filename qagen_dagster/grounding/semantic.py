@@ -6,59 +6,99 @@ What belongs here: from a claim and its windows to a status, a score, a span and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from qagen_dagster.grounding.facts import differences, facts
-from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.calibration import calibration
+from qagen_dagster.grounding.facts import Conflict, Kind, differences, facts
+from qagen_dagster.grounding.features import Measured, measure
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.words import content_stems
-from qagen_dagster.index.sentences import claims
-from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
+from qagen_dagster.index.sentences import claims, split
+from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus, SpanEvidence
 
 DESCRIBED_THRESHOLD = 0.5
-GROUNDED_CONFIDENCE = 0.7
-EACH = 30
+DESCRIBED_EACH = 30  # windows of every size that are encoded of a long document
+SAME_SENTENCE = 0.7  # coverage from which a claim is the evidence again, so that a changed fact decides
+CAPPED = 0.98  # of the threshold: the score of a claim that a changed fact contradicts is under it
+NOTHING_ALIKE = "nothing in the document is like it"
+_HARD = (Kind.NUMBER, Kind.DATE, Kind.NEGATION)
+_METHOD = "semantic"
 
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by our detector; nothing is raised for odd input."""
-    del question
-    return grade_as_described(answer, source)
+    texts = [claim.text for claim in claims(answer)] or _short(answer)
+    return tally([_graded(text, source, question) for text in texts], _METHOD)
 
 
 def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
     """Grounded from a cosine of `threshold` on, as in "QAGRedo Algorithm Report", section 4.3.1."""
-    graded = tuple(_described(claim.text, source, threshold) for claim in claims(answer))
-    return summed_up(graded, "semantic")
-
-
-def summed_up(graded: tuple[SentenceGrade, ...], method: str) -> AnswerGrade:
-    """Confidence is the share of grounded sentences among those that were measured."""
-    ungrounded = [
-        one for one in graded if one.status in (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
-    ]
-    measured = [one for one in graded if one.status is not SentenceStatus.NOT_MEASURED]
-    issues = tuple(f"{one.sentence}: {one.reason}" for one in graded if one.reason)
-    if not measured:
-        return AnswerGrade(is_grounded=None, confidence=None, method=method, issues=issues, sentences=graded)
-    confidence = 1 - len(ungrounded) / len(measured)
-    return AnswerGrade(
-        is_grounded=confidence >= GROUNDED_CONFIDENCE and not ungrounded,
-        confidence=confidence,
-        method=method,
-        issues=issues,
-        sentences=graded,
+    return tally(
+        [_described(claim.text, source, threshold) for claim in claims(answer)], "semantic as described"
     )
 
 
+def _short(answer: str) -> list[str]:
+    """An answer that is no sentence, such as "7": with the question it can be graded all the same."""
+    kept = answer.strip()
+    return [kept] if any(map(str.isalnum, kept)) else []
+
+
+def _graded(text: str, source: Source, question: str) -> SentenceGrade:
+    if is_generic(text) or is_refusal(text):
+        return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
+    measured = measure(claim_of(text) or text, source, question)
+    if measured is None:
+        return SentenceGrade(sentence=text, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
+    return _judged(text, measured, source)
+
+
+def _judged(text: str, measured: Measured, source: Source) -> SentenceGrade:
+    model = calibration()
+    score = model.chance(measured)
+    span = source.evidence(measured.best)
+    changed = [one for one in measured.conflicts if one.kind in _HARD]
+    if changed and measured.coverage >= SAME_SENTENCE:
+        score = min(score, CAPPED * model.threshold)
+    if score >= model.threshold:
+        return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
+    contradicted = bool(measured.conflicts) and measured.coverage >= 0.5
+    status = SentenceStatus.CONTRADICTED if contradicted else SentenceStatus.NOT_FOUND
+    reason = _reason(changed or measured.conflicts, span) if contradicted else _missing(text, source)
+    return SentenceGrade(sentence=text, status=status, score=score, evidence=span, reason=reason)
+
+
+def _reason(conflicts: Sequence[Conflict], span: SpanEvidence) -> str:
+    """What conflicts and where; the line is the one of the evidence's sentence that has the other fact."""
+    conflict = conflicts[0]
+    line = span.start_line
+    for sentence in split(span.quote):
+        if conflict.evidence and conflict.evidence in sentence.text:
+            line += span.quote.count("\n", 0, sentence.start)
+            break
+    return conflict.line(f"line {line}")
+
+
+def _missing(text: str, source: Source) -> str:
+    """Which words of a claim the document does not have."""
+    missing = [word for word in dict.fromkeys(content_stems(text)) if not source.has(word)]
+    shown = [word.strip(".,;:!?()\"'") for word in text.split() if {*content_stems(word)} & {*missing}]
+    return f"the document does not have {', '.join(shown[:5])}" if shown else NOTHING_ALIKE
+
+
+def _windows(claim: str, source: Source) -> list[Window]:
+    stems = content_stems(claim)
+    return source.candidates(stems, DESCRIBED_EACH) if stems else source.windows()[:DESCRIBED_EACH]
+
+
 def _described(claim: str, source: Source, threshold: float) -> SentenceGrade:
-    windows = source.candidates(content_stems(claim), EACH)
+    windows = _windows(claim, source)
     if not windows:
-        return SentenceGrade(
-            sentence=claim,
-            status=SentenceStatus.NOT_FOUND,
-            score=0.0,
-            reason="nothing in the document is like it",
-        )
+        return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
     cosines = source.vectors(windows) @ source.encode([claim])[0]
     best = int(np.argmax(cosines))
     score = float(min(max(float(cosines[best]), 0.0), 1.0))
@@ -66,9 +106,7 @@ def _described(claim: str, source: Source, threshold: float) -> SentenceGrade:
     if score >= threshold:
         return SentenceGrade(sentence=claim, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
     different = differences(facts(claim), facts(span.quote))
-    reason = (
-        different[0].line(f"line {span.start_line}") if different else "nothing in the document is like it"
-    )
+    reason = different[0].line(f"line {span.start_line}") if different else NOTHING_ALIKE
     return SentenceGrade(
         sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, evidence=span, reason=reason
     )

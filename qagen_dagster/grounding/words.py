@@ -96,7 +96,7 @@ def _without_ending(word: str) -> str:
         if rest != word and len(rest) >= 4 and any(vowel in rest for vowel in "aeiouy"):
             word = _DOUBLED.sub(r"\1", rest)
             break
-    word = word.removesuffix("e")
+    word = word.removesuffix("e") if len(word) > 3 else word
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 

@@ -1,0 +1,41 @@
+"""The detector's weights, as `benchmarks/grounding` fitted them, and the chance they give a claim.
+
+What belongs here: reading `calibration.json` once and applying it. What does not: features (`features.py`), and fitting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from importlib import resources
+from typing import Annotated
+
+from pydantic import Field
+
+from qagen_dagster.grounding.features import SIGNS, Measured
+from qagen_dagster.records.base import Record
+
+FILE = "calibration.json"
+
+
+class Calibration(Record):
+    """A logistic model: weights by feature, and the chance from which a claim counts as supported."""
+
+    weights: dict[str, Annotated[float, Field(allow_inf_nan=False)]]
+    bias: Annotated[float, Field(allow_inf_nan=False)]
+    threshold: Annotated[float, Field(gt=0, lt=1)]
+
+    def chance(self, measured: Measured) -> float:
+        """The chance that the claim is supported, 0 to 1; a feature without a weight does not count."""
+        odds = self.bias + sum(
+            self.weights.get(name, 0.0) * value for name, value in zip(SIGNS, measured.values, strict=True)
+        )
+        return 1 / (1 + math.exp(-max(min(odds, 50.0), -50.0)))
+
+
+@lru_cache(maxsize=1)
+def calibration() -> Calibration:
+    """The weights that ship with this version."""
+    text = resources.files("qagen_dagster.grounding").joinpath(FILE).read_text(encoding="utf-8")
+    return Calibration.model_validate(json.loads(text))

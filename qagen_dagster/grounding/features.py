@@ -1,0 +1,170 @@
+"""What is measured about a claim and its document, before any weight: shares of words, pairs and order that the document
+has, and facts it does not have or has otherwise.
+
+What belongs here: a few numbers of which each can only help or only harm. What does not: weights (`calibration.py`), and
+vectors: on public sets the cosine added nothing to these (see the benchmark), so that it only chooses among windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from qagen_dagster.grounding.facts import (
+    Conflict,
+    Facts,
+    Kind,
+    differences,
+    facts,
+    missing_amounts,
+    missing_dates,
+    missing_names,
+)
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.words import content_stems, stem, tokens
+
+# Name, and whether more of it speaks for the claim or against it.
+SIGNS = {
+    "coverage": 1,  # share of the claim's own words in its best window
+    "absent": -1,  # share of them that the document has nowhere
+    "pairs": 1,  # share of neighbouring words that are neighbours there, too
+    "company": 1,  # share of neighbouring content words that stand near each other there
+    "order": 1,  # longest common sequence of words, by the claim's length
+    "fit": 1,  # how much of the question stands where the answer does, beside the best place for it
+    "amount_absent": -1,  # a number or date that the document does not have
+    "amount_elsewhere": -1,  # ... or not in the windows that fit best
+    "amount_conflict": -1,  # ... and that has a rival there
+    "name_absent": -1,  # names that the document does not have, up to two
+    "denial": -1,  # only the claim denies, or only the evidence does
+    "new_denial": -1,  # the claim denies and the best window does not deny anything
+    "direction": -1,  # an opposite word there
+}
+EACH = 4  # windows of every size that are looked at
+KEPT = 3  # of them, as evidence
+NEAR = 5  # content words
+LONG = 400  # sentences; in longer documents a claim is held against its windows only
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A claim's features, in the order of `SIGNS`, and where it was held against the document."""
+
+    values: tuple[float, ...]
+    best: Window
+    conflicts: tuple[Conflict, ...]  # with the best windows together
+    coverage: float
+
+    def value(self, name: str) -> float:
+        return self.values[tuple(SIGNS).index(name)]
+
+
+@dataclass(frozen=True)
+class _Claim:
+    text: str
+    stems: tuple[str, ...]
+    own: tuple[str, ...]  # what the question did not give
+    question: frozenset[str]
+
+
+def measure(text: str, source: Source, question: str = "") -> Measured | None:
+    """Features of one claim; None if the document has no windows for it."""
+    given, stems = frozenset(content_stems(question)), content_stems(text)
+    own = tuple(word for word in dict.fromkeys(stems) if word not in given)
+    claim = _Claim(text, stems, own, given)
+    windows = source.candidates([*stems, *given], EACH)
+    if not windows:
+        return None
+    ranked = sorted(windows, key=lambda window: -_rank(claim, window, source))
+    kept = ranked[:KEPT]
+    evidence = facts(" ".join(source.window_text(window) for window in kept))
+    best = facts(source.window_text(ranked[0]))
+    whole = facts(source.text) if len(source.sentences) <= LONG else evidence
+    mine = facts(text)
+    near = differences(mine, best)
+    different = differences(mine, evidence)
+    values = {
+        **_words(claim, ranked, source),
+        **_amounts(mine, whole, evidence, different),
+        **_denials(mine, best, near, different),
+    }
+    # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
+    conflicts = [one for one in different if one.kind is not Kind.NEGATION]
+    conflicts += [one for one in near if one.kind is Kind.NEGATION]
+    return Measured(tuple(values[name] for name in SIGNS), ranked[0], tuple(conflicts), values["coverage"])
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def _covered(claim: _Claim, words: frozenset[str] | set[str]) -> float:
+    return _share(sum(word in words for word in claim.own), len(claim.own))
+
+
+def _asked(claim: _Claim, words: set[str]) -> float:
+    return _share(len(claim.question & words), len(claim.question))
+
+
+def _rank(claim: _Claim, window: Window, source: Source) -> float:
+    words = set(source.window_stems(window))
+    return _covered(claim, words) + 0.4 * _asked(claim, words) - 0.02 * window.size
+
+
+def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str, float]:
+    lists = [source.window_stems(window) for window in ranked[:KEPT]]
+    coverage = _covered(claim, set(lists[0]))
+    said = [stem(token) for token in tokens(claim.text)]
+    told = [[stem(token) for token in tokens(source.window_text(window))] for window in ranked[:KEPT]]
+    neighbours = {pair for words in told for pair in pairwise(words)}
+    near = {
+        (left, right)
+        for words in lists
+        for at, left in enumerate(words)
+        for right in words[at + 1 : at + NEAR]
+    }
+    pairs = list(pairwise(said))
+    company = list(pairwise(claim.stems))
+    fits = [_asked(claim, set(source.window_stems(window))) for window in ranked]
+    return {
+        "coverage": coverage,
+        "absent": _share(sum(not source.has(word) for word in claim.own), len(claim.own))
+        if claim.own
+        else 0.0,
+        "pairs": _share(sum(pair in neighbours for pair in pairs), len(pairs)) if pairs else coverage,
+        "company": _share(sum(pair in near for pair in company), len(company)) if company else coverage,
+        "order": max((_common(said, words) for words in told), default=0) / max(len(said), 1),
+        "fit": fits[0] - max(fits),
+    }
+
+
+def _amounts(mine: Facts, whole: Facts, evidence: Facts, different: Sequence[Conflict]) -> dict[str, float]:
+    rivals = any(one.kind in (Kind.NUMBER, Kind.DATE) for one in different)
+    return {
+        "amount_absent": float(bool(missing_amounts(mine, whole) or missing_dates(mine, whole))),
+        "amount_elsewhere": float(bool(missing_amounts(mine, evidence) or missing_dates(mine, evidence))),
+        "amount_conflict": float(rivals),
+        "name_absent": float(min(2, len(missing_names(mine, whole)))),
+    }
+
+
+def _denials(
+    mine: Facts, best: Facts, near: Sequence[Conflict], different: Sequence[Conflict]
+) -> dict[str, float]:
+    return {
+        "denial": float(any(one.kind is Kind.NEGATION for one in near))
+        + float(any(one.kind is Kind.NEGATION for one in different)),
+        "new_denial": float(mine.denied is not None and best.denied is None),
+        "direction": float(any(one.kind is Kind.DIRECTION for one in different)),
+    }
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """Length of the longest common subsequence."""
+    before = [0] * (len(right) + 1)
+    for word in left:
+        now = [0]
+        for place, other in enumerate(right):
+            now.append(before[place] + 1 if word == other else max(before[place + 1], now[-1]))
+        before = now
+    return before[-1]
