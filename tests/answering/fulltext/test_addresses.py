@@ -92,10 +92,10 @@ def test_a_name_without_an_address_is_refused() -> None:
 
 
 def test_named_pairs_of_host_and_port_may_be_private_and_no_others() -> None:
-    policy = to("10.0.0.5", allow=["proxy.uni.example:8443", "127.0.0.1:9000"])
-    assert policy.target("https://proxy.uni.example:8443/login").address == "10.0.0.5"
+    policy = to("10.0.0.5", allow=["library.uni.example:8443", "127.0.0.1:9000"])
+    assert policy.target("https://library.uni.example:8443/login").address == "10.0.0.5"
     assert policy.target("http://127.0.0.1:9000/x").address == "127.0.0.1"
-    assert refused("https://proxy.uni.example/login", policy)
+    assert refused("https://library.uni.example/login", policy)
     assert refused("http://127.0.0.1:9001/x", policy)
     assert refused("http://localhost:9000/x", policy)
 
