@@ -95,7 +95,9 @@ def _doi(meta: Element) -> str | None:
 
 def _url(meta: Element) -> str | None:
     """Where the article says it lies: its PDF, else its page."""
-    stated = [one for one in named(meta, "self-uri") if (one.get(_HREF) or "").startswith(("http://", "https://"))]
+    stated = [
+        one for one in named(meta, "self-uri") if (one.get(_HREF) or "").startswith(("http://", "https://"))
+    ]
     best = min(stated, key=lambda one: "pdf" not in (one.get("content-type") or ""), default=None)
     return None if best is None else best.get(_HREF)
 

@@ -14,7 +14,9 @@ from qagen_dagster.models.embedded.spans import answer_in, expected
 from qagen_dagster.models.embedded.units import units
 
 WEAK = 0.35  # a lower retrieval score is no answer
-_EXCERPT = re.compile(r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL)
+_EXCERPT = re.compile(
+    r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
+)
 _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
 
 
