@@ -15,6 +15,7 @@ from pydantic import Field
 
 from qagen_dagster.grounding.features import SIGNS, Measured
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import fingerprint
 
 FILE = "calibration.json"
 
@@ -37,5 +38,14 @@ class Calibration(Record):
 @lru_cache(maxsize=1)
 def calibration() -> Calibration:
     """The weights that ship with this version."""
-    text = resources.files("qagen_dagster.grounding").joinpath(FILE).read_text(encoding="utf-8")
-    return Calibration.model_validate(json.loads(text))
+    return Calibration.model_validate(json.loads(_text()))
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """Changes with the weights and the threshold: part of what grades depend on."""
+    return fingerprint([_text()])
+
+
+def _text() -> str:
+    return resources.files("qagen_dagster.grounding").joinpath(FILE).read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from qagen_dagster.agents.batch import answerer, question_types, questioner
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.grounding import calibration
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
@@ -65,4 +66,5 @@ def _batch(config: ScenarioConfig) -> list[str]:
         question_types.guides().hash,
         options.model_dump_json(exclude=set(_QUOTAS)),
         config.grading.method.value,
+        calibration.version(),
     ]

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.grounding import llm
+from qagen_dagster.grounding import calibration, llm
 from qagen_dagster.loop.grading import Asked, Paper
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -134,14 +132,7 @@ def _how(workspace: Workspace, combination: Combination, candidates: CandidateSe
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
     spec = judge_spec(workspace.profile(candidates.profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
-    return [REPORT_VERSION, grading.method.value, _calibration(), *judge]
-
-
-@cache
-def _calibration() -> str:
-    """Changes with the thresholds and weights that the detector was given."""
-    found = (file for file in files("qagen_dagster.grounding").iterdir() if file.name.endswith(".json"))
-    return fingerprint(file.read_text("utf-8") for file in sorted(found, key=lambda file: file.name))
+    return [REPORT_VERSION, grading.method.value, calibration.version(), *judge]
 
 
 def _fingerprint(
