@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.combination import RunOptions, collect, plan
 from qagen_dagster.loop.corpus_set import validate_set
+from qagen_dagster.loop.grounding_report import RunMark, grade_set
 from qagen_dagster.loop.publish import is_up_to_date, publish
 from qagen_dagster.loop.shard import run_shard
 from qagen_dagster.records.question import RejectionReason, ValidatedSet
@@ -35,6 +36,12 @@ def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions 
     run_shard(workspace, planned, [entry.id for entry in planned.documents], run_id)
     collect(workspace, planned, run_id=run_id, started="2024-01-01", ended="2024-01-02")
     validate_set(workspace, COMBINATION, apart)
+
+
+def finish(workspace: PlayedWorkspace) -> None:
+    """Publish and grade what `make` made."""
+    publish(workspace, COMBINATION, "run-1")
+    grade_set(workspace, COMBINATION, apart, RunMark("run-1", "launch-1"))
 
 
 def published(workspace: PlayedWorkspace) -> Any:
@@ -176,7 +183,7 @@ def test_a_combination_is_up_to_date_until_something_changes(
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
     make(workspace)
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     assert is_up_to_date(workspace, COMBINATION, RunOptions())
     change(workspace)
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
@@ -185,7 +192,7 @@ def test_a_combination_is_up_to_date_until_something_changes(
 @pytest.mark.parametrize("options", [RunOptions(target_count=3), RunOptions(profile="other")])
 def test_another_wish_is_another_set(workspace: PlayedWorkspace, options: RunOptions) -> None:
     make(workspace)
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     assert not is_up_to_date(workspace, COMBINATION, options)
 
 
@@ -193,14 +200,14 @@ def test_the_same_models_under_another_name_are_recorded_anew(workspace: PlayedW
     assert workspace.settings.profiles is not None
     (workspace.settings.profiles / "twin.yaml").write_text(PROFILE.format(generator="writer"))
     make(workspace)
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     assert is_up_to_date(workspace, COMBINATION, RunOptions(profile="mine"))
     assert not is_up_to_date(workspace, COMBINATION, RunOptions(profile="twin"))
 
 
 def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
     collect(workspace, planned, run_id="run-2", started="2024-01-01", ended="2024-01-02")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
@@ -208,7 +215,7 @@ def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: Pl
 
 def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     planned = plan(workspace, COMBINATION, RunOptions())
     workspace.store.remove(planned.result_key(planned.documents[1]))
     collect(workspace, planned, run_id="run-1", started="2024-01-01", ended="2024-01-02")
@@ -220,5 +227,5 @@ def test_a_set_with_questions_that_nobody_compared_is_unfinished(workspace: Play
     validated = workspace.store.read(Keys.validated_set(COMBINATION), ValidatedSet)
     assert validated.undecided == 0
     workspace.store.write(Keys.validated_set(COMBINATION), validated.model_copy(update={"undecided": 1}))
-    publish(workspace, COMBINATION, "run-1")
+    finish(workspace)
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
