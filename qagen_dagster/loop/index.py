@@ -109,8 +109,11 @@ def build_index(
     corpus = space.corpus(corpus_key)
     spec = space.profile(profile or space.settings.profile).embedder
     entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
-    embedder = _embedder(space, spec)
-    workers = space.settings.parser_workers if spec.local else space.settings.document_workers
+    cpus = space.settings.parser_workers
+    embedder = _embedder(space, spec, cpus)
+    workers = (
+        1 if spec.local else space.settings.document_workers
+    )  # a local one is as wide as the CPU by itself
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="embed") as threads:
         job = _Job(
             corpus=corpus,
@@ -258,8 +261,8 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def _embedder(space: Workspace, spec: EmbedderSpec) -> Embedder:
-    return build_embedder(spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state)
+def _embedder(space: Workspace, spec: EmbedderSpec, threads: int = 1) -> Embedder:
+    return build_embedder(spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads)
 
 
 def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:

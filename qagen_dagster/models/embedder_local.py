@@ -10,10 +10,10 @@ from qagen_dagster.models.embedder import EmbedderSpec, EmbeddingUse, Vectors
 
 
 class LocalEmbedder:
-    """An `Embedder` over the process's encoder, which is loaded at the first text."""
+    """An `Embedder` over the process's encoder, which is loaded at the first text; `threads` is what it may use of the CPU."""
 
-    def __init__(self, spec: EmbedderSpec) -> None:
-        self._spec, self._texts, self._guard = spec, 0, threading.Lock()
+    def __init__(self, spec: EmbedderSpec, threads: int = 1) -> None:
+        self._spec, self._threads, self._texts, self._guard = spec, threads, 0, threading.Lock()
 
     @property
     def spec(self) -> EmbedderSpec:
@@ -33,4 +33,4 @@ class LocalEmbedder:
         wanted = list(texts)
         with self._guard:
             self._texts += len(wanted)
-        return minilm.shared().encode(wanted)
+        return minilm.shared(self._threads).encode(wanted)

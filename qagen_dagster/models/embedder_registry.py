@@ -16,13 +16,13 @@ KEY_ENV = {"openai": "OPENAI_API_KEY"}  # where the key is unless the spec says 
 
 
 def build_embedder(
-    spec: EmbedderSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path
+    spec: EmbedderSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path, threads: int = 1
 ) -> Embedder:
     """Build the embedder of `spec`; `secret` looks up the value of an environment variable, `state` is the folder by
-    which processes share limits. Raises ConfigError for a missing key, naming its variable, and for an address that is none.
+    which processes share limits, `threads` what a local one may use of the CPU. Raises ConfigError for a missing key, naming its variable, and for an address that is none.
     """
     if spec.local:
-        return LocalEmbedder(spec)
+        return LocalEmbedder(spec, threads)
     variable = spec.api_key_env or KEY_ENV.get(spec.provider)
     value = None if variable is None else (secret(variable) or "").strip()
     if variable is not None and not value:
