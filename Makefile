@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-dedupe bench-engine bench-estimate bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -51,6 +51,12 @@ bench-estimate: $(READY)
 
 bench-index: $(READY) ## building the search index, and searching one document of many
 	$(BIN)/python -m benchmarks.index
+
+bench-grounding: $(READY) ## how well answers without support are found, on the public sets of QAGEN_REAL_DATA
+	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder with the public sets"; exit 2; }
+	$(BIN)/python -m benchmarks.grounding.calibrate
+	$(BIN)/python -m benchmarks.grounding.described
+	$(BIN)/python -m benchmarks.grounding.speed
 
 bench-limits: $(READY) ## how much of a rate limit is used
 	$(BIN)/python -m benchmarks.limits

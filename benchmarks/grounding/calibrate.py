@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.grounding import corruption, sets
 from benchmarks.grounding.sets import Item
-from qagen_dagster.grounding.features import SIGNS, measure
+from qagen_dagster.grounding.features import SAME, SIGNS, measure
 from qagen_dagster.grounding.keyword import grade as keyword_grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
@@ -31,7 +31,8 @@ TARGET = Path(__file__).parents[2] / "qagen_dagster" / "grounding" / "calibratio
 PENALTY = 0.01
 ROUNDS = 5  # of finding each answer's weakest sentence and fitting to it
 STEPS = 600
-DERIVED_WEIGHT = 0.5
+CAPPED = -0.04  # log odds just under the threshold, as the product caps a contradicted claim
+DERIVED_WEIGHT = 1.0
 
 Floats = NDArray[np.float64]
 
@@ -56,8 +57,16 @@ class Fitted:
     def answers(self, table: Table) -> Floats:
         """Log odds of each answer: of its weakest sentence."""
         result = np.full(len(table.items), np.inf)
-        np.minimum.at(result, table.answer, table.rows @ self.weights + self.bias)
+        odds = table.rows @ self.weights + self.bias
+        np.minimum.at(result, table.answer, np.where(overruled(table.rows), np.minimum(odds, CAPPED), odds))
         return result
+
+
+def overruled(rows: Floats) -> NDArray[np.bool_]:
+    """`Measured.overruled` of many rows."""
+    value = {name: rows[:, place] for place, name in enumerate(SIGNS)}
+    changed = (value["amount_conflict"] > 0) | (value["changed_denial"] > 0)
+    return changed & (value["coverage"] >= SAME)
 
 
 def tabulate(items: Sequence[Item]) -> Table:

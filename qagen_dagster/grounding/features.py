@@ -39,7 +39,12 @@ SIGNS = {
     "denial": -1,  # only the claim denies, or only the evidence does
     "new_denial": -1,  # the claim denies and the best window does not deny anything
     "direction": -1,  # an opposite word there
+    "changed_amount": -1,  # the best window says nearly the same with another number or date
+    "changed_denial": -1,  # ... and only one of the two denies it
+    "changed_name": -1,  # ... without names that the claim has, up to two
 }
+SAME = 0.7  # coverage from which a claim is the best window again
+ALIKE = 0.6  # coverage from which the best window says nearly the same
 EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
@@ -57,6 +62,12 @@ class Measured:
 
     def value(self, name: str) -> float:
         return self.values[tuple(SIGNS).index(name)]
+
+    @property
+    def overruled(self) -> bool:
+        """Whether a changed fact in a sentence that is the evidence again decides, however alike the rest is."""
+        changed = self.value("amount_conflict") or self.value("changed_denial")
+        return bool(changed) and self.value("coverage") >= SAME
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,7 @@ def measure(text: str, source: Source, question: str = "") -> Measured | None:
         **_amounts(mine, whole, evidence, different),
         **_denials(mine, best, near, different),
     }
+    values |= _changed(mine, best, near, alike=values["coverage"] >= ALIKE)
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
     conflicts = [one for one in different if one.kind is not Kind.NEGATION]
     conflicts += [one for one in near if one.kind is Kind.NEGATION]
@@ -156,6 +168,15 @@ def _denials(
         + float(any(one.kind is Kind.NEGATION for one in different)),
         "new_denial": float(mine.denied is not None and best.denied is None),
         "direction": float(any(one.kind is Kind.DIRECTION for one in different)),
+    }
+
+
+def _changed(mine: Facts, best: Facts, near: Sequence[Conflict], *, alike: bool) -> dict[str, float]:
+    kinds = {one.kind for one in near}
+    return {
+        "changed_amount": float(alike and bool(kinds & {Kind.NUMBER, Kind.DATE})),
+        "changed_denial": float(alike and Kind.NEGATION in kinds),
+        "changed_name": float(min(2, len(missing_names(mine, best)))) if alike else 0.0,
     }
 
 

@@ -22,7 +22,6 @@ from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, Sentence
 
 DESCRIBED_THRESHOLD = 0.5
 DESCRIBED_EACH = 30  # windows of every size that are encoded of a long document
-SAME_SENTENCE = 0.7  # coverage from which a claim is the evidence again, so that a changed fact decides
 CAPPED = 0.98  # of the threshold: the score of a claim that a changed fact contradicts is under it
 NOTHING_ALIKE = "nothing in the document is like it"
 _HARD = (Kind.NUMBER, Kind.DATE, Kind.NEGATION)
@@ -62,7 +61,7 @@ def _judged(text: str, measured: Measured, source: Source) -> SentenceGrade:
     score = model.chance(measured)
     span = source.evidence(measured.best)
     changed = [one for one in measured.conflicts if one.kind in _HARD]
-    if changed and measured.coverage >= SAME_SENTENCE:
+    if measured.overruled:
         score = min(score, CAPPED * model.threshold)
     if score >= model.threshold:
         return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
