@@ -34,6 +34,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "method": dg.MetadataValue.text(report.method.value),
         "judge": dg.MetadataValue.text(report.judge_model or "none"),
         "undecided": dg.MetadataValue.int(report.undecided),
+        "answers": _whole(report),
         "grades": _chart(report.documents),
         "documents": _documents(report.documents),
         "sentences": bar_chart(statuses, "sentences by status"),
@@ -99,6 +100,23 @@ def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.
 def _why(answer: GradedAnswer) -> str:
     grading = answer.grading
     return grading.judge_failure or "; ".join(grading.issues) or "no sentence that could be measured"
+
+
+def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
+    """One bar of all answers, short enough (1,000 characters) that the UI shows it without a click."""
+    counts = (report.grounded, report.ungrounded, report.not_measured)
+    parts: list[str] = []
+    x = 0
+    for count, (_, color) in zip(counts, _PARTS, strict=True):
+        width = round(430 * count / max(1, sum(counts)))
+        parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
+        x += width
+    words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="430" height="40" font-family="sans-serif" font-size="12">'
+        f'{"".join(parts)}<text y="36" fill="#555">{words}</text></svg>'
+    )
+    return dg.MetadataValue.md(f"![{words}]({data_uri('image/svg+xml', svg.encode())})")
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:

@@ -116,6 +116,8 @@ def test_documents_and_reasons_are_shown_least_grounded_first(tmp_path: Path) ->
         "d0.txt",
         "d2.txt",
     ]
+    assert len(str(shown["answers"])) < 1000  # longer ones hide behind a click
+    assert "2 grounded, 1 ungrounded, 1 not measured" in str(shown["answers"])
     assert "the document says 12" in str(shown["ungrounded_highlights"])
     assert "&lt;so&gt; \\| so." in str(shown["ungrounded_highlights"])
     assert "no text" in str(shown["not_measured_answers"])
