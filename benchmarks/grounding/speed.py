@@ -19,7 +19,7 @@ import numpy as np
 import pymupdf
 from numpy.typing import NDArray
 
-from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.base import Source as File
 from qagen_dagster.formats.pdf import PdfFormat
 from qagen_dagster.grounding.semantic import grade, grade_as_described
@@ -60,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(file: Path, described: int) -> None:
     parsed = next(iter(PdfFormat().parse(File(file.name, file.read_bytes()), ParseOptions(ocr=False))))
+    if not isinstance(parsed, ParsedText):
+        raise SystemExit(f"{file} cannot be read")
     clock = Timed()
     source = Source(parsed.text, clock)
     start = time.perf_counter()
