@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qagen_dagster.grounding.calibration import calibration
+from qagen_dagster.grounding.copies import Copy, covering
 from qagen_dagster.grounding.facts import Conflict, Kind, differences, facts
 from qagen_dagster.grounding.features import Measured, measure
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
@@ -30,8 +31,9 @@ _METHOD = "semantic"
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by our detector; nothing is raised for odd input."""
-    texts = [claim.text for claim in claims(answer)] or _short(answer)
-    return tally([_graded(text, source, question) for text in texts], _METHOD)
+    copies = source.copies.find(answer)
+    found = [_graded(claim.text, source, question, covering(copies, claim)) for claim in claims(answer)]
+    return tally(found or [_graded(text, source, question) for text in _short(answer)], _METHOD)
 
 
 def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
@@ -47,9 +49,12 @@ def _short(answer: str) -> list[str]:
     return [kept] if any(map(str.isalnum, kept)) else []
 
 
-def _graded(text: str, source: Source, question: str) -> SentenceGrade:
+def _graded(text: str, source: Source, question: str, copy: Copy | None = None) -> SentenceGrade:
     if is_generic(text) or is_refusal(text):
         return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
+    if copy is not None:
+        span = source.evidence(Window(copy.first, copy.count))
+        return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=1.0, evidence=span)
     measured = measure(claim_of(text) or text, source, question)
     if measured is None:
         return SentenceGrade(sentence=text, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grounding import SpanEvidence
@@ -56,6 +57,11 @@ class Source:
     def stems(self) -> tuple[tuple[str, ...], ...]:
         """Stems of each sentence."""
         return tuple(content_stems(sentence.text) for sentence in self.sentences)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """Its sentences, to be found again word for word."""
+        return Copies(self.sentences)
 
     @cached_property
     def _postings(self) -> dict[str, NDArray[np.int32]]:

@@ -17,7 +17,7 @@ from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioCon
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "2"  # raised when the same responses would give another result
-BATCH_VERSION = "1"  # the same of the batch strategy alone, and of how its answers are graded
+BATCH_VERSION = "2"  # the same of the batch strategy alone, and of how its answers are graded
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # how many of what: a limit, as a target is
 
 

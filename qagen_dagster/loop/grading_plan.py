@@ -30,7 +30,7 @@ from qagen_dagster.records.question import (
 from qagen_dagster.store import Keys
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "1"  # raised when the same answers would be graded or reported otherwise
+REPORT_VERSION = "2"  # raised when the same answers would be graded or reported otherwise
 
 
 @dataclass(frozen=True)

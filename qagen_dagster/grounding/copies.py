@@ -1,0 +1,93 @@
+"""Which parts of an answer are the document's own sentences, word for word.
+
+What belongs here: finding whole sentences again, several in a row or one by one, whatever numbers and signs are in them.
+What does not: what a claim is worth that is no copy (`features.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.index.sentences import Sentence
+
+LEAST = 4  # words of a copy; fewer ("No.", a table's cell) say nothing without their place
+_OPENING = 3  # words by which sentences are looked up
+_ALIKE = 50  # places of one and the same sentence that are tried
+_WORD = re.compile(r"\S+")
+_QUOTES = "\"'\u201c\u201d\u2018"
+_ENDING = ".,;:!" + _QUOTES
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A run of `count` whole sentences of the document, from number `first` on, that stands in an answer."""
+
+    start: int  # characters of the answer
+    end: int
+    first: int
+    count: int
+
+
+class Copies:
+    """The sentences of one document, by their words."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._texts: list[str] = []
+        self._sizes: list[int] = []
+        self._places: dict[str, list[int]] = {}
+        self._lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences that open like this
+        for number, sentence in enumerate(sentences):
+            words = [word for word, _, _ in _words(sentence.text)]
+            self._texts.append(" ".join(words))
+            self._sizes.append(len(words))
+            self._lengths.setdefault(tuple(words[:_OPENING]), set()).add(len(words))
+            places = self._places.setdefault(self._texts[-1], [])
+            if words and len(places) < _ALIKE:
+                places.append(number)
+
+    def find(self, answer: str) -> list[Copy]:
+        """The copies in `answer`, in order, none within another."""
+        placed = list(_words(answer))
+        words = [word for word, _, _ in placed]
+        found: list[Copy] = []
+        at = 0
+        while at < len(words):
+            length, first, count = max(self._runs(words, at), default=(0, 0, 0))
+            if length >= LEAST:
+                found.append(Copy(placed[at][1], placed[at + length - 1][2], -first, count))
+            at += length if length >= LEAST else 1
+        return found
+
+    def _runs(self, words: Sequence[str], at: int) -> Iterator[tuple[int, int, int]]:
+        """Words, first sentence (below zero: the earlier the better) and number of sentences of runs from word `at`."""
+        for size in range(1, _OPENING + 1):
+            for length in self._lengths.get(tuple(words[at : at + size]), ()):
+                for first in self._places.get(" ".join(words[at : at + length]), ()):
+                    end, number = at + length, first + 1
+                    while number < len(self._texts) and self._follows(words, end, number):
+                        end += self._sizes[number]
+                        number += 1
+                    yield end - at, -first, number - first
+
+    def _follows(self, words: Sequence[str], at: int, number: int) -> bool:
+        size = self._sizes[number]
+        return bool(size) and " ".join(words[at : at + size]) == self._texts[number]
+
+
+def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
+    """The first of the copies that together are the whole claim; None if they are not."""
+    held = [one for one in copies if one.start < claim.end and claim.start < one.end]
+    for _, start, end in _words(claim.text):
+        if not any(one.start < claim.start + end and claim.start + start < one.end for one in held):
+            return None
+    return held[0] if held else None
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Words in one spelling, with their places; quotes and full stops alone are none."""
+    for match in _WORD.finditer(text):
+        word = match.group().replace("\u2019", "'").casefold().rstrip(_ENDING).lstrip(_QUOTES)
+        if word:
+            yield word, match.start(), match.end()
