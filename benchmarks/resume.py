@@ -133,7 +133,7 @@ def _table(runs: dict[str, Run], count: int) -> None:
 
 def _prepare(root: Path, count: int, url: str) -> Settings:
     names = [f"station{number:05d}" for number in range(count)]
-    documents = {f"{name}.txt": waterworks.notes(name) for name in names}
+    documents = {f"{name}.txt": waterworks.notes(name, alike=True) for name in names}
     settings = project.make(root, COMBINATION.corpus, waterworks.corpus(1), documents, "remote")
     (root / "profiles" / "remote.yaml").write_text(PROFILE.format(url=url), encoding="utf-8")
     return settings

@@ -62,7 +62,7 @@ def test_a_planted_key_is_nowhere_after_a_run(
     monkeypatch.setenv("PLANTED_KEY", KEY)
     monkeypatch.setenv("QAGEN_STATE", str(qagen.project.root / "state"))
     project = qagen.project
-    documents = {f"{name}.txt": waterworks.notes(name) for name in ("ridge", *FAULTS)}
+    documents = {f"{name}.txt": waterworks.notes(name, alike=True) for name in ("ridge", *FAULTS)}
     project.corpus("water", waterworks.corpus(2), documents)
     with WireServer(leak) as server:
         project.profile("leaking", profile(server, WIRES))

@@ -72,7 +72,7 @@ class Bench:
         self, folder: Path, server: WireServer, watch: Watch, names: Sequence[str] = STATIONS, target: int = 3
     ) -> None:
         self.project = Project.make(folder / "project")
-        documents = {f"{name}.txt": waterworks.notes(name) for name in names}
+        documents = {f"{name}.txt": waterworks.notes(name, alike=True) for name in names}
         self.project.corpus("water", waterworks.corpus(target), documents)
         self.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
         self.watch = watch

@@ -38,7 +38,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     project.corpus(
         "water",
         waterworks.corpus(2, "textual, visual"),
-        {"ridge.txt": waterworks.notes("ridge"), "mill.pdf": waterworks.sheet("mill")},
+        {
+            "ridge.txt": waterworks.notes("ridge", alike=True),
+            "mill.pdf": waterworks.sheet("mill", alike=True),
+        },
     )
     return project
 
@@ -73,7 +76,7 @@ def _expected(station: str) -> list[tuple[str, str]]:
     return [
         (
             f"At what pressure does the {valve} valve of the {station} station open?",
-            f"{waterworks.pressure(station, valve)} bar",
+            f"{waterworks.pressure(station, valve, alike=True)} bar",
         )
         for valve in waterworks.VALVES[:2]
     ]
@@ -162,7 +165,7 @@ def _fallen(name: str, asked: Asked) -> Step | None:
 
 @pytest.mark.parametrize("provider", WIRES)
 def test_turns_no_model_should_make_end_in_named_outcomes(project: Project, provider: str) -> None:
-    project.corpus("valves", CLUMSY, {f"{name}.txt": waterworks.notes(name) for name in ENDS})
+    project.corpus("valves", CLUMSY, {f"{name}.txt": waterworks.notes(name, alike=True) for name in ENDS})
     script = Clumsy()
     with WireServer(script) as server, _graph(project, server, (provider,) * 3, "valves") as graph:
         run = graph.materialize("valves/facts/textual", *QUESTIONS)

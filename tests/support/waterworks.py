@@ -34,22 +34,25 @@ def corpus(target: int = 2, modes: str = "textual") -> str:
     return CORPUS.format(target=target, modes=modes)
 
 
-def pressure(station: str, valve: str) -> int:
-    return 10 + sum(map(ord, station + valve)) % 80
+def pressure(station: str, valve: str, *, alike: bool = False) -> int:
+    """`alike`: one of two, for all valves of a station. Questions with other answers are told apart without a model;
+    about these the deduplicator is asked."""
+    return 40 + 2 * (sum(map(ord, station)) % 2) if alike else 10 + sum(map(ord, station + valve)) % 80
 
 
-def notes(station: str, valves: Iterable[str] = VALVES) -> str:
+def notes(station: str, valves: Iterable[str] = VALVES, *, alike: bool = False) -> str:
     """A text document."""
     lines = [f"Notes on the {station} station", "", "Written by its keeper."]
     for valve in valves:
         lines += [
             "",
-            f"The {valve} valve of the {station} station opens at a pressure of {pressure(station, valve)} bar.",
+            f"The {valve} valve of the {station} station opens at a pressure of "
+            f"{pressure(station, valve, alike=alike)} bar.",
         ]
     return "\n".join(lines) + "\n"
 
 
-def sheet(station: str, valves: Iterable[str] = VALVES[:3]) -> bytes:
+def sheet(station: str, valves: Iterable[str] = VALVES[:3], *, alike: bool = False) -> bytes:
     """A PDF of one page with a captioned table and a captioned figure."""
     file: Any = pymupdf.open()
     page = file.new_page(width=420, height=595)
@@ -65,7 +68,7 @@ def sheet(station: str, valves: Iterable[str] = VALVES[:3]) -> bytes:
         f"Table 1. Opening pressure of the valves of the {station} station, in bar.",
         fontsize=9,
     )
-    rows = [("valve", "pressure"), *((valve, str(pressure(station, valve))) for valve in valves)]
+    rows = [("valve", "pressure"), *((valve, str(pressure(station, valve, alike=alike))) for valve in valves)]
     for number, row in enumerate(rows):
         top = 175 + 18 * number
         for column, text in enumerate(row):
