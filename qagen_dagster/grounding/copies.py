@@ -64,6 +64,8 @@ class Copies:
         """Words, first sentence (below zero: the earlier the better) and number of sentences of runs from word `at`."""
         for size in range(1, _OPENING + 1):
             for length in self._lengths.get(tuple(words[at : at + size]), ()):
+                if at + length > len(words):
+                    continue
                 for first in self._places.get(" ".join(words[at : at + length]), ()):
                     end, number = at + length, first + 1
                     while number < len(self._texts) and self._follows(words, end, number):

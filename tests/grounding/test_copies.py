@@ -75,6 +75,12 @@ def test_part_of_a_sentence_is_no_copy_and_neither_are_cells() -> None:
     assert copies.find("") == []
 
 
+def test_a_sentence_that_opens_like_a_longer_one_is_found() -> None:
+    copies = Copies(split("The tank holds oil.\n\nThe tank holds oil and 7 more litres of water."))
+    (found,) = copies.find("The tank holds oil.")
+    assert (found.first, found.count, found.end) == (0, 1, 19)
+
+
 def test_a_claim_that_says_more_than_its_copy_is_not_covered() -> None:
     answer = "The tank holds (40) litres. The tank holds (40) litres and 7 more of them"
     first, second = claims(answer)
