@@ -6,7 +6,9 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
-CACHE_WRITE = 1.25  # of the price of input: what writing to the cache costs where no price of its own is known.
+CACHE_WRITE = (
+    1.25  # of the price of input: what writing to the cache costs where no price of its own is known.
+)
 # Anthropic's for five minutes, which is what we ask for, and OpenAI's where it counts what is written.
 
 

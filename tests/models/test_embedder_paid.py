@@ -97,9 +97,11 @@ def test_transport_failures_are_tried_again(make: EmbedderMaker, fault: Step) ->
 
 
 def test_a_refusal_for_good_is_told_once_and_without_the_key(make: EmbedderMaker) -> None:
-    with WireServer([Fault(401, {"error": {"message": f"bad key {KEY}"}})]) as server:
-        with pytest.raises(PermanentModelError, match="HTTP 401") as caught:
-            make(server, api_key_env="E_KEY").passages(["one"])
+    with (
+        WireServer([Fault(401, {"error": {"message": f"bad key {KEY}"}})]) as server,
+        pytest.raises(PermanentModelError, match="HTTP 401") as caught,
+    ):
+        make(server, api_key_env="E_KEY").passages(["one"])
     assert KEY not in str(caught.value)
     assert len(server.requests) == 1
 
@@ -140,9 +142,11 @@ def test_the_second_draw_may_be_good(make: EmbedderMaker) -> None:
 
 
 def test_an_error_under_status_200_is_an_error(make: EmbedderMaker) -> None:
-    with WireServer([Fault(200, {"error": {"message": "no such model", "code": 404}})]) as server:
-        with pytest.raises(ModelError, match="no such model"):
-            make(server).passages(["one"])
+    with (
+        WireServer([Fault(200, {"error": {"message": "no such model", "code": 404}})]) as server,
+        pytest.raises(ModelError, match="no such model"),
+    ):
+        make(server).passages(["one"])
 
 
 def test_nothing_is_asked_for_no_texts(make: EmbedderMaker) -> None:
