@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Asked:
     document: str
 
 
-def load(folder: Path, limit: int = 400) -> list[Item]:
+def load(folder: Path, limit: int = 150) -> list[Item]:
     """The derived sets of what is in the folder: at most `limit` questions of each source."""
     found: list[Item] = []
     for pattern, name, reader in _READERS:
@@ -93,22 +94,26 @@ def _changed(written: str, chance: random.Random) -> str:
 
 
 def _other_entity(answer: str, one: Asked, chance: random.Random) -> str:
-    answers, document = parse([answer, one.document[:20_000]])
-    mine = [entity for entity in answers.ents if entity.label_ in _ENTITIES]
+    mine = [entity for entity in _entities(answer) if entity[0] in _ENTITIES]
     if not mine:
         return ""
-    chosen = chance.choice(mine)
+    label, _, start, end = chance.choice(mine)
+    said = {*answer.lower().split()}
     rivals = sorted(
         {
-            entity.text
-            for entity in document.ents
-            if entity.label_ == chosen.label_
-            and not {*entity.text.lower().split()} & {*answer.lower().split()}
+            text
+            for other, text, _, _ in _entities(one.document[:20_000])
+            if other == label and not {*text.lower().split()} & said
         }
     )
-    if not rivals:
-        return ""
-    return answer[: chosen.start_char] + chance.choice(rivals) + answer[chosen.end_char :]
+    return answer[:start] + chance.choice(rivals) + answer[end:] if rivals else ""
+
+
+@lru_cache(maxsize=1_000)
+def _entities(text: str) -> tuple[tuple[str, str, int, int], ...]:
+    """Label, text and place of every name in a text."""
+    (parsed,) = parse([text])
+    return tuple((one.label_, one.text, one.start_char, one.end_char) for one in parsed.ents)
 
 
 def _denied(answer: str, one: Asked, chance: random.Random) -> str:

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.grounding import corruption, sets
-from benchmarks.grounding.calibrate import auroc, balanced, held_out, tabulate
+from benchmarks.grounding.calibrate import MOST, auroc, balanced, held_out
 from benchmarks.grounding.sets import Item
+from benchmarks.grounding.table import sample, tabulate
 from qagen_dagster.grounding.semantic import grade_as_described
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.minilm import shared
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=os.environ.get("QAGEN_REAL_DATA"))
     parser.add_argument("--sample", type=int, default=100)
+    parser.add_argument("--only", nargs="*", default=[], help="names of sets, such as pubmedqa")
     chosen = parser.parse_args(arguments)
     items = (
         []
@@ -41,24 +43,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    table = tabulate(sorted(items, key=lambda item: (item.name, item.document)))
+    table = tabulate(sample(items, MOST))  # as `calibrate` does, so that its measurements are used
     odds = held_out(table, table.names)
     print(
         "| set | answers | described: AUROC | bal. acc. | right accepted | ours: AUROC | bal. acc. | right accepted |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    for name in dict.fromkeys(table.names.tolist()):
+    for name in chosen.only or dict.fromkeys(table.names.tolist()):
         _compare(name, table.items, odds, chosen.sample)
     return 0
 
 
-def _compare(name: str, items: Sequence[Item], odds: np.ndarray, sample: int) -> None:
+def _compare(name: str, items: Sequence[Item], odds: np.ndarray, most: int) -> None:
     places: list[int] = []
     for supported in (True, False):
         group = [
             place for place, item in enumerate(items) if item.name == name and item.supported == supported
         ]
-        places += random.Random(name).sample(group, min(sample, len(group)))
+        places += random.Random(name).sample(group, min(most, len(group)))
     places.sort()
     right = np.array([items[place].supported for place in places])
     cosines = _cosines([items[place] for place in places])

@@ -26,13 +26,24 @@ class Calibration(Record):
     weights: dict[str, Annotated[float, Field(allow_inf_nan=False)]]
     bias: Annotated[float, Field(allow_inf_nan=False)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
+    cosine: Annotated[
+        float, Field(ge=-1, le=1)
+    ]  # from which a conclusion in words of its own counts as supported
 
     def chance(self, measured: Measured) -> float:
         """The chance that the claim is supported, 0 to 1; a feature without a weight does not count."""
         odds = self.bias + sum(
             self.weights.get(name, 0.0) * value for name, value in zip(SIGNS, measured.values, strict=True)
         )
-        return 1 / (1 + math.exp(-max(min(odds, 50.0), -50.0)))
+        return _chance(odds)
+
+    def conclusion(self, cosine: float) -> float:
+        """The chance of a conclusion that has `cosine` to the sentence nearest to it."""
+        return _chance(cosine - self.cosine + math.log(self.threshold / (1 - self.threshold)))
+
+
+def _chance(odds: float) -> float:
+    return 1 / (1 + math.exp(-max(min(odds, 50.0), -50.0)))
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,9 @@
 """What is measured about a claim and its document, before any weight: shares of words, pairs and order that the document
 has, and facts it does not have or has otherwise.
 
-What belongs here: a few numbers of which each can only help or only harm. What does not: weights (`calibration.py`), and
-vectors: on public sets the cosine added nothing to these (see the benchmark), so that it only chooses among windows.
+What belongs here: a few numbers of which each can only help or only harm, and whether the claim may be a conclusion in
+words of its own. What does not: weights (`calibration.py`), and vectors: they decide about such conclusions alone, because
+beside these numbers they added nothing (see the benchmark).
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ ALIKE = 0.6  # coverage from which the best window says nearly the same
 EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
+SAID = 6  # content words from which a claim can be a conclusion
+SEVERAL = 4  # sentences of a document from which one can be drawn
+FOREIGN = 2  # names that the document does not have: then it is none from it
 LONG = 400  # sentences; in longer documents a claim is held against its windows only
 
 
@@ -59,6 +63,7 @@ class Measured:
     best: Window
     conflicts: tuple[Conflict, ...]  # with the best windows together
     coverage: float
+    near: tuple[Window, ...] = ()  # sentences that it may be a conclusion from; none if it cannot be one
 
     def value(self, name: str) -> float:
         return self.values[tuple(SIGNS).index(name)]
@@ -103,7 +108,18 @@ def measure(text: str, source: Source, question: str = "") -> Measured | None:
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
     conflicts = [one for one in different if one.kind is not Kind.NEGATION]
     conflicts += [one for one in near if one.kind is Kind.NEGATION]
-    return Measured(tuple(values[name] for name in SIGNS), ranked[0], tuple(conflicts), values["coverage"])
+    foreign = values["amount_absent"] or values["name_absent"] >= FOREIGN
+    places = () if foreign else _near(claim, windows, source)
+    return Measured(
+        tuple(values[name] for name in SIGNS), ranked[0], tuple(conflicts), values["coverage"], places
+    )
+
+
+def _near(claim: _Claim, windows: Sequence[Window], source: Source) -> tuple[Window, ...]:
+    if len(claim.stems) < SAID or len(source.sentences) < SEVERAL:
+        return ()
+    numbers = {number for window in windows for number in range(window.first, window.first + window.size)}
+    return tuple(Window(number, 1) for number in sorted(numbers))
 
 
 def _share(part: int, whole: int) -> float:

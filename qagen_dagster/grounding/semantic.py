@@ -55,16 +55,17 @@ def _graded(text: str, source: Source, question: str, copy: Copy | None = None) 
     if copy is not None:
         span = source.evidence(Window(copy.first, copy.count))
         return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=1.0, evidence=span)
-    measured = measure(claim_of(text) or text, source, question)
+    claim = claim_of(text) or text
+    measured = measure(claim, source, question)
     if measured is None:
         return SentenceGrade(sentence=text, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
-    return _judged(text, measured, source)
+    return _judged(text, claim, measured, source)
 
 
-def _judged(text: str, measured: Measured, source: Source) -> SentenceGrade:
+def _judged(text: str, claim: str, measured: Measured, source: Source) -> SentenceGrade:
     model = calibration()
-    score = model.chance(measured)
-    span = source.evidence(measured.best)
+    score, best = _scored(claim, measured, source)
+    span = source.evidence(best)
     changed = [one for one in measured.conflicts if one.kind in _HARD]
     if measured.overruled:
         score = min(score, CAPPED * model.threshold)
@@ -74,6 +75,17 @@ def _judged(text: str, measured: Measured, source: Source) -> SentenceGrade:
     status = SentenceStatus.CONTRADICTED if contradicted else SentenceStatus.NOT_FOUND
     reason = _reason(changed or measured.conflicts, span) if contradicted else _missing(text, source)
     return SentenceGrade(sentence=text, status=status, score=score, evidence=span, reason=reason)
+
+
+def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Window]:
+    """The chance of the claim, and the window it rests on: by its words, or else as a conclusion."""
+    model = calibration()
+    score = model.chance(measured)
+    if score >= model.threshold or measured.overruled or not measured.near:
+        return score, measured.best
+    nearest, cosine = source.nearest(claim, measured.near)
+    concluded = model.conclusion(cosine)
+    return (concluded, nearest) if concluded >= model.threshold else (max(score, concluded), measured.best)
 
 
 def _reason(conflicts: Sequence[Conflict], span: SpanEvidence) -> str:

@@ -134,6 +134,12 @@ class Source:
                 self._vectors.update(zip(new, rows, strict=True))
             return np.stack([self._vectors[window] for window in windows])
 
+    def nearest(self, text: str, windows: Sequence[Window]) -> tuple[Window, float]:
+        """The window with the largest cosine to `text`, and that cosine."""
+        cosines = self.vectors(windows) @ self.encode([text])[0]
+        best = int(np.argmax(cosines))
+        return windows[best], float(cosines[best])
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of other texts (claims), in order."""
         with self._lock:

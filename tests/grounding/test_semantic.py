@@ -140,3 +140,46 @@ def test_the_described_rule_sees_the_topic_and_not_the_number() -> None:
     assert grade_as_described("It uses 2,400 W at full load.", real).is_grounded is True
     assert grade_as_described("The moon is made of cheese.", real).is_grounded is False
     assert grade("It uses 2,400 W at full load.", real).is_grounded is False
+
+
+STUDY = (
+    "Many patients with chronic back pain took part in the study.\n"
+    "Half of them were given an exercise programme, the other half rested in bed.\n"
+    "After some weeks the first group walked further and slept better.\n"
+    "Pain scores fell in both groups, but more in the group that exercised.\n"
+    "Nobody left before the end."
+)
+CONCLUSION = "Physical activity seems to be a more effective treatment of persistent backache than bed rest."
+
+
+def test_a_conclusion_in_words_of_its_own_rests_on_the_sentence_nearest_to_it() -> None:
+    real = Source(STUDY, shared().encode)
+    (graded,) = grade(CONCLUSION, real).sentences
+    assert graded.status is SentenceStatus.SUPPORTED
+    assert graded.score is not None
+    assert graded.score >= calibration().threshold
+    assert graded.evidence is not None
+    assert graded.evidence.start_line == graded.evidence.end_line
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        (CONCLUSION.replace("seems to be", "seems for 85 % to be"), STUDY),
+        (CONCLUSION.replace("seems", "seems to Anna Berg"), STUDY),
+        (CONCLUSION, STUDY.split("\n")[1]),
+        ("Many old stories say that cheese comes from the moon and wolves guard it.", STUDY),
+    ],
+)
+def test_no_conclusion_has_new_numbers_or_names_or_comes_from_a_single_sentence(claim: str, text: str) -> None:
+    assert grade(claim, Source(text, shared().encode)).is_grounded is False
+
+
+def test_sentences_are_encoded_once_and_only_for_what_words_do_not_decide() -> None:
+    counting = Counting()
+    study = Source(STUDY, counting)
+    grade(STUDY, study)
+    assert counting.asked == []
+    grade(CONCLUSION, study)
+    grade(CONCLUSION.replace("bed rest", "lying down"), study)
+    assert sorted(counting.asked) == sorted({*counting.asked})

@@ -1,0 +1,120 @@
+"""What is measured of every answer of the sets, once: the features of its sentences, copies, cosines of conclusions.
+
+What belongs here: the table and its cache, a file in the folder for temporary files that is named after what it was made
+from. What does not: weights and figures (`calibrate.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.grounding.sets import Item
+from qagen_dagster.grounding import features, source
+from qagen_dagster.grounding.copies import covering
+from qagen_dagster.grounding.features import SAME, SIGNS, measure
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.models.minilm import encode
+
+Floats = NDArray[np.float64]
+NOT_ASKED = -2.0  # instead of the cosine of a claim that cannot be a conclusion
+_COLUMNS = ("rows", "answer", "copied", "cosines")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features by sentence, and which answer a sentence is of."""
+
+    items: list[Item]
+    rows: Floats
+    answer: NDArray[np.int64]
+    copied: NDArray[np.bool_]  # by sentence: it stands in the document
+    cosines: Floats  # by sentence: to the nearest sentence it may be a conclusion from
+
+    @cached_property
+    def right(self) -> NDArray[np.bool_]:
+        return np.array([item.supported for item in self.items])
+
+    @cached_property
+    def names(self) -> NDArray[np.str_]:
+        return np.array([item.name for item in self.items])
+
+    @cached_property
+    def families(self) -> NDArray[np.str_]:
+        return np.array([item.family for item in self.items])
+
+    @cached_property
+    def overruled(self) -> NDArray[np.bool_]:
+        """`Measured.overruled` of every sentence."""
+        value = {name: self.rows[:, place] for place, name in enumerate(SIGNS)}
+        changed = (value["amount_conflict"] > 0) | (value["changed_denial"] > 0)
+        return changed & (value["coverage"] >= SAME)
+
+
+def sample(items: Sequence[Item], most: int) -> list[Item]:
+    """Up to `most` right and as many wrong answers of every set, drawn with one seed, by set and document."""
+    groups: dict[tuple[str, bool], list[Item]] = {}
+    for item in items:
+        groups.setdefault((item.name, item.supported), []).append(item)
+    chosen = [
+        item
+        for (name, _), group in groups.items()
+        for item in (random.Random(name).sample(group, most) if len(group) > most else group)
+    ]
+    return sorted(chosen, key=lambda item: (item.name, item.document))
+
+
+def tabulate(items: Sequence[Item], cache: Path | None = None) -> Table:
+    """What is measured of all answers, in their order; from the file in `cache` if the same was measured before."""
+    file = (cache or Path(tempfile.gettempdir())) / f"qagen-grounding-{_made_from(items)}.npz"
+    if not file.exists():
+        np.savez_compressed(file, **_measured(items))
+    with np.load(file) as stored:
+        columns: dict[str, Any] = {name: stored[name] for name in _COLUMNS}
+    kept, columns["answer"] = np.unique(columns["answer"], return_inverse=True)
+    return Table([items[place] for place in kept.tolist()], **columns)
+
+
+def _made_from(items: Sequence[Item]) -> str:
+    digest = hashlib.sha256(repr(items).encode())
+    for folder in {Path(module.__file__ or "").parent for module in (features, source)}:
+        for file in sorted(folder.glob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _measured(items: Sequence[Item]) -> dict[str, Any]:
+    rows: list[tuple[float, ...]] = []
+    answer: list[int] = []
+    copied: list[bool] = []
+    cosines: list[float] = []
+    last: tuple[str, Source] | None = None
+    for place, item in enumerate(items):
+        if last is None or last[0] != item.document:
+            last = (item.document, Source(item.document, encode))
+        copies = last[1].copies.find(item.answer)
+        found = [(one.text, covering(copies, one) is not None) for one in claims(item.answer)]
+        for text, copy in found or [(item.answer, False)]:
+            measured = measure(text, last[1], item.question)
+            if measured is not None:
+                rows.append(measured.values)
+                answer.append(place)
+                copied.append(copy)
+                near = () if copy or measured.overruled else measured.near
+                cosines.append(last[1].nearest(text, near)[1] if near else NOT_ASKED)
+    return {
+        "rows": np.array(rows),
+        "answer": np.array(answer),
+        "copied": np.array(copied),
+        "cosines": np.array(cosines),
+    }
