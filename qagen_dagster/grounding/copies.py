@@ -14,7 +14,7 @@ from qagen_dagster.index.sentences import Sentence
 
 LEAST = 4  # words of a copy; fewer ("No.", a table's cell) say nothing without their place
 _OPENING = 3  # words by which sentences are looked up
-_ALIKE = 50  # places of one and the same sentence that are tried
+_ALIKE = 500  # places of one and the same sentence that are tried
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
@@ -88,8 +88,7 @@ def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words in one spelling, with their places; quotes and full stops alone are none."""
+    """Words in one spelling, with their places; what has no letters is one, too, such as the dots in a list of contents."""
     for match in _WORD.finditer(text):
-        word = match.group().replace("\u2019", "'").casefold().rstrip(_ENDING).lstrip(_QUOTES)
-        if word:
-            yield word, match.start(), match.end()
+        word = match.group().replace("\u2019", "'").casefold()
+        yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start(), match.end()

@@ -24,6 +24,9 @@ TEXT = (
     "- a second item that is no sentence\n"
     "\n"
     "Yes. No. The tank holds (40) litres.\n"
+    "\n"
+    "U uitable properties . . . . . . . . . . . . . . . 480\n"
+    "tempdir . . . . . . . . . . . . . . . . .\n"
 )
 
 
