@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
@@ -24,7 +24,11 @@ def as_type(value: object) -> object:
     return "multi_hop" if name == "multihop" else name
 
 
-AskedType = Annotated[QuestionType, BeforeValidator(as_type)]
+AskedType = Annotated[
+    QuestionType,
+    BeforeValidator(as_type),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in QuestionType]}),
+]
 
 
 class DraftQuestion(Record):

@@ -40,6 +40,8 @@ _JOINED = re.compile(  # two characters, a place, two characters: decimals, cont
     "|(?:^|[\\s(])[\u2212-]\0\\d"
 )
 
+_FOOTNOTE = re.compile("(?:\\d{4}|[^\\W\\d_])[.]\0\\d{1,2}\\s")
+
 
 @dataclass(frozen=True)
 class Skeleton:
@@ -84,6 +86,11 @@ def _inside_token(text: str, at: int) -> bool:
     if unicodedata.combining(right[0]) or (_solid(left[-1]) and _solid(right[0])):
         return True
     return _JOINED.search(f"{left}\0{right}") is not None
+
+
+def _before_footnote(text: str, end: int) -> bool:
+    """Whether a sentence ends here and only the mark of a footnote hangs on it: "in June 2003.2 He"."""
+    return _FOOTNOTE.search(f"{text[max(0, end - 5) : end]}\0{text[end : end + 3]}") is not None
 
 
 def _solid(char: str) -> bool:
@@ -169,7 +176,13 @@ class EvidenceIndex:
 
     def _whole(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those that begin and end between words: a clipped number is another number."""
-        return [span for span in spans if not any(_inside_token(self._text, edge) for edge in span)]
+        text = self._text
+        return [
+            (start, end)
+            for start, end in spans
+            if not _inside_token(text, start)
+            and (not _inside_token(text, end) or _before_footnote(text, end))
+        ]
 
     def _line(self, offset: int) -> int:
         low, high = 0, len(self._starts)

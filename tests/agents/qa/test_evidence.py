@@ -279,3 +279,17 @@ def test_a_long_document_is_searched_in_linear_time() -> None:
     lines = ("ab" * 500,) * 1_000
     assert find("ab" * 400 + "c", None, lines) is None
     assert len(skeleton("\n".join(lines)).text) == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        ("She began on June 6, 2003.2 Her carrier agreed.", "She began on June 6, 2003.", True),
+        ("It ended on June 6, 2003.12\nShe agreed.", "It ended on June 6, 2003.", True),
+        ("The cell constant is 12.2 per metre.", "The cell constant is 12.", False),
+        ("The cell constant is 2003.25 per", "The cell constant is 2003.2", False),
+        ("The cell constant is 2003.255 per", "The cell constant is 2003.", False),
+    ],
+)
+def test_the_mark_of_a_footnote_may_be_left_out(text: str, quote: str, found: bool) -> None:
+    assert (find(quote, lines=tuple(text.split("\n"))) is not None) == found

@@ -204,4 +204,4 @@ def test_quotes_that_both_gave_are_shown_once() -> None:
     assert seen.count("cable is 12 m") + seen.count("cable  is  12  m") == 1
     assert "mine alone" in seen
     seen = told(run(blind(evidence=both[:1]), compare())[1].requests[1])
-    assert "(the same passages)" in seen
+    assert "(all within the passages above)" in seen
