@@ -171,7 +171,9 @@ def test_a_conclusion_in_words_of_its_own_rests_on_the_sentence_nearest_to_it() 
         ("Many old stories say that cheese comes from the moon and wolves guard it.", STUDY),
     ],
 )
-def test_no_conclusion_has_new_numbers_or_names_or_comes_from_a_single_sentence(claim: str, text: str) -> None:
+def test_no_conclusion_has_new_numbers_or_names_or_comes_from_a_single_sentence(
+    claim: str, text: str
+) -> None:
     assert grade(claim, Source(text, shared().encode)).is_grounded is False
 
 
