@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -38,6 +38,11 @@ ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
 	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
 bench: bench-engine bench-index bench-limits bench-parsing bench-resume ## measurements, as ratios in one run
+
+bench-answering: $(READY) ## retrieval over XQuAD's paragraphs, and short answers from each, from QAGEN_REAL_DATA
+	test -f "$(QAGEN_REAL_DATA)/qa/xquad.en.json" || { echo "set QAGEN_REAL_DATA to a folder with qa/xquad.en.json"; exit 2; }
+	$(BIN)/python -m benchmarks.answering "$(QAGEN_REAL_DATA)/qa/xquad.en.json"
+	$(BIN)/python -m benchmarks.answers "$(QAGEN_REAL_DATA)/qa/xquad.en.json"
 
 bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a model
 	$(BIN)/python -m benchmarks.dedupe
