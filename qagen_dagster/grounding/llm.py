@@ -28,9 +28,10 @@ from qagen_dagster.records.verdict import GroundingVerdict
 ROLE = "judge"
 TERMINAL = "submit_verdict"
 BUDGETS = (
+    100_000,
     24_000,
     6_000,
-)  # characters of the document shown; the second when the first does not fit the model
+)  # characters of the document shown; the next where a model cannot take so much
 NO_JUDGE = "no judge is bound"
 
 
@@ -121,7 +122,7 @@ def ask(
         return Judged(None, NO_JUDGE)
     model = ReadingModel(judge, TERMINAL)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
-    for budget in BUDGETS:
+    for budget in (BUDGETS[0], *(less for less in BUDGETS[1:] if less < len(source.text))):
         end = _run(question, answer, source, model, attempt, budget)
         if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
             break

@@ -22,8 +22,9 @@ LONGEST = 2_000  # characters of one sentence; what is longer is a table or a li
 WHOLE = "The whole document, with line numbers:"
 PARTS = (
     "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
-    "answer; [...] stands where lines are left out. The document says more than is shown: if the excerpts are silent on a claim, "
-    "the verdict is NOT_SUPPORTED with a confidence of at most 0.6."
+    "answer; [...] stands where lines are left out. The document says more than is shown: where nothing but the excerpts' silence "
+    "speaks against a claim, the verdict is NOT_SUPPORTED with a confidence of at most 0.6. That the document does not give something "
+    "can be confirmed with at most 0.6, too."
 )
 _DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
 

@@ -95,7 +95,7 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     "budget": (lambda: judge(BudgetExhaustedError("run: 1.00 usd")), "BudgetExhausted: run: 1.00 usd"),
     "malformed": (lambda: judge(MalformedResponseError("no choices")), "malformed: no choices"),
     "too_large": (
-        lambda: judge(ContextOverflowError("8k"), ContextOverflowError("8k again")),
-        "context_overflow: 8k again",
+        lambda: judge(ContextOverflowError("8k")),
+        "context_overflow: 8k",
     ),
 }
