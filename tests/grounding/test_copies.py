@@ -11,6 +11,7 @@ from qagen_dagster.index.sentences import claims, split
 from qagen_dagster.records.grounding import SentenceStatus
 from tests.grounding.test_source import Counting
 
+WORDS = ("tank", "holds", "forty", "litres", "of", "oil")
 TEXT = (
     "3.2 Options of the solver\n"
     "\n"
@@ -90,6 +91,16 @@ def test_a_claim_that_says_more_than_its_copy_is_not_covered() -> None:
     copies = Copies(split(TEXT)).find(answer)
     assert covering(copies, first) is not None
     assert covering(copies, second) is None
+
+
+@given(st.lists(st.permutations(WORDS), min_size=1, max_size=8, unique_by=tuple), st.data())
+def test_whole_sentences_in_a_row_are_a_copy(orders: list[list[str]], data: st.DataObject) -> None:
+    sentences = split(" ".join(f"The {' '.join(words)} end." for words in orders))
+    assert len(sentences) == len(orders)
+    first = data.draw(st.integers(0, len(sentences) - 1))
+    chosen = sentences[first : first + data.draw(st.integers(1, 5))]
+    (found,) = Copies(sentences).find(" ".join(one.text for one in chosen))
+    assert (found.first, found.count) == (first, len(chosen))
 
 
 @given(st.text(alphabet=st.sampled_from("ab 1.\n,-("), max_size=120), st.integers(0, 20), st.integers(1, 5))

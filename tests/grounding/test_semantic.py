@@ -183,5 +183,6 @@ def test_sentences_are_encoded_once_and_only_for_what_words_do_not_decide() -> N
     grade(STUDY, study)
     assert counting.asked == []
     grade(CONCLUSION, study)
+    assert CONCLUSION in counting.asked
     grade(CONCLUSION.replace("bed rest", "lying down"), study)
     assert sorted(counting.asked) == sorted({*counting.asked})

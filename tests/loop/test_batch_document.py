@@ -136,6 +136,7 @@ def test_ungrounded_answers_enter_the_set_where_the_scenario_says_so_and_stay_ma
 
 def test_every_accepted_answer_has_its_grade_and_its_evidence_from_the_document() -> None:
     result = run(BatchPlay(PIECE))
+    assert types_of(result) == {"multi_hop": 3, "causal": 2}
     for pair in result.accepted:
         assert result.grades[pair.id].is_grounded
         assert pair.evidence[0].start_line is not None
@@ -290,6 +291,7 @@ def test_the_end_of_the_budget_is_no_failure_and_work_goes_on_later() -> None:
     store = fresh()
     result = run(BatchPlay(PIECE, before), store)
     assert result.end is DocumentEnd.BUDGET_EXHAUSTED
+    assert result.shortfalls
     assert all("the budget ended" in one.reason for one in result.shortfalls)
     expected, _ = full_run()
     assert run(BatchPlay(PIECE), store) == expected
