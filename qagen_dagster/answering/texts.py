@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from qagen_dagster.answering.fulltext.keep import stored_text
@@ -11,6 +12,9 @@ from qagen_dagster.records.document import Document
 from qagen_dagster.store import Keys, Store
 
 MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
+_WAYS = re.compile(
+    r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE
+)  # of writing a DOI
 FEWEST_WORDS = 60  # nor one that adds fewer words
 
 
@@ -25,7 +29,7 @@ class DocumentTexts:
 
     @property
     def abstract(self) -> str | None:
-        """The abstract as the document states it; of a document that is no more than that, its text."""
+        """The abstract as the document states it."""
         said = self.document.metadata.abstract
         if said and said.strip():
             return said.strip()
@@ -81,8 +85,6 @@ def is_fulltext(document: Document, text: str) -> bool:
 
 def bare_doi(doi: str | None) -> str | None:
     """A DOI without the ways people write it; None for what is none."""
-    said = (doi or "").strip()
-    for beginning in ("https://", "http://", "dx.doi.org/", "doi.org/", "doi:", "DOI:"):
-        said = said.removeprefix(beginning).strip()
+    said = _WAYS.sub("", (doi or "").strip())
     good = said.startswith("10.") and "/" in said and not any(char.isspace() for char in said)
     return said if good and len(said) <= 300 else None

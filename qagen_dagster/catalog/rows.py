@@ -16,7 +16,7 @@ from qagen_dagster.catalog.source import (
     RunRow,
     VisualRow,
 )
-from qagen_dagster.records.grounding import GradedAnswer, GroundingReport, SentenceStatus
+from qagen_dagster.records.grounding import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import CallSummary, Evidence, QAPair, RejectedQA, ValidatedSet
 
@@ -218,7 +218,7 @@ def _calls(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
 
 
 def _report(report: GroundingReport) -> Iterator[TableRow]:
-    keys = _combination(Combination.from_key(f"{report.corpus}/{report.scenario}/{report.mode}"))
+    keys = _combination(combination_of(report))
     for document in report.documents:
         grade = None if document.overall_grade is None else document.overall_grade.value
         mine = {**keys, "document_id": document.document_id, "run_id": report.run_id}

@@ -19,11 +19,12 @@ from qagen_dagster.cli.output import OUTPUT, output_store
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.loop.ahead import workers_for
 from qagen_dagster.loop.answer_rows import read_answers
 from qagen_dagster.loop.combination import effective_budget
 from qagen_dagster.loop.given_documents import Reader, find_documents
 from qagen_dagster.loop.grade_file import CommandToll, FileGrades, FileGrading
-from qagen_dagster.loop.grading import Grader, workers_for
+from qagen_dagster.loop.grading import Grader
 from qagen_dagster.loop.grading_plan import judge_spec
 from qagen_dagster.loop.work import charged
 from qagen_dagster.loop.workspace import Workspace
@@ -75,8 +76,9 @@ def grade(
         output_store(output)  # told before any work
     space = Workspace(settings)
     wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    judge = _judge(space, profile, Method(method), None if wished.unlimited else wished)
-    grader = Grader(Method(method), minilm.encode, judge, workers_for(judge, settings.document_workers))
+    judge, unlimited = _judge(space, profile, Method(method), None if wished.unlimited else wished)
+    workers = workers_for(judge, settings.document_workers, unlimited=unlimited)
+    grader = Grader(Method(method), minilm.encode, judge, workers)
     with tempfile.TemporaryFile() as spool:
         rows = read_answers(answers)
         reader = Reader(space.parsers(), parse_options(DocumentOptions()))
@@ -100,8 +102,10 @@ def grade(
     return 1 if grades.faults or not grades.graded else 0
 
 
-def _judge(space: Workspace, profile: str | None, method: Method, wished: Allowance | None) -> Model | None:
-    """The judge that `method` asks, held to the budget. Raises ConfigError where there must be one and is none."""
+def _judge(
+    space: Workspace, profile: str | None, method: Method, wished: Allowance | None
+) -> tuple[Model | None, bool]:
+    """The judge that `method` asks, held to the budget, and whether there is none. Raises ConfigError where there must be one and is none."""
     name = profile or space.settings.profile
     chosen = space.profile(name)
     if judge_spec(chosen, method, Mode.TEXTUAL) is None:
@@ -109,10 +113,12 @@ def _judge(space: Workspace, profile: str | None, method: Method, wished: Allowa
             raise ConfigError(f"--method llm needs a judge, and the profile {name!r} binds none")
         if method is Method.HYBRID:
             click.echo(f"qagen: note: the profile {name!r} binds no judge: graded without", err=True)
-        return None
+        return None, True
     judge = space.judge(chosen, Mode.TEXTUAL)
     allowance = effective_budget(chosen, wished).run
-    return judge if judge is None or allowance.unlimited else charged(judge, CommandToll(allowance))
+    if judge is None or allowance.unlimited:
+        return judge, True
+    return charged(judge, CommandToll(allowance)), False
 
 
 class _Told:

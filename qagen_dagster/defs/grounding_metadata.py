@@ -10,9 +10,9 @@ import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, bar_chart, data_uri, markdown_table, path
 from qagen_dagster.defs.question_metadata import cost
-from qagen_dagster.loop.grounding_report import HISTORY_FILE, combination_of
+from qagen_dagster.loop.grounding_report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.grounding import DocumentGrades, GradedAnswer, GroundingReport
+from qagen_dagster.records.grounding import DocumentGrades, GradedAnswer, GroundingReport, combination_of
 from qagen_dagster.store import Keys
 
 MOST_BARS = 25  # documents in the chart, the least grounded first

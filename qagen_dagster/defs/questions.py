@@ -149,8 +149,8 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
     ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        encode, money = minilm.shared().encode, spending_id(context.run)
-        validated = validate_set(space, combination, encode, config.allowance, money)
+        money = spending_id(context.run)
+        validated = validate_set(space, combination, minilm.encode, config.allowance, money)
         return dg.MaterializeResult(
             metadata=question_metadata.of_validated(space, validated),
             check_results=validated_results(space, combination, validated),

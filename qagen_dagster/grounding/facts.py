@@ -135,11 +135,6 @@ def differences(claim: Facts, evidence: Facts) -> list[Conflict]:
     return [*found, *_negation(claim, evidence), *_directions(claim, evidence)]
 
 
-def conflicts(claim: Facts, evidence: Facts) -> list[str]:
-    """The differences as lines for a person; empty when there are none."""
-    return [one.line() for one in differences(claim, evidence)]
-
-
 def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
     """Amounts of the claim that the evidence does not have in any form."""
     values = evidence.values

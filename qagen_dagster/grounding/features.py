@@ -64,6 +64,7 @@ class Measured:
     conflicts: tuple[Conflict, ...]  # with the best windows together
     coverage: float
     near: tuple[Window, ...] = ()  # sentences that it may be a conclusion from; none if it cannot be one
+    kept: tuple[Window, ...] = ()  # the windows of the conflicts, best first
 
     def value(self, name: str) -> float:
         return self.values[tuple(SIGNS).index(name)]
@@ -111,7 +112,12 @@ def measure(text: str, source: Source, question: str = "") -> Measured | None:
     foreign = values["amount_absent"] or values["name_absent"] >= FOREIGN
     places = () if foreign else _near(claim, windows, source)
     return Measured(
-        tuple(values[name] for name in SIGNS), ranked[0], tuple(conflicts), values["coverage"], places
+        tuple(values[name] for name in SIGNS),
+        ranked[0],
+        tuple(conflicts),
+        values["coverage"],
+        places,
+        tuple(kept),
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 
 from qagen_dagster.grounding import hybrid, keyword, llm, semantic
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.grounding.tally import issues
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grounding import (
@@ -53,8 +52,7 @@ def grade_answer(
         return llm.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
     if method is Method.HYBRID:
         return hybrid.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
-    graded = semantic.grade(answer, source, question=question)
-    return graded.model_copy(update={"issues": issues(graded.sentences)})
+    return semantic.grade(answer, source, question=question)
 
 
 def _unmeasurable(answer: str, method: Method) -> AnswerGrade:
@@ -78,12 +76,12 @@ def letter(confidence: float) -> Grade:
 
 def of_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
     """Sum up one document: the mean confidence of the answers that were measured, and counts of all."""
-    overall = _mean(answers)
+    grade, confidence = _of(answers)
     return DocumentGrades(
         document_id=document_id,
         title=title,
-        overall_grade=None if overall is None else letter(overall),
-        overall_confidence=overall,
+        overall_grade=grade,
+        overall_confidence=confidence,
         grounded=sum(one.grading.is_grounded is True for one in answers),
         ungrounded=sum(one.grading.is_grounded is False for one in answers),
         not_measured=sum(one.grading.is_grounded is None for one in answers),
@@ -103,7 +101,7 @@ def report(
     judge_model: str = "",
 ) -> GroundingReport:
     """Sum up documents; every answer counts alike, whichever document it belongs to."""
-    overall = _mean([one for document in documents for one in document.answers])
+    grade, confidence = _of(one for document in documents for one in document.answers)
     return GroundingReport(
         corpus=corpus,
         scenario=scenario,
@@ -112,8 +110,8 @@ def report(
         generator_model=generator_model,
         judge_model=judge_model,
         method=method,
-        overall_grade=None if overall is None else letter(overall),
-        overall_confidence=overall,
+        overall_grade=grade,
+        overall_confidence=confidence,
         grounded=sum(document.grounded for document in documents),
         ungrounded=sum(document.ungrounded for document in documents),
         not_measured=sum(document.not_measured for document in documents),
@@ -122,9 +120,17 @@ def report(
     )
 
 
-def _mean(answers: Sequence[GradedAnswer]) -> float | None:
-    measured = [one.grading.confidence for one in answers if one.grading.confidence is not None]
-    return min(1.0, sum(measured) / len(measured)) if measured else None
+def overall(confidences: Iterable[float | None]) -> tuple[Grade | None, float | None]:
+    """Grade and mean of what was measured; None and None if nothing was."""
+    measured = [one for one in confidences if one is not None]
+    if not measured:
+        return None, None
+    mean = min(1.0, sum(measured) / len(measured))
+    return letter(mean), mean
+
+
+def _of(answers: Iterable[GradedAnswer]) -> tuple[Grade | None, float | None]:
+    return overall(one.grading.confidence for one in answers)
 
 
 def _highlights(documents: Sequence[DocumentGrades]) -> Iterable[Highlight]:

@@ -34,7 +34,6 @@ def grade(
 ) -> AnswerGrade:
     """Grade `answer`; the judge is asked only if the first pass does not find it grounded."""
     first = semantic.grade(answer, source, question=question)
-    first = first.model_copy(update={"issues": issues(first.sentences)})
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
     judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt)

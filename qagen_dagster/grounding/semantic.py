@@ -6,8 +6,6 @@ What belongs here: from a claim and its windows to a status, a score, a span and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from qagen_dagster.grounding.calibration import calibration
@@ -18,8 +16,8 @@ from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.words import content_stems
-from qagen_dagster.index.sentences import claims, split
-from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus, SpanEvidence
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
 
 DESCRIBED_THRESHOLD = 0.5
 DESCRIBED_EACH = 30  # windows of every size that are encoded of a long document
@@ -66,14 +64,18 @@ def _judged(text: str, claim: str, measured: Measured, source: Source) -> Senten
     model = calibration()
     score, best = _scored(claim, measured, source)
     span = source.evidence(best)
-    changed = [one for one in measured.conflicts if one.kind in _HARD]
+    changed = tuple(one for one in measured.conflicts if one.kind in _HARD)
     if measured.overruled:
         score = min(score, CAPPED * model.threshold)
     if score >= model.threshold:
         return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
     contradicted = bool(measured.conflicts) and measured.coverage >= 0.5
     status = SentenceStatus.CONTRADICTED if contradicted else SentenceStatus.NOT_FOUND
-    reason = _reason(changed or measured.conflicts, span) if contradicted else _missing(text, source)
+    reason = (
+        _reason((changed or measured.conflicts)[0], measured, source)
+        if contradicted
+        else _missing(text, source)
+    )
     return SentenceGrade(sentence=text, status=status, score=score, evidence=span, reason=reason)
 
 
@@ -88,15 +90,15 @@ def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Wind
     return (concluded, nearest) if concluded >= model.threshold else (max(score, concluded), measured.best)
 
 
-def _reason(conflicts: Sequence[Conflict], span: SpanEvidence) -> str:
-    """What conflicts and where; the line is the one of the evidence's sentence that has the other fact."""
-    conflict = conflicts[0]
-    line = span.start_line
-    for sentence in split(span.quote):
-        if conflict.evidence and conflict.evidence in sentence.text:
-            line += span.quote.count("\n", 0, sentence.start)
-            break
-    return conflict.line(f"line {line}")
+def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:
+    """What conflicts, and the line of the sentence that says otherwise; no line where several say it together."""
+    if conflict.kind is Kind.NEGATION:  # found in the best window, as stems
+        return conflict.line(f"line {source.evidence(measured.best).start_line}")
+    for window in measured.kept if conflict.evidence else ():
+        for number in range(window.first, window.first + window.size):
+            if conflict.evidence in source.sentences[number].text:
+                return conflict.line(f"line {source.evidence(Window(number, 1)).start_line}")
+    return conflict.line()
 
 
 def _missing(text: str, source: Source) -> str:

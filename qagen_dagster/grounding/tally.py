@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
+from qagen_dagster.records.grounding import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
 
 GROUNDED_CONFIDENCE = 0.7
-UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:

@@ -36,9 +36,9 @@ class Searcher:
         """The best chunks for `query`, best first: of one document, or of all where `document_id` is None.
 
         Only those whose score by `ranking` is `threshold` or more. Words are weighed by how rare they are in what is searched.
-        Raises ModelError when the query cannot be embedded.
+        Raises ModelError when the query cannot be embedded, and StoreError when the index cannot be read.
         """
-        if self._table is None or not query.strip():
+        if self._table is None or not query.strip() or not self._table.holds(document_id):
             return []
         return self._table.search(
             document_id,

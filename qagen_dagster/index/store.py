@@ -113,6 +113,10 @@ class ChunkTable:
     def close(self) -> None:
         self._connection.close()
 
+    def holds(self, document_id: str | None) -> bool:
+        """Whether the document has chunks here; None stands for all."""
+        return document_id is None or document_id in self._numbers
+
     def search(
         self,
         document_id: str | None,
@@ -123,12 +127,18 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all where it is None; none of a document that is not there."""
-        if document_id is not None and document_id not in self._numbers:
+        """The best chunks of one document, or of all where it is None; none of a document that is not there.
+
+        Raises StoreError.
+        """
+        if not self.holds(document_id):
             return []
-        cursor = self._connection.cursor()
-        chunks = _in_order(_fetched(cursor, self._meanings(document_id, vector)))
-        rows, numbers, times = self._postings(cursor, document_id, words, chunks)
+        try:
+            cursor = self._connection.cursor()
+            chunks = _in_order(_fetched(cursor, self._meanings(document_id, vector)))
+            rows, numbers, times = self._postings(cursor, document_id, words, chunks)
+        except duckdb.Error as error:
+            raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
         total, shares = scores.bm25(chunks["length"].astype(np.float64), rows, numbers, times, len(words))
         meanings = chunks["meaning"].astype(np.float64)
         columns = {

@@ -10,7 +10,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from heapq import heappop, heappush
 from typing import TypeVar
 
+from qagen_dagster.models.base import Model
+
 T = TypeVar("T")
+
+BATCH_WORKERS = 200  # threads that wait for one batch
+
+
+def workers_for(model: Model | None, usual: int, *, unlimited: bool) -> int:
+    """How many requests wait at once: all that can for a model asked in batches, unless a budget wants few under way."""
+    wide = model is not None and model.spec.execution == "batch" and unlimited
+    return BATCH_WORKERS if wide else usual
 
 
 def side_by_side(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:

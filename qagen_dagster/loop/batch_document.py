@@ -11,7 +11,12 @@ from functools import cached_property
 from qagen_dagster.agents.batch import answerer, questioner
 from qagen_dagster.agents.batch.one_reply import Task
 from qagen_dagster.agents.batch.reading import BUDGETS, PART, Reading
-from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.errors import (
+    BudgetExhaustedError,
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+)
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.semantic import grade
 from qagen_dagster.grounding.source import Source
@@ -199,17 +204,20 @@ class Desk:
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """About the parts that the question came from, and those that share its words; about fewer where that is too much."""
         attempt = state.qa.attempts + 1
-        fewer = [self.reading.about(question, budget // PART) for budget in BUDGETS[1:]]
+        fewer = [
+            self.reading.about(question, budget // PART) or self.reading.choose(1, budget)
+            for budget in BUDGETS[1:]
+        ]
         choices = [self.reading.beside(parts, question), *fewer]
         return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
 
 
 class Watched:
-    """A judge that remembers when its budget ended: a grade without it is no result of the document then."""
+    """A judge that remembers why it was not heard: a grade without it is no result of the document then."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.ended: BudgetExhaustedError | None = None
+        self.ended: ModelError | None = None
 
     @property
     def spec(self) -> ModelSpec:
@@ -218,7 +226,9 @@ class Watched:
     def respond(self, request: Request) -> Response:
         try:
             return self._model.respond(request)
-        except BudgetExhaustedError as error:
+        except (MalformedResponseError, ContextOverflowError):
+            raise  # an answer of a kind: it would be the same again
+        except ModelError as error:
             self.ended = error
             raise
 

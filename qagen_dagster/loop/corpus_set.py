@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from qagen_dagster.agents.qa.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop import dedupe
-from qagen_dagster.loop.ahead import side_by_side
+from qagen_dagster.loop.ahead import side_by_side, workers_for
 from qagen_dagster.loop.combination import effective_budget
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.question import (
     CallSummary,
@@ -24,8 +24,6 @@ from qagen_dagster.records.question import (
     ValidatedSet,
 )
 from qagen_dagster.store import Keys
-
-BATCH_WORKERS = 200  # threads that wait for one batch
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
@@ -56,7 +54,9 @@ def validate_set(
     if not budget.unlimited:
         book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
         models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
-    workers = _workers(models.deduplicator, budget, workspace)
+    workers = workers_for(
+        models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
+    )
     kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
     validated = ValidatedSet(
         corpus=combination.corpus,
@@ -111,12 +111,6 @@ def deduplicate(
     calls = [call for spent in side_by_side(needs, part, workers=workers) for call in spent]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, [removed[index] for index in sorted(removed)], calls
-
-
-def _workers(model: Model, budget: Budget, workspace: Workspace) -> int:
-    """How many comparisons are asked at once: all that can be for a batch, unless a budget wants few under way."""
-    wide = model.spec.execution == "batch" and budget.unlimited
-    return BATCH_WORKERS if wide else workspace.settings.document_workers
 
 
 def _may_repeat(new: QAPair, old: QAPair) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 
 from qagen_dagster.agents.batch import answerer, question_types, questioner
-from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding import calibration, llm
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
@@ -33,7 +33,7 @@ def prompt_hashes(mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[str, 
 
 
 def _batch_prompts() -> tuple[Prompt, ...]:
-    return questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), load_prompt("judge")
+    return questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), llm.prompt()
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:

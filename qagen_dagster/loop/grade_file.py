@@ -15,7 +15,7 @@ from typing import IO
 from pydantic import TypeAdapter
 
 from qagen_dagster.errors import BudgetExhaustedError, DocumentError
-from qagen_dagster.grounding.grade import letter, of_document, report
+from qagen_dagster.grounding.grade import of_document, overall, report
 from qagen_dagster.loop.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.given_documents import Found, GivenDocument
 from qagen_dagster.loop.grading import Asked, Grader, Paper, grade_all
@@ -141,13 +141,12 @@ class FileGrading:
             )
 
     def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
-        measured = [value for part in parts for value in part.confidences]
-        overall = sum(measured) / len(measured) if measured else None
+        grade, confidence = overall(value for part in parts for value in part.confidences)
         return report((), corpus=corpus, method=self._grader.method, judge_model=judge_model).model_copy(
             update={
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "overall_grade": None if overall is None else letter(overall),
-                "overall_confidence": overall,
+                "overall_grade": grade,
+                "overall_confidence": confidence,
                 "grounded": sum(part.document.grounded for part in parts),
                 "ungrounded": sum(part.document.ungrounded for part in parts),
                 "not_measured": sum(part.document.not_measured for part in parts),

@@ -15,7 +15,6 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.loop.ahead import side_by_side
-from qagen_dagster.loop.corpus_set import BATCH_WORKERS
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grounding import AnswerGrade, GradedAnswer, Method, SentenceStatus
 
@@ -78,11 +77,6 @@ class Grader:
             attempt=asked.attempt,
         )
         return _beside_picture(found, asked.picture) if asked.picture else found
-
-
-def workers_for(judge: Model | None, usual: int) -> int:
-    """How many answers are graded at once: all that can be for a judge that is asked in batches."""
-    return BATCH_WORKERS if judge is not None and judge.spec.execution == "batch" else usual
 
 
 Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]

@@ -20,8 +20,9 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.grounding.grade import of_document, report
 from qagen_dagster.grounding.source import Encode
+from qagen_dagster.loop.ahead import workers_for
 from qagen_dagster.loop.combination import effective_budget
-from qagen_dagster.loop.grading import Grader, grade_all, workers_for
+from qagen_dagster.loop.grading import Grader, grade_all
 from qagen_dagster.loop.grading_plan import ASKING, GradingPlan, judge_spec, paper_of, plan_grading
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.work import charged
@@ -75,11 +76,6 @@ def report_version(found: GroundingReport) -> str:
     return fingerprint([found.fingerprint, *(one.model_dump_json() for one in found.documents)])
 
 
-def combination_of(found: GroundingReport) -> Combination:
-    """What a report is about. Raises ValueError for that of a file of answers."""
-    return Combination.from_key(f"{found.corpus}/{found.scenario}/{found.mode}")
-
-
 def undecided(answer: GradedAnswer) -> bool:
     """Whether a judge was wanted but not heard, for want of money or of an answering server: it may be next time."""
     return answer.grading.judge_failure.startswith(_UNHEARD)
@@ -96,7 +92,12 @@ def _grader(
     if judge is not None and not budget.unlimited:
         shared = budget.model_copy(update={"document": Allowance()})  # of making questions
         judge = charged(judge, DocumentToll(shared, SpendingBook(workspace.store, run.launch, combination)))
-    return Grader(method, encode, judge, workers_for(judge, workspace.settings.document_workers))
+    return Grader(
+        method,
+        encode,
+        judge,
+        workers_for(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
+    )
 
 
 @dataclass

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.grounding.grade import letter
-from qagen_dagster.loop.grounding_report import HISTORY_FILE, combination_of
+from qagen_dagster.grounding.grade import overall
+from qagen_dagster.loop.grounding_report import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grounding import (
     DocumentGrades,
@@ -20,6 +20,7 @@ from qagen_dagster.records.grounding import (
     GroundingReport,
     Highlight,
     JudgeVerdict,
+    combination_of,
 )
 from qagen_dagster.store import Keys, Store
 
@@ -126,8 +127,7 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
 def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
     """One summary of all `reports`, which are at least one."""
     answers = [answer for one in reports for document in one.documents for answer in document.answers]
-    measured = [one.grading.confidence for one in answers if one.grading.confidence is not None]
-    confidence = sum(measured) / len(measured) if measured else None
+    grade, confidence = overall(one.grading.confidence for one in answers)
     return RunSummary(
         run_id=run_id,
         timestamp=max(one.created for one in reports),
@@ -135,7 +135,7 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
         judge_model=_named(one.judge_model for one in reports),
         provider=_named(one.generator_model.partition(":")[0] for one in reports),
         grading_method=_named(one.method.value for one in reports),
-        overall_grade=None if confidence is None else letter(confidence),
+        overall_grade=grade,
         overall_confidence=confidence,
         grounded_count=sum(one.grounded for one in reports),
         ungrounded_count=sum(one.ungrounded for one in reports),

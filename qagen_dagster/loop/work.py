@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -15,10 +14,6 @@ from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.ids import Combination
 
 
-def _minilm(texts: Sequence[str]) -> minilm.Vectors:
-    return minilm.shared().encode(texts)  # loaded when first used
-
-
 @dataclass(frozen=True)
 class QAModels:
     """The models of one combination. The batch strategy asks two more; without an answerer the generator answers."""
@@ -28,7 +23,7 @@ class QAModels:
     deduplicator: Model
     answerer: Model | None = None
     judge: Model | None = None
-    encode: Encode = _minilm
+    encode: Encode = minilm.encode
 
     def charged_to(self, toll: Toll) -> QAModels:
         """The same models, whose calls `toll` allows and counts."""

@@ -7,13 +7,9 @@ full text are ours. No record decides anything.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
-
-from qagen_dagster.records.base import Record
-
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+from qagen_dagster.records.base import Record, Share
 
 
 class AnswerSource(StrEnum):
@@ -108,7 +104,7 @@ class SemanticSearchAnswer(Record):
     Attributes:
         answer: empty when `error` is set.
         reasoning: what the model thought, apart from the answer.
-        chunks_used: what the answer cites, with its lines; None when it was drawn from the abstract.
+        chunks_used: what the answer cites, with its lines; the abstract as chunk 0.
         confidence: the model's own, 0 to 1; None when it gave none.
         answerable: whether the model found the answer in the text; None when it was not asked.
         fulltext_error: why the answer does not rest on the full text though that was wanted.

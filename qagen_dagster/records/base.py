@@ -1,8 +1,12 @@
-"""The one base class of all records: frozen, closed, JSON in and out."""
+"""The one base class of all records (frozen, closed, JSON in and out), and the kind of number that many hold."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Record(BaseModel):

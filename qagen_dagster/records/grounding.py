@@ -8,15 +8,10 @@ statuses, spans and counts are ours. What is not measured is said so: no score i
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
 
-from pydantic import Field
-
-from qagen_dagster.records.base import Record
+from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.ids import Mode
-
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+from qagen_dagster.records.ids import Combination, Mode
 
 
 class Method(StrEnum):
@@ -100,11 +95,11 @@ class AnswerGrade(Record):
 
     @property
     def ungrounded_sentences(self) -> tuple[str, ...]:
-        return tuple(one.sentence for one in self.sentences if one.status in _UNGROUNDED)
+        return tuple(one.sentence for one in self.sentences if one.status in UNGROUNDED)
 
 
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
-_UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
+UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
 
 
 class GradedAnswer(Record):
@@ -164,3 +159,8 @@ class GroundingReport(Record):
     not_measured: int
     documents: tuple[DocumentGrades, ...]
     ungrounded_highlights: tuple[Highlight, ...] = ()
+
+
+def combination_of(found: GroundingReport) -> Combination:
+    """What a report is about. Raises ValueError for that of a file of answers."""
+    return Combination.from_key(f"{found.corpus}/{found.scenario}/{found.mode}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.catalog import rebuild, snapshot
 from qagen_dagster.catalog.migrations import sql
 from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.grounding.grade import of_document, report
+from qagen_dagster.records.grounding import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import PROJECT_ROOT
+from tests.catalog.conftest import call
 
 
 @pytest.fixture
@@ -120,3 +124,23 @@ def test_views_are_documented() -> None:
     )
     made = set(re.findall(r"CREATE VIEW (\w+)", sql("views")))
     assert made - set(re.findall(r"`(\w+)`", told)) == {"attempt_calls", "document_calls"}  # parts of others
+
+
+def test_a_verdict_that_was_asked_for_twice_is_spent_once(path: Path, make_world) -> None:
+    """While the batch strategy makes a question it asks the judge what the report asks again."""
+    world = make_world(size=1)
+    calls = (call("d0", 1, "k-0-1-0", 0.5), call("d0", 1, "only-the-report", 0.5, "judge"))
+    grading = AnswerGrade(is_grounded=True, confidence=1.0, method="hybrid", calls=calls)
+    graded = GradedAnswer(id="q-1", question="What is 0?", answer="42", grading=grading)
+    grades = report(
+        [of_document("d0", "d0", [graded])],
+        corpus="c",
+        scenario="s",
+        mode=Mode.TEXTUAL,
+        method=Method.HYBRID,
+        run_id="r1",
+    )
+    rebuild(replace(world.source(), reports=iter([grades])), path)
+    assert view(path, "question_costs", "calls, usd", "attempt = 1") == [(3, 1.5)]
+    (lineage,) = view(path, "question_lineage", "document_calls", "attempt = 1")
+    assert lineage == (7,)

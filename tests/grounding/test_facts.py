@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.facts import Kind, conflicts, differences, facts
+from qagen_dagster.grounding.facts import Kind, differences, facts
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
@@ -53,9 +53,8 @@ def test_what_is_only_missing_is_no_conflict() -> None:
 
 
 def test_the_line_names_both_sides() -> None:
-    assert conflicts(facts("It sold 2,400 tickets."), facts("It sold 2,500 tickets.")) == [
-        'says "2,400" where the evidence says "2,500"'
-    ]
+    (found,) = differences(facts("It sold 2,400 tickets."), facts("It sold 2,500 tickets."))
+    assert found.line() == 'says "2,400" where the evidence says "2,500"'
 
 
 @given(st.text(max_size=300))

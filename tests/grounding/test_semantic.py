@@ -186,3 +186,10 @@ def test_sentences_are_encoded_once_and_only_for_what_words_do_not_decide() -> N
     assert CONCLUSION in counting.asked
     grade(CONCLUSION.replace("bed rest", "lying down"), study)
     assert sorted(counting.asked) == sorted({*counting.asked})
+
+
+def test_a_contradiction_names_the_line_that_says_otherwise() -> None:
+    text = "The new pump opened in the old harbour.\nGulls nest on the old harbour wall.\nThe new pump holds 40 boxes nearby."
+    (graded,) = grade("The new pump in the old harbour holds 3,100 boxes.", source(text)).sentences
+    assert graded.status is SentenceStatus.CONTRADICTED
+    assert graded.reason == 'says "3,100" where line 3 says "40"'

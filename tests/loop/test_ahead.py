@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import threading
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.ahead import side_by_side
+from qagen_dagster.loop.ahead import BATCH_WORKERS, side_by_side, workers_for
+from tests.support.models import FakeModel
 
 
 @st.composite
@@ -50,3 +52,16 @@ def test_the_first_error_is_raised_and_nothing_begins_after_it() -> None:
         side_by_side([[], [], [0], [1]], part, workers=2)
     assert sorted(begun)[:2] == [0, 1]
     assert 3 not in begun
+
+
+@pytest.mark.parametrize(
+    ("execution", "unlimited", "workers"),
+    [("batch", True, BATCH_WORKERS), ("batch", False, 3), ("direct", True, 3), ("direct", False, 3)],
+)
+def test_many_wait_at_once_only_for_a_batch_that_no_budget_bounds(
+    execution: Literal["batch", "direct"], unlimited: bool, workers: int
+) -> None:
+    model = FakeModel([])
+    model._spec = model.spec.model_copy(update={"execution": execution})
+    assert workers_for(model, 3, unlimited=unlimited) == workers
+    assert workers_for(None, 3, unlimited=unlimited) == 3

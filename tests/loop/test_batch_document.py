@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError, ResumeError
+from qagen_dagster.errors import (
+    BudgetExhaustedError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+    ResumeError,
+    TransientModelError,
+)
 from qagen_dagster.loop.batch_rules import BatchLimits
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.qa import QALimits
@@ -349,23 +356,34 @@ def test_of_a_long_document_what_was_shown_is_in_the_result() -> None:
     assert run(play, limits=limits_of({WHY: 1})).shown == ()
 
 
-def test_a_judge_that_fails_degrades_the_grade_and_one_without_money_ends_the_work() -> None:
+def test_a_judge_that_answers_nothing_usable_degrades_the_grade_and_one_that_is_not_heard_ends_the_work() -> (
+    None
+):
     def failing(error: Exception) -> BatchPlay:
         play = BatchPlay([[("multi_hop", Fate.FALSE)]], impossible=[("multi_hop", "None.")])
         play.models = replace(play.models, judge=FakeModel(lambda _: error, "judge"))
         return play
 
     limits = limits_of({HOP: 1}, answer_regenerations=0)
-    broken = run(failing(PermanentModelError("bad key")), limits=limits)
+    broken = run(failing(MalformedResponseError("no choices")), limits=limits)
     assert broken.end is DocumentEnd.EXHAUSTED_REPORTED
     (grade,) = broken.grades.values()
-    assert "bad key" in grade.judge_failure
+    assert "no choices" in grade.judge_failure
+    for error in (PermanentModelError("bad key"), TransientModelError("HTTP 503")):
+        store = fresh()
+        with pytest.raises(ModelError, match=str(error)):
+            run(failing(error), store, limits)
+        assert last_of(store) == "answered"
     store = fresh()
     ended = run(failing(BudgetExhaustedError("max_calls 3 (made 3)")), store, limits)
     assert ended.end is DocumentEnd.BUDGET_EXHAUSTED
+    assert last_of(store) == "answered"
+
+
+def last_of(store: Store) -> str:
     found = store.find(KEY, Journal)
     assert found is not None
-    assert found.events[-1].kind == "answered"
+    return found.events[-1].kind
 
 
 def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:

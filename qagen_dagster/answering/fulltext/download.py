@@ -66,11 +66,10 @@ def find_pdf(
     pool: ParserPool,
     *,
     proxy: bool = False,
-    policy: AddressPolicy | None = None,
 ) -> Search:
     """Look for the PDF of `paper`, with or without the proxy. Never raises for what a server does."""
     web = Web(
-        policy or AddressPolicy(frozenset(one.lower() for one in options.allow_private)),
+        AddressPolicy(frozenset(one.lower() for one in options.allow_private)),
         seconds=options.seconds,
         max_bytes=int(options.max_megabytes * 1_000_000),
         proxy_url=options.proxy_url if proxy else None,

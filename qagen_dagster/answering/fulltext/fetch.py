@@ -90,10 +90,6 @@ class Web:
     def close(self) -> None:
         self._client.close()
 
-    @property
-    def proxied(self) -> bool:
-        return self._proxy is not None
-
     def get(self, url: str, *, pdf: bool = False) -> Page:
         """The page at `url`, or the PDF. Raises FetchError."""
         seconds = min(self._seconds, self._ends - time.monotonic())

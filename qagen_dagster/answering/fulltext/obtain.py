@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from qagen_dagster.answering.fulltext.download import Attempt, Search, find_pdf
+from qagen_dagster.answering.fulltext.download import Search, find_pdf
 from qagen_dagster.answering.fulltext.keep import keep_found, stored_text
 from qagen_dagster.answering.fulltext.resolvers import Paper
 from qagen_dagster.formats.sandbox import ParserPool
@@ -34,53 +34,48 @@ class Obtained:
 
     error: QAError | None
     detail: str = ""
-    attempts: tuple[Attempt, ...] = ()
 
 
 def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserPool) -> Obtained:
     """Look for the PDF of a document and keep it. Raises StoreError or OSError when it cannot be kept."""
-    if wanted.paper.doi is None and wanted.paper.url is None:
-        opened = Search(None, ())
-    else:
-        opened = find_pdf(wanted.paper, options, pool)
+    opened = find_pdf(wanted.paper, options, pool) if wanted.paper.known else Search(None, ())
     if opened.found is not None:
         keep_found(store, wanted.corpus, wanted.document_id, opened.found)
-        return Obtained(None, "", opened.attempts)
+        return Obtained(None)
     if wanted.always_allow_proxy:
         return _by_proxy(wanted, options, store, pool, opened)
     if wanted.callback is None:
         return _not_asked(wanted, opened)
     said = wanted.callback(wanted.document_id, wanted.title)
     if said.pdf_made_available and stored_text(store, wanted.corpus, wanted.document_id) is not None:
-        return Obtained(None, "", opened.attempts)
+        return Obtained(None)
     if said.allow_proxy:
         return _by_proxy(wanted, options, store, pool, opened)
     if said.pdf_made_available:
-        return Obtained(QAError.NO_FULLTEXT, "no PDF was put into the store", opened.attempts)
-    return Obtained(QAError.USER_CANCELLED, _told(opened), opened.attempts)
+        return Obtained(QAError.NO_FULLTEXT, "no PDF was put into the store")
+    return Obtained(QAError.USER_CANCELLED, _told(opened))
 
 
 def _by_proxy(
     wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserPool, opened: Search
 ) -> Obtained:
-    if wanted.paper.doi is None and wanted.paper.url is None:
+    if not wanted.paper.known:
         return _not_asked(wanted, opened)
     if options.proxy_url is None:
         detail = "the proxy is allowed, but none is configured (answering.fulltext.proxy_url)"
-        return Obtained(QAError.CONFIGURATION_ERROR, detail, opened.attempts)
+        return Obtained(QAError.CONFIGURATION_ERROR, detail)
     search = find_pdf(wanted.paper, options, pool, proxy=True)
-    attempts = (*opened.attempts, *search.attempts)
     if search.found is None:
-        return Obtained(QAError.DOWNLOAD_FAILED, f"through the proxy: {_told(search)}", attempts)
+        return Obtained(QAError.DOWNLOAD_FAILED, f"through the proxy: {_told(search)}")
     keep_found(store, wanted.corpus, wanted.document_id, search.found, proxy=True)
-    return Obtained(None, "", attempts)
+    return Obtained(None)
 
 
 def _not_asked(wanted: Wanted, opened: Search) -> Obtained:
-    if wanted.paper.doi is None and wanted.paper.url is None:
+    if not wanted.paper.known:
         return Obtained(QAError.NO_FULLTEXT, "the document names neither a DOI nor an address")
     error = QAError.PROXY_REQUIRED if opened.walled else QAError.DOWNLOAD_FAILED
-    return Obtained(error, _told(opened), opened.attempts)
+    return Obtained(error, _told(opened))
 
 
 def _told(search: Search) -> str:

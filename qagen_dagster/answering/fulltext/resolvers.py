@@ -21,6 +21,11 @@ class Paper:
     doi: str | None = None
     url: str | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to look for it by."""
+        return self.doi is not None or self.url is not None
+
 
 class FulltextResolver(Protocol):
     """One source."""

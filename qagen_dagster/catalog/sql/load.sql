@@ -75,7 +75,11 @@ ORDER BY combination, document_id, question_id;
 INSERT INTO model_calls BY NAME
 SELECT
     * EXCLUDE (result_id, current, counted),
-    stage IN ('corpus', 'grading') OR result_id IN (SELECT result_id FROM current_results) AS current,
+    -- What a document asked a judge while it was made, its report asks again, and is given the same response.
+    stage = 'corpus' OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
+    OR stage = 'grading' AND (request_key = '' OR (combination, request_key) NOT IN (
+        SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)
+    )) AS current,
     request_key = '' OR row_number() OVER (
         PARTITION BY request_key ORDER BY replayed, combination, stage, document_id, position
     ) = 1 AS counted

@@ -71,7 +71,7 @@ LEFT JOIN (SELECT combination, count(*) AS accepted FROM questions GROUP BY ALL)
 GROUP BY combination, corpus, scenario, mode
 ORDER BY combination;
 
--- Calls of one attempt: those of the attempt itself and of the corpus-wide comparison of its question.
+-- Calls of one attempt: its own, those of the corpus-wide comparison of its question, and of grading its answer.
 CREATE VIEW attempt_calls AS
 SELECT
     combination,
