@@ -51,9 +51,9 @@ def summary(
     documents: Path | None,
     as_json: bool,
 ) -> None:
-    """Show grades by document, and every answer that does not rest on its document, with reasons.
+    """Show grades by document, and answers that do not rest on their document, with reasons.
 
-    The same is kept as run_summary.json in the store.
+    All of them are in run_summary.json, which is kept in the store.
     """
     if latest and run_id is not None:
         raise ConfigError("choose --latest or --run")

@@ -19,11 +19,13 @@ from qagen_dagster.loop.run_time import run_time
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet
 from qagen_dagster.store import Keys
 
+AS_AGENT = "strategy: batch has run nowhere yet: guessed as if an agent asked, without answerer and judge"
 _RARELY = 0.1  # accepted questions that some other document's may repeat, before any set was compared
 
 
@@ -204,10 +206,13 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
         accepted = forecast.accepted(chosen.examples, work.to_do, target)
     else:
         roles, accepted = _guess(planned, work.to_do)
+    told = chosen.told
+    if not chosen.examples and planned.strategy is Strategy.BATCH:
+        told += f"; {AS_AGENT}"
     compared = _comparisons(space, planned, accepted.expected, past)
     own = roles[Role.DEDUPLICATOR]
     roles[Role.DEDUPLICATOR] = {name: own[name].plus(compared[name]) for name in METRICS}
-    return _Forecast(roles, accepted, chosen.told, not chosen.examples)
+    return _Forecast(roles, accepted, told, not chosen.examples)
 
 
 def _roles(planned: CombinationPlan, chosen: past_runs.Chosen) -> list[Role]:

@@ -118,11 +118,12 @@ class _Search:
         except DocumentError as error:
             self._unread.append(f"{file.name}: {error.detail}")
             return
+        left = self.left(wanted)
         for entry in entries:
-            for name in {entry.row or "", document_id(file.name, entry.row)} & self.left(wanted):
-                self._found[name] = GivenDocument(
-                    document_id(file.name, entry.row), name, file, self._reader, kept=entry
-                )
+            known_as = document_id(file.name, entry.row)
+            for name in {entry.row or "", known_as} & left:
+                left.discard(name)
+                self._found[name] = GivenDocument(known_as, name, file, self._reader, kept=entry)
 
     def end(self, wanted: set[str]) -> Found:
         unread = f" ({'; '.join(self._unread[:3])})" if self._unread else ""

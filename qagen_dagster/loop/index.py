@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
@@ -157,6 +157,7 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
     return index, tuple(embedded)
 
 
+@lru_cache(maxsize=100_000)
 def shard_of(document_id: str) -> int:
     """Which shard a document is in."""
     return int(digest(document_id)[:8], 16) % SHARDS
