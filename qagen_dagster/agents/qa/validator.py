@@ -118,7 +118,7 @@ def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
     """The validator's quotes; those of the candidate are not shown a second time."""
     shown = {skeleton(place.quote).text for place in candidate.evidence}
     other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
-    same = "(all within the passages above)" if blind.evidence else "(none given)"
+    same = "(all of it stands above)" if blind.evidence else "(none given)"
     return _numbered([(quote.quote, quote.start_line) for quote in other]) or same
 
 

@@ -8,6 +8,9 @@ import pytest
 from qagen_dagster.agents.qa.context import QAContext
 from qagen_dagster.agents.qa.validator import Judgement, judge, rejection
 from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded.provider import EmbeddedProvider
+from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.question import Candidate, Evidence, RejectionReason, VerdictRecord
 from tests.support.documents import context_of, visual_context
@@ -204,4 +207,22 @@ def test_quotes_that_both_gave_are_shown_once() -> None:
     assert seen.count("cable is 12 m") + seen.count("cable  is  12  m") == 1
     assert "mine alone" in seen
     seen = told(run(blind(evidence=both[:1]), compare())[1].requests[1])
-    assert "(all within the passages above)" in seen
+    assert "(all of it stands above)" in seen
+
+
+@pytest.mark.parametrize(("answer", "passes"), [("1998", True), ("in 1998", True), ("1989", False)])
+def test_the_embedded_reader_understands_these_prompts(answer: str, passes: bool) -> None:
+    """It reads the labels of the prompts: other words for them make it deaf."""
+    candidate = CANDIDATE.model_copy(
+        update={
+            "question": 'According to "Service manual of the CT-15 probe", when was the probe first built?',
+            "answer": answer,
+            "evidence": (
+                Evidence(quote="The probe was first built in 1998 by Ida Holm.", start_line=6, end_line=6),
+            ),
+        }
+    )
+    reader = LocalModel(EmbeddedProvider(ModelSpec(provider="embedded", model="reader")))
+    verdict = verdict_of(judge(context_of(), reader, candidate, 1))
+    assert verdict.answerable
+    assert (verdict.blind_answer, verdict.matches) == ("1998", passes)
