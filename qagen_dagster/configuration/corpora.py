@@ -11,6 +11,7 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode, check_name
 
 CONFIG_NAME = "corpus.yaml"
+RESERVED = ("exams", "problems")  # folders of other kinds of input
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,10 @@ def load_corpus(folder: Path) -> Corpus:
         check_name(folder.name)
     except ValueError as error:
         raise ConfigError(f"the folder's name is unusable: {error}", file=path) from None
+    if folder.name in RESERVED:
+        raise ConfigError(
+            f"a corpus may not be called {folder.name}: the folder is for {folder.name}", file=path
+        )
     config = read_yaml(path, CorpusConfig)
     if not (folder / "documents").is_dir():
         raise ConfigError("there is no documents/ folder beside it", file=path)

@@ -220,11 +220,6 @@ class StyleScores(Record):
             self.plausibility,
         )
 
-    @property
-    def passes(self) -> bool:
-        """No category below `LEAST_SCORE` and a mean of at least `LEAST_MEAN`: decided here, never by the model."""
-        return min(self.values) >= LEAST_SCORE and sum(self.values) / len(self.values) >= LEAST_MEAN
-
 
 class StyleReport(Record):
     """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
