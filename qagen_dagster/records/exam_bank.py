@@ -1,0 +1,100 @@
+"""What a bank of exam items holds: accepted items with everything that led to them, and what was rejected and why.
+
+Pure values. How an item came about slot by slot is `records/exam_result.py`; files of other programs are
+`publishing/exam/`.
+"""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.exam import (
+    BlindSolution,
+    Difficulty,
+    ExamQuestion,
+    IdeaPlan,
+    QuestionPackage,
+    Severity,
+    StyleReport,
+    VerifierReport,
+)
+from qagen_dagster.records.exam_proof import Proof
+from qagen_dagster.records.ids import Name, fingerprint, normalise
+
+
+class ExamItem(Record):
+    """An accepted item: one line of accepted.jsonl.
+
+    Attributes:
+        id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
+        blind_solution: what the verifier answered before it saw anything but stem and options.
+        proof: the checkable form, computed and compared with the options.
+        models: role to the model's name.
+        attempts: implementations of the idea, this one included.
+        timestamp: when it was accepted, ISO 8601, UTC.
+    """
+
+    id: Name
+    exam: Name
+    schema_id: Name
+    schema_title: str
+    difficulty: Difficulty
+    idea_plan: IdeaPlan
+    question_package: QuestionPackage
+    blind_solution: BlindSolution
+    verifier_report: VerifierReport
+    style_report: StyleReport
+    proof: Proof = Proof()
+    models: dict[str, str] = Field(default_factory=dict)
+    attempts: int
+    timestamp: str
+
+    @property
+    def question(self) -> ExamQuestion:
+        return self.question_package.question
+
+
+class RejectedItem(Record):
+    """A slot that gave no item: one line of rejected.jsonl.
+
+    Attributes:
+        slot: which of its part's, from 1.
+        stage: who caught it last; the values are those of `Stage`, and `repeats` for a duplicate in the bank.
+        failure_type: one word for why.
+        reasons: in sentences, for people.
+    """
+
+    exam: Name
+    schema_id: Name
+    schema_title: str
+    difficulty: Difficulty
+    slot: int
+    stage: str
+    failure_type: str
+    severity: Severity
+    reasons: tuple[str, ...] = ()
+    idea_plan: IdeaPlan | None = None
+    question_package: QuestionPackage | None = None
+    blind_solution: BlindSolution | None = None
+    verifier_report: VerifierReport | None = None
+    style_report: StyleReport | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    attempts: int
+    timestamp: str
+
+
+class ItemBank(Record):
+    """The accepted items of one exam, in the order of schema, difficulty and id."""
+
+    exam: Name
+    name: str
+    items: tuple[ExamItem, ...]
+    timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+
+def item_id(schema_id: str, difficulty: Difficulty, question: ExamQuestion) -> str:
+    """`{schema_id}-{difficulty}-{fingerprint}`; the fingerprint depends on stem, options and key alone."""
+    options = [f"{letter}:{normalise(question.options[letter])}" for letter in sorted(question.options)]
+    found = fingerprint([normalise(question.stem), *options, question.correct_option])
+    return f"{schema_id}-{difficulty.value}-{found}"
