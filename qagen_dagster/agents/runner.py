@@ -20,6 +20,7 @@ from qagen_dagster.agents.steps import (
     Step,
     decide,
 )
+from qagen_dagster.agents.text_result import from_text
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import (
@@ -94,6 +95,8 @@ def _turn(
     state.responses.append(response)
     names = " or ".join(terminal.name for terminal in spec.terminals)
     step = decide(response, state, spec.limits, names)
+    if spec.reads_text:
+        step = from_text(step, response, spec.terminals)
     if isinstance(step, RunTools):
         return _act(step, spec, tools, state, response, names)
     if isinstance(step, Nudge):

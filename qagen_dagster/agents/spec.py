@@ -58,7 +58,10 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """One agent. `tools` names what it may use of the toolbox it is run with."""
+    """One agent. `tools` names what it may use of the toolbox it is run with.
+
+    With `reads_text` a reply without a tool call that holds the result as JSON or YAML is as good as the call.
+    """
 
     name: str
     role: str
@@ -66,3 +69,4 @@ class AgentSpec:
     tools: tuple[str, ...]
     terminals: tuple[Terminal, ...]
     limits: Limits = field(default_factory=Limits)
+    reads_text: bool = False

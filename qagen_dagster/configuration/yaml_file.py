@@ -1,4 +1,4 @@
-"""One YAML file into one record, with file, line and key in every complaint.
+"""One YAML file into one record, with file, line and key in every complaint; YAML that models write, into plain values.
 
 Aliases are refused (a small file could expand without end), and so are tags, deep nesting and a key that
 stands twice.
@@ -50,6 +50,30 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
         ) from None
 
 
+def read_text(text: str) -> JsonValue:
+    """The value of a YAML text from elsewhere. Scalars stay the text they are, but for null.
+
+    Raises ConfigError with a line when it is no YAML or holds what `read_yaml` refuses.
+    """
+    try:
+        _check_tokens(text, None)
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise ConfigError(f"is not YAML: {error.problem}", line=mark.line + 1 if mark else None) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {str(error).splitlines()[0]}") from None
+    return None if node is None else _words(node)
+
+
+def _words(node: yaml.Node) -> JsonValue:
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _words(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_words(item) for item in node.value]
+    return None if node.value in ("", "~", "null", "Null", "NULL") else str(node.value)
+
+
 def _compose(path: Path) -> yaml.Node:
     try:
         if path.stat().st_size > _MAX_BYTES:
@@ -73,7 +97,7 @@ def _compose(path: Path) -> yaml.Node:
     return node
 
 
-def _check_tokens(text: str, path: Path) -> None:
+def _check_tokens(text: str, path: Path | None) -> None:
     depth = 0
     for token in yaml.scan(text, Loader=_Loader):
         fault = _UNSUPPORTED.get(type(token))
