@@ -9,17 +9,21 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.exam_text import MathText, as_letter
 from qagen_dagster.records.ids import Name
 
 LETTERS = "ABCDEFGH"
 Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
+_SaidLetter = Annotated[
+    Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
+]
 Score = Annotated[int, Field(ge=0, le=10)]
 LEAST_SCORE = 7  # no category below
 LEAST_MEAN = 8.0  # over the six categories
-_Text = Annotated[str, Field(min_length=1)]
+_Text = MathText
 
 
 class Difficulty(StrEnum):
@@ -43,6 +47,43 @@ class Severity(StrEnum):
     FIXABLE = "fixable_with_regeneration"
     STRUCTURAL = "structural_flaw"
     UNKNOWN = "unknown"
+
+
+def as_verdict(value: object) -> object:
+    """A verdict as models write it: "pass" and "**PASS**" are one."""
+    word = value.strip(" .*`'\"").upper() if isinstance(value, str) else value
+    return {"PASSED": "PASS", "FAILED": "FAIL"}.get(str(word), word)
+
+
+def as_severity(value: object) -> object:
+    """A severity that nobody knows is `unknown`; none is none."""
+    if not isinstance(value, str) or isinstance(value, Severity):
+        return value
+    word = "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
+    if word in ("", "none", "null", "n/a"):
+        return None
+    return word if word in {one.value for one in Severity} else Severity.UNKNOWN.value
+
+
+_SaidVerdict = Annotated[
+    Verdict, BeforeValidator(as_verdict), WithJsonSchema({"type": "string", "enum": ["PASS", "FAIL"]})
+]
+_SaidSeverity = Annotated[
+    Severity | None,
+    BeforeValidator(as_severity),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": ["fixable_with_regeneration", "structural_flaw"]},
+                {"type": "null"},
+            ]
+        }
+    ),
+    Field(
+        description="With FAIL: fixable_with_regeneration if another implementation of the same idea can be right, "
+        "structural_flaw if none can."
+    ),
+]
 
 
 class ExamPart(Record):
@@ -114,7 +155,7 @@ class ExamQuestion(Record):
     options: Annotated[
         dict[Letter, _Text], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
     ]
-    correct_option: Annotated[Letter, Field(description="Letter of the one right option.")]
+    correct_option: Annotated[_SaidLetter, Field(description="Letter of the one right option.")]
 
     @model_validator(mode="after")
     def _lettered(self) -> ExamQuestion:
@@ -137,8 +178,11 @@ class CheckableForm(Record):
     """The answer as something that can be computed from the givens of the stem."""
 
     givens: Annotated[
-        dict[str, str],
-        Field(description="Name to exact value of each given of the stem, such as {'m': '2', 'v': '3/2'}."),
+        dict[str, MathText],
+        Field(
+            description="Name to exact value of each given of the stem, such as {'m': '2', 'v': '3/2'}. A given that "
+            "stays a symbol in the options has its own name as value, {'F': 'F'}: it is positive."
+        ),
     ]
     expression: Annotated[
         _Text,
@@ -172,10 +216,11 @@ class BlindSolution(Record):
     """Submit your own solution, made without knowing which option is held to be right."""
 
     chosen_option: Annotated[
-        Letter | None, Field(description="The one option that is right; null if none is, or several are.")
+        _SaidLetter | None,
+        Field(description="The one option that is right; null if none is, or several are."),
     ]
     right_options: Annotated[
-        tuple[Letter, ...], Field(description="Every option that is right by your own work.")
+        tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")
     ]
     value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
     reasoning: Annotated[_Text, Field(description="Your steps, short.")]
@@ -184,7 +229,7 @@ class BlindSolution(Record):
 class VerifierReport(Record):
     """Submit your verdict on the question."""
 
-    verdict: Verdict
+    verdict: _SaidVerdict
     confidence: Annotated[Literal["high", "medium"] | None, Field(description="With PASS.")] = None
     failure_type: Annotated[
         str,
@@ -193,7 +238,7 @@ class VerifierReport(Record):
         ),
     ] = ""
     reasons: Annotated[tuple[str, ...], Field(description="With FAIL: what is wrong, one point each.")] = ()
-    severity: Annotated[Severity | None, Field(description="With FAIL.")] = None
+    severity: _SaidSeverity = None
     regen_instructions: Annotated[
         str, Field(description="With FAIL that can be fixed: what has to change.")
     ] = ""
@@ -224,10 +269,10 @@ class StyleScores(Record):
 class StyleReport(Record):
     """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
 
-    verdict: Verdict
+    verdict: _SaidVerdict
     scores: StyleScores
     failure_type: Annotated[str, Field(description="With FAIL: what kind of fault of style.")] = ""
     regen_instructions: Annotated[
         str, Field(description="With FAIL that can be fixed: what has to change.")
     ] = ""
-    severity: Annotated[Severity | None, Field(description="With FAIL.")] = None
+    severity: _SaidSeverity = None
