@@ -5,6 +5,7 @@ from __future__ import annotations
 from qagen_dagster.records.exam import (
     BlindSolution,
     ExamQuestion,
+    Letter,
     Severity,
     StyleReport,
     Verdict,
@@ -54,7 +55,8 @@ def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
     others = sorted(set(blind.right_options) - {blind.chosen_option})
     if blind.chosen_option == key and not others:
         return None
-    right = sorted({*blind.right_options, *([blind.chosen_option] if blind.chosen_option else [])})
+    chosen: tuple[Letter, ...] = (blind.chosen_option,) if blind.chosen_option else ()
+    right = sorted({*blind.right_options, *chosen})
     if len(right) > 1:
         name, said = SEVERAL_RIGHT, f"found {', '.join(right)} all right"
     elif not right:

@@ -215,15 +215,15 @@ class QuestionPackage(Record):
 class BlindSolution(Record):
     """Submit your own solution, made without knowing which option is held to be right."""
 
+    reasoning: Annotated[_Text, Field(description="Your steps, short.")]
+    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
+    right_options: Annotated[
+        tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")
+    ]
     chosen_option: Annotated[
         _SaidLetter | None,
         Field(description="The one option that is right; null if none is, or several are."),
     ]
-    right_options: Annotated[
-        tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")
-    ]
-    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
-    reasoning: Annotated[_Text, Field(description="Your steps, short.")]
 
 
 class VerifierReport(Record):
