@@ -1,0 +1,145 @@
+"""The child's side of the sandbox: for every job a process of its own, forked warm, with hard limits, that computes and ends.
+
+What does not belong here: starting and killing this process (sandbox), and what a form may be made of (forms).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from qagen_dagster.mathematics.evaluator import evaluate
+from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
+
+MOST_BYTES = 1_000_000  # of a reply
+_WARM_UP = (
+    "sqrt(2)*pi**2/3 + sin(pi/7) + cos(1)*tan(1) + cot(1)+sec(1)+csc(1)",
+    "asin(1/3)+acos(1/3)+atan(2)+atan2(1,2)+sinh(1)+cosh(1)+tanh(1)+exp(1/2)+log(3)+ln(2)+log(8,2)",
+    "factorial(5)+binomial(6,2)+gcd(4,6)+lcm(4,6)+floor(5/2)+ceiling(5/2)+Mod(7,3)+Min(1,pi)+Max(2,E)+cbrt(2)+root(5,4)+Abs(-2)",
+    "Sum(k**2,(k,1,4))+Product(k,(k,1,4))+integrate(x**2*sin(x)+exp(x)/2+1/(1+x),(x,0,1))",
+    "diff(x**3*sin(x)+log(x),x)+limit(sin(x)/x,x,0)+solve(x**2-3*x+1,x)[0]+solve(x**3-x-1,x)[0]+(F+1)**3",
+)
+Compute = Callable[[dict[str, Any]], object]
+
+
+def main() -> None:
+    """Answer one line of JSON with one, until the parent closes its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hello = json.loads(sys.stdin.readline())
+    compute = _compute(str(hello["compute"]))
+    _say({"ready": True})
+    for line in sys.stdin:
+        _say(_answer(json.loads(line), hello, compute))
+
+
+def compute_forms(job: dict[str, Any]) -> object:
+    """The values of the job's forms, each on its own: `exact` and `numbers`, or `failure` and `detail`."""
+    return [_one(form) for form in job["forms"]]
+
+
+def _one(form: dict[str, Any]) -> dict[str, object]:
+    try:
+        exact, numbers = evaluate(
+            parse_form(form["expression"], form.get("givens"), frozenset(form.get("free", ())))
+        )
+        return {"exact": exact, "numbers": numbers}
+    except FormError as error:
+        return {"failure": error.failure.value, "detail": error.detail}
+    except MemoryError:
+        return {"failure": FormFailure.OUT_OF_MEMORY.value, "detail": "memory ran out"}
+    except RecursionError:
+        return {"failure": FormFailure.TOO_LARGE.value, "detail": "nested too deep"}
+
+
+def _compute(place: str) -> Compute:
+    """The function `module:name` that does the jobs; ours is warmed up, because a limited process opens no file."""
+    module, _, name = place.partition(":")
+    found = cast("Compute", getattr(importlib.import_module(module), name))
+    found({"forms": [{"expression": one, "free": ["F"], "givens": {"x": "2"}} for one in _WARM_UP]})
+    return found
+
+
+def _say(value: object) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+def _answer(job: dict[str, Any], limits: dict[str, Any], compute: Compute) -> dict[str, object]:
+    reading, writing = os.pipe()
+    child = os.fork()  # this process has one thread
+    if child == 0:
+        os.close(reading)
+        _child(job, limits, compute, writing)
+    os.close(writing)
+    try:
+        data = _read(reading, time.monotonic() + float(limits["seconds"]))
+    finally:
+        os.close(reading)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return _reply(data, status)
+
+
+def _reply(data: bytes | None, status: int) -> dict[str, object]:
+    if data is None:
+        return {"failure": FormFailure.TIMEOUT.value, "detail": "not done in time"}
+    with contextlib.suppress(ValueError):
+        return {"values": json.loads(data)}
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if number in (signal.SIGXCPU, signal.SIGKILL) and not data:
+        return {"failure": FormFailure.TIMEOUT.value, "detail": "its processor time ran out"}
+    how = signal.Signals(number).name if number else f"exit code {os.waitstatus_to_exitcode(status)}"
+    return {"failure": FormFailure.CRASHED.value, "detail": f"the process ended with {how}"}
+
+
+def _read(descriptor: int, deadline: float) -> bytes | None:
+    """Everything up to the end of file; None when that does not come in time."""
+    data = b""
+    while (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select([descriptor], [], [], left)
+        if not ready:
+            return None
+        piece = os.read(descriptor, 65_536)
+        data += piece
+        if not piece or len(data) > MOST_BYTES:
+            return data
+    return None
+
+
+def _child(job: dict[str, Any], limits: dict[str, Any], compute: Compute, writing: int) -> None:
+    """Compute under limits that cannot be lifted again, write the reply, and end without going back."""
+    try:
+        for descriptor in (0, 1, 2):  # the parent is not its to talk to
+            os.close(descriptor)
+        _limit(float(limits["seconds"]), int(limits["memory_bytes"]))
+        os.write(writing, json.dumps(compute(job)).encode()[:MOST_BYTES])
+    except MemoryError:
+        os.write(writing, b'[{"failure": "out_of_memory", "detail": "memory ran out"}]')
+    except Exception as error:  # the stage boundary: whatever hostile work raises is its outcome
+        detail = f"{type(error).__name__}: {error}"[:200]
+        os.write(writing, json.dumps([{"failure": "crashed", "detail": detail}]).encode())
+    finally:
+        os._exit(0)
+
+
+def _limit(seconds: float, memory_bytes: int) -> None:
+    whole = max(1, int(seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    if sys.platform.startswith("linux"):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + memory_bytes, used + memory_bytes))
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # no file and no socket can be opened any more

@@ -1,0 +1,109 @@
+"""Quantities: a computed value with its unit; when two are equal, and when one is the other one rounded.
+
+Decimals of 50 digits are compared, so that no simplification has to be found: two expressions that agree in 40 digits at
+every point of their symbols are held to be equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from qagen_dagster.mathematics.reading import Reading
+from qagen_dagster.mathematics.units import ONE, Unit
+
+_CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
+_CLOSE = Decimal("1e-40")
+_NOTHING = Decimal("1e-100")
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """`numbers` are decimals in `unit` at the points of the symbols; `last_place` is set for a rounded decimal."""
+
+    exact: str
+    numbers: tuple[str | None, ...]
+    unit: Unit = ONE
+    last_place: Fraction | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.exact} {self.unit.text}".strip()
+
+
+def quantity(reading: Reading, exact: str, numbers: tuple[str | None, ...]) -> Quantity:
+    """What was read, with what it was computed to be."""
+    return Quantity(exact, numbers, reading.unit, reading.last_place)
+
+
+def value_of(text: str) -> Quantity:
+    """The value that a text says, computed here. Raises ValueError (`Unreadable` or `FormError`) where it says none."""
+    from qagen_dagster.mathematics.evaluator import evaluate
+    from qagen_dagster.mathematics.forms import parse_form
+    from qagen_dagster.mathematics.reading import read_value
+
+    reading = read_value(text)
+    return quantity(reading, *evaluate(parse_form(reading.expression, free=reading.symbols)))
+
+
+def equal(left: Quantity, right: Quantity) -> bool:
+    """Whether the two are the same value. A quantity without a unit is compared by its bare number."""
+    return _compare(left, right, _CLOSE, Decimal(0))
+
+
+def close(left: Quantity, right: Quantity, relative: float) -> bool:
+    """Whether the two differ by no more than `relative` of the larger one."""
+    return _compare(left, right, Decimal(str(relative)), Decimal(0))
+
+
+def rounds_to(exact: Quantity, shown: Quantity) -> bool:
+    """Whether `shown`, a decimal, is `exact` rounded to the digits it shows."""
+    if shown.last_place is None:
+        return False
+    step = _decimal(shown.last_place)
+    if _united(exact, shown):
+        step = _CONTEXT.multiply(step, _factor(shown.unit))
+    half = _CONTEXT.multiply(step, Decimal("0.5000000001"))
+    return _compare(exact, shown, Decimal(0), half)
+
+
+def _united(left: Quantity, right: Quantity) -> bool:
+    return left.unit != ONE and right.unit != ONE
+
+
+def _compare(left: Quantity, right: Quantity, relative: Decimal, absolute: Decimal) -> bool:
+    united = _united(left, right)
+    if united and not left.unit.comparable(right.unit):
+        return False
+    seen = False
+    for mine, theirs in zip(left.numbers, right.numbers, strict=True):
+        if mine is None or theirs is None:
+            if mine is not theirs:
+                return False
+            continue
+        seen = True
+        first, second = Decimal(mine), Decimal(theirs)
+        if united:
+            first = _CONTEXT.multiply(first, _factor(left.unit))
+            second = _CONTEXT.multiply(second, _factor(right.unit))
+        if not _near(first, second, relative, absolute):
+            return False
+    return seen
+
+
+def _near(first: Decimal, second: Decimal, relative: Decimal, absolute: Decimal) -> bool:
+    largest = max(abs(first), abs(second))
+    if largest < _NOTHING:
+        return True
+    allowed = max(_CONTEXT.multiply(largest, relative), absolute)
+    return abs(_CONTEXT.subtract(first, second)) <= allowed
+
+
+def _factor(unit: Unit) -> Decimal:
+    return _CONTEXT.multiply(_decimal(unit.factor), _CONTEXT.power(_PI, unit.pis))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
