@@ -31,16 +31,31 @@ class Role(StrEnum):
     DEDUPLICATOR = "deduplicator"
     ANSWERER = "answerer"
     JUDGE = "judge"
+    DESIGNER = "designer"
+    IMPLEMENTER = "implementer"
+    VERIFIER = "verifier"
+    STYLE_JUDGE = "style_judge"
 
 
 QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # every profile binds them
+EXAM_ROLES = (Role.DESIGNER, Role.IMPLEMENTER, Role.VERIFIER, Role.STYLE_JUDGE)
+_STAND_INS = {
+    Role.DESIGNER: (Role.GENERATOR,),
+    Role.IMPLEMENTER: (Role.GENERATOR,),
+    Role.VERIFIER: (Role.VALIDATOR,),
+    Role.STYLE_JUDGE: (Role.JUDGE, Role.VERIFIER, Role.VALIDATOR),
+}
+_SPECIALISED = frozenset(
+    {"embedded", "scripted"}
+)  # their models can do what they are made for, and nothing else
 
 
 class Profile(Record):
     """Roles bound to models; `visual` overrides roles in visual mode.
 
     Without an answerer the generator answers too; without a judge answers are graded by what needs no model call.
-    `embedder` makes search indexes, by default the one of this process.
+    `embedder` makes search indexes, by default the one of this process. Items of exams are designed and implemented by the
+    generator, verified by the validator and judged by the judge, where their own roles are not bound.
     """
 
     description: str = ""
@@ -57,9 +72,17 @@ class Profile(Record):
         for mode in Mode:
             check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
             check_judge(self, mode)
+        check_examiners(self)
         check_priced(self, self.budget)
         check_execution(self)
         return self
+
+    def exam_spec(self, role: Role) -> ModelSpec | None:
+        """The model that plays one of `EXAM_ROLES`: the one bound to it, else its stand-in, which no specialised model can be."""
+        if role in self.roles:
+            return self.roles[role]
+        stand_ins = (self.roles.get(one) for one in _STAND_INS[role])
+        return next((one for one in stand_ins if one is not None and one.provider not in _SPECIALISED), None)
 
     def spec(self, role: Role, mode: Mode) -> ModelSpec:
         """The model that plays `role` in `mode`. Raises KeyError when none is bound to it."""
@@ -87,6 +110,15 @@ def check_judge(profile: Profile, mode: Mode) -> None:
                 f"{role.value} and judge are the same model ({judge.model}) in {mode.value} mode; "
                 "a model may not judge its own answers"
             )
+
+
+def check_examiners(profile: Profile) -> None:
+    """Raise ValueError when the verifier is the model whose questions it would verify."""
+    implementer, verifier = profile.exam_spec(Role.IMPLEMENTER), profile.exam_spec(Role.VERIFIER)
+    if implementer is not None and verifier is not None and _same(implementer, verifier):
+        raise ValueError(
+            f"implementer and verifier are the same model ({verifier.model}); a model may not verify its own questions"
+        )
 
 
 def _same(one: ModelSpec, other: ModelSpec) -> bool:

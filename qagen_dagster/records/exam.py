@@ -49,6 +49,18 @@ class Severity(StrEnum):
     UNKNOWN = "unknown"
 
 
+def sample_of(seed: int, slot: int, number: int) -> int:
+    """What tells the draws of one model apart: by seed, slot (from 1, below 10,000) and `number` (below 1,000)."""
+    return (seed * 10_000 + slot) * 1_000 + number
+
+
+def read_sample(sample: int) -> tuple[int, int, int]:
+    """Seed, slot and number of a `sample_of`."""
+    rest, number = divmod(sample, 1_000)
+    seed, slot = divmod(rest, 10_000)
+    return seed, slot, number
+
+
 def as_verdict(value: object) -> object:
     """A verdict as models write it: "pass" and "**PASS**" are one."""
     word = value.strip(" .*`'\"").upper() if isinstance(value, str) else value

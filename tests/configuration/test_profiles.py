@@ -8,7 +8,14 @@ import pytest
 from anthropic.resources.messages import DEPRECATED_MODELS
 from openai.types import ChatModel
 
-from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Role, load_profile
+from qagen_dagster.configuration.profiles import (
+    EXAM_ROLES,
+    QUESTION_ROLES,
+    SHIPPED,
+    Profile,
+    Role,
+    load_profile,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.pricing import has_price
@@ -248,3 +255,39 @@ def test_the_generator_answers_where_no_answerer_is_bound(tmp_path: Path) -> Non
     told = load_profile("mine", tmp_path).find(Role.ANSWERER, Mode.VISUAL)
     assert told is not None
     assert told.model == "speaker"
+
+
+def exam_profile(**more: str) -> Profile:
+    models = {"generator": "a", "validator": "b", "deduplicator": "c"} | more
+    roles = {role: {"provider": "openai_compatible", "model": model} for role, model in models.items()}
+    return Profile.model_validate({"roles": roles})
+
+
+def test_exam_roles_have_stand_ins() -> None:
+    def played(profile: Profile) -> list[str]:
+        return [spec.model for role in EXAM_ROLES if (spec := profile.exam_spec(role))]
+
+    assert played(exam_profile()) == ["a", "a", "b", "b"]
+    assert played(exam_profile(judge="j")) == ["a", "a", "b", "j"]
+    assert played(exam_profile(designer="d", implementer="i", verifier="v", style_judge="s")) == [*"divs"]
+    assert played(exam_profile(verifier="v")) == ["a", "a", "v", "v"]
+
+
+def test_a_specialised_model_stands_in_for_nobody() -> None:
+    found = load_profile("dry_run", None)
+    assert [found.exam_spec(role) for role in EXAM_ROLES] == [None] * 4
+    embedded = load_profile("embedded", None)
+    assert [spec.model for role in EXAM_ROLES if (spec := embedded.exam_spec(role))] == [
+        "exam-designer",
+        "exam-implementer",
+        "exam-verifier",
+        "exam-style-judge",
+    ]
+
+
+@pytest.mark.parametrize(
+    "more", [{"implementer": "V ", "verifier": "v"}, {"implementer": "b"}, {"verifier": "a"}]
+)
+def test_a_verifier_may_not_be_its_implementer(more: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="implementer and verifier are the same model"):
+        exam_profile(**more)

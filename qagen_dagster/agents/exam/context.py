@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qagen_dagster.records.exam import LETTERS, Difficulty, ExamQuestion, ExamSchema, IdeaPlan
+from qagen_dagster.records.exam import LETTERS, Difficulty, ExamQuestion, ExamSchema, IdeaPlan, sample_of
 from qagen_dagster.records.exam_config import ExamConfig
 
 _NONE = "(none)"
@@ -27,7 +27,7 @@ class ExamContext:
 
     def sample(self, number: int) -> int:
         """Tells apart the draws of different seeds, items and tries."""
-        return self.seed * 1_000_000_000 + self.item * 1_000 + number
+        return sample_of(self.seed, self.item, number)
 
     def exam(self) -> dict[str, str]:
         """What every role is told of the exam."""
@@ -37,16 +37,13 @@ class ExamContext:
         return {"style_notes": bullets(self.config.style_notes)}
 
     def target(self) -> dict[str, str]:
-        """Schema and difficulty by name, and which item it is."""
+        """Schema and difficulty by name."""
         return {
             "schema_id": self.schema.id,
             "schema_title": self.schema.title,
             "difficulty": self.difficulty.value,
             "meaning": self.config.difficulties[self.difficulty].meaning,
         }
-
-    def numbers(self) -> dict[str, str]:
-        return {"item": str(self.item), "seed": str(self.seed)}
 
 
 def bullets(lines: tuple[str, ...]) -> str:

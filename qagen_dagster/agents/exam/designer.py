@@ -43,7 +43,7 @@ def design(
         limits=LIMITS,
         reads_text=True,
     )
-    values = context.exam() | context.target() | context.numbers()
+    values = context.exam() | context.target()
     values |= {
         "schema": context.schema.text,
         "ideas": "\n".join(f"- {one_line(idea, 400)}" for idea in ideas[-_SHOWN_IDEAS:]) or "(none yet)",

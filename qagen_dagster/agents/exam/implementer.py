@@ -43,8 +43,8 @@ def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Said[QuestionPackage]:
     """Ask for attempt `attempt`, from 1; all but the first are told what failed. Raises ModelError."""
-    values = context.exam() | context.style() | context.target() | context.numbers()
-    values |= {"plan": shown_plan(plan), "attempt": str(attempt)}
+    values = context.exam() | context.style() | context.target()
+    values["plan"] = shown_plan(plan)
     chosen = prompt()
     if failed is not None:
         chosen = retry_prompt().before(chosen)
