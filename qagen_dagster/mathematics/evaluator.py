@@ -56,8 +56,10 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
 
 
 def _point(name: str, number: int) -> Any:
-    """A positive rational between 0.5 and 3.5, the same for a name in every process."""
-    digest = hashlib.sha256(f"{name}/{number}".encode()).digest()
+    """A positive rational between 0.5 and 3.5, the same for a name in every process, however it is spelled."""
+    plain = name.replace("_", "")
+    plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` itself cannot be a name in a form
+    digest = hashlib.sha256(f"{plain}/{number}".encode()).digest()
     return _sympy().Rational(500 + int.from_bytes(digest[:4], "big") % 3_000, 997)
 
 

@@ -8,6 +8,7 @@ is Linux's.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -19,6 +20,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -138,6 +140,14 @@ class Sandbox:
         if self._worker is not None:
             self._worker.kill()
         self._worker = None
+
+
+@lru_cache(maxsize=1)
+def shared() -> Sandbox:
+    """The one sandbox of this process, ended with it."""
+    sandbox = Sandbox()
+    atexit.register(sandbox.close)
+    return sandbox
 
 
 class _Worker:

@@ -1,0 +1,115 @@
+"""Items of a bank that ask the same: the same stem, or the same computation on the same numbers in other words.
+
+The same template with other numbers is another item: which variants an exam wants is its author's to say. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.records.exam import CheckableForm, QuestionPackage
+from qagen_dagster.records.exam_bank import ExamItem
+
+SAME_WORDS = 0.85  # overlap of words at which two stems with equal numbers are one stem
+ALIKE = 0.3  # overlap that two stems of the same short computation need
+LONG = 4  # operations from which an equal computation alone tells
+_WORD = re.compile(r"[a-z]{2,}|\d+(?:\.\d+)?")
+_SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
+
+
+@dataclass(frozen=True)
+class _Face:
+    """What is compared of one item."""
+
+    stem: str
+    words: Counter[str]
+    numbers: Counter[str]
+    computation: str
+    operations: int
+
+
+def repeats(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
+    """The id of every item that repeats an earlier one, with the id of that and why it is held to be a repeat."""
+    found: dict[str, tuple[str, str]] = {}
+    kept: list[tuple[str, _Face]] = []
+    for item in items:
+        face = _face(item.question_package)
+        hit = next(((other, why) for other, known in kept if (why := _same(known, face))), None)
+        if hit is None:
+            kept.append((item.id, face))
+        else:
+            found[item.id] = hit
+    return found
+
+
+def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
+    """Why two questions are one; empty when they are two."""
+    return _same(_face(first), _face(second))
+
+
+def _same(first: _Face, second: _Face) -> str:
+    if first.stem == second.stem:
+        return "the stems are the same"
+    if first.numbers == second.numbers and _overlap(first.words, second.words) >= SAME_WORDS:
+        return "the stems have the same numbers and nearly the same words"
+    if first.computation and first.computation == second.computation:
+        alike = _overlap(first.words, second.words)
+        if min(first.operations, second.operations) >= LONG or alike >= ALIKE:
+            return "the answer is the same computation on the same numbers"
+    return ""
+
+
+def _face(package: QuestionPackage) -> _Face:
+    plain = " ".join(_SPACING.sub(" ", package.question.stem).lower().split())
+    words = _WORD.findall(plain)
+    numbers = Counter(word for word in words if word[0].isdigit())
+    computation, operations = _computation(package.check) if package.check else ("", 0)
+    return _Face(
+        re.sub(r"[^\w+\-*/^=<>.]", "", plain), Counter(words) - numbers, numbers, computation, operations
+    )
+
+
+def _overlap(first: Counter[str], second: Counter[str]) -> float:
+    union = (first | second).total()
+    return (first & second).total() / union if union else 0.0
+
+
+def _computation(check: CheckableForm) -> tuple[str, int]:
+    """The form with its givens put in, names of symbols left out, sums and products in one order; and its size."""
+    try:
+        givens = {name: ast.parse(value.strip(), mode="eval").body for name, value in check.givens.items()}
+        tree = ast.parse(check.expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return "", 0
+    free = {name for name, value in check.givens.items() if value.strip() == name}
+    inner = {name: _written(value, {}, free) for name, value in givens.items() if name not in free}
+    operations = sum(isinstance(node, (ast.BinOp, ast.Call)) for node in ast.walk(tree))
+    return f"{_written(tree, inner, free)} {check.unit}".strip(), operations
+
+
+def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
+    if isinstance(node, ast.Name):
+        return givens.get(node.id, "?" if node.id in free else node.id)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+        parts = sorted(_written(part, givens, free) for part in _operands(node, type(node.op)))
+        return f"({type(node.op).__name__} {' '.join(parts)})"
+    if isinstance(node, ast.BinOp):
+        left, right = _written(node.left, givens, free), _written(node.right, givens, free)
+        return f"({type(node.op).__name__} {left} {right})"
+    if isinstance(node, ast.UnaryOp):
+        return f"({type(node.op).__name__} {_written(node.operand, givens, free)})"
+    if isinstance(node, ast.Call):
+        return f"({ast.unparse(node.func)} {' '.join(_written(one, givens, free) for one in node.args)})"
+    return ast.unparse(node)
+
+
+def _operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, operator):
+        yield from _operands(node.left, operator)
+        yield from _operands(node.right, operator)
+    else:
+        yield node
