@@ -20,6 +20,7 @@ import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.records.exam import ExamPart
 from qagen_dagster.records.ids import Combination, check_name
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
@@ -85,6 +86,17 @@ class Keys:
         return f"grounding/{combination.key}/report.json"
 
     @staticmethod
+    def evaluation(combination: Combination, kind: str) -> str:
+        """The latest report of one kind of evaluation."""
+        return f"evaluation/{combination.key}/{check_name(kind)}.json"
+
+    @staticmethod
+    def evaluated(combination: Combination, kind: str, document_id: str, fingerprint: str) -> str:
+        """One document's questions, evaluated."""
+        folder = f"evaluation/{combination.key}/{check_name(kind)}"
+        return f"{folder}/{check_name(document_id)}/{check_name(fingerprint)}.json"
+
+    @staticmethod
     def summary(launch: str) -> str:
         """What the runs of one command or backfill gave, told for people and programs."""
         return f"summaries/{check_name(launch)}/run_summary.json"
@@ -115,6 +127,24 @@ class Keys:
         )
 
     @staticmethod
+    def exam_result(part: ExamPart, slot: int, fingerprint: str) -> str:
+        """What one slot of a part gave."""
+        return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def exam_partial(part: ExamPart, slot: int, fingerprint: str) -> str:
+        """How far a slot has come whose budget ended before it was finished."""
+        return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.partial.json"
+
+    @staticmethod
+    def exam_journal(part: ExamPart, slot: int, fingerprint: str) -> str:
+        return f"exams/{part.exam}/journals/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def exam_spending(spending_id: str, part: ExamPart) -> str:
+        return f"{Keys.spending_run(spending_id)}/exams/{part.key}"
+
+    @staticmethod
     def lock(prefix: str, key: str) -> str:
         """Where lies the lock of a key under a prefix, while somebody holds it."""
         return f"locks/{check_name(prefix)}/{check_name(key)}"
@@ -122,6 +152,10 @@ class Keys:
     @staticmethod
     def run(run_id: str, combination: Combination) -> str:
         return f"runs/{check_name(run_id)}/{combination.key}.json"
+
+
+def _within(part: ExamPart) -> str:
+    return f"{part.schema_id}/{part.difficulty.value}"
 
 
 class Store:

@@ -177,8 +177,8 @@ def _station_of(last: Attempt, plan: IdeaPlan) -> Step:
 def _with_last(state: ItemState, event: Examined | Solved | Verified | Styled) -> ItemState:
     """The last attempt with what was found on it; a station that gave no result breaks it."""
     last = state.last
-    _expect(last is not None and last.package is not None and last.broken is None, event)
-    assert last is not None
+    if last is None or last.package is None or last.broken is not None:
+        raise _unfit(event)
     match event:
         case Examined():
             _expect(last.examination is None, event)
@@ -220,4 +220,8 @@ def _undesigned(state: ItemState) -> Finding:
 
 def _expect(holds: bool, event: ExamEvent) -> None:
     if not holds:
-        raise ValueError(f"{event.kind} does not fit what the loop waits for")
+        raise _unfit(event)
+
+
+def _unfit(event: ExamEvent) -> ValueError:
+    return ValueError(f"{event.kind} does not fit what the loop waits for")

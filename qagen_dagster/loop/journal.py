@@ -1,4 +1,4 @@
-"""The journal of one document: every finished step, durable before the next one starts.
+"""The journal of one document or one exam item: every finished step, durable before the next one starts.
 
 It is written whole and atomically after each step, so a killed process resumes at the exact step.
 """
@@ -19,6 +19,15 @@ from qagen_dagster.loop.batch_events import (
     QuestionGraded,
     Rewritten,
 )
+from qagen_dagster.loop.exam_events import (
+    Designed,
+    ExamEvent,
+    Examined,
+    Implemented,
+    Solved,
+    Styled,
+    Verified,
+)
 from qagen_dagster.loop.qa import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
@@ -27,6 +36,7 @@ E = TypeVar("E")
 _OF_BOTH = (Proposed, Compared, Judged)
 _OF_AGENT = (GenerationFailed, Exhausted)
 _OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
+_OF_EXAM = (Designed, Implemented, Examined, Solved, Verified, Styled)
 AnyEvent = Annotated[
     Proposed
     | GenerationFailed
@@ -37,7 +47,13 @@ AnyEvent = Annotated[
     | QuestionGraded
     | Rewritten
     | Answered
-    | AnswerGraded,
+    | AnswerGraded
+    | Designed
+    | Implemented
+    | Examined
+    | Solved
+    | Verified
+    | Styled,
     Field(discriminator="kind"),
 ]
 
@@ -45,7 +61,7 @@ AnyEvent = Annotated[
 class Journal(Record):
     """Events in order, and the work they belong to."""
 
-    work: str  # fingerprint of document version, models, prompts, corpus and scenario
+    work: str  # of a document: fingerprint of its version, models, prompts, corpus and scenario
     events: tuple[AnyEvent, ...] = ()
 
 
@@ -79,6 +95,11 @@ def batch_events(journal: JournalFile) -> tuple[BatchEvent, ...]:
     """The events of the batch strategy. Raises ResumeError when there is another one among them."""
     found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_BATCH)))
     return _all_of(found, journal)
+
+
+def exam_events(journal: JournalFile) -> tuple[ExamEvent, ...]:
+    """The events of an exam item. Raises ResumeError when there is one of a document among them."""
+    return _all_of(tuple(event for event in journal.events if isinstance(event, _OF_EXAM)), journal)
 
 
 def _all_of(found: tuple[E, ...], journal: JournalFile) -> tuple[E, ...]:

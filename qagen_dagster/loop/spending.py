@@ -15,19 +15,23 @@ from functools import cached_property
 
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.budget import Budget, Spent, reached
+from qagen_dagster.records.exam import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.store import Keys, Store
 
 
 class SpendingBook:
-    """The paid calls of one run in one combination, beside those of its other processes and combinations."""
+    """The paid calls of one run in one partition, beside those of its other processes and partitions."""
 
-    def __init__(self, store: Store, spending_id: str, combination: Combination) -> None:
+    def __init__(self, store: Store, spending_id: str, partition: Combination | ExamPart) -> None:
         host = "".join(char if char.isalnum() else "-" for char in platform.node())[:40]
         process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._store, self._lock, self._own = store, threading.Lock(), Spent()
         self._run = Keys.spending_run(spending_id)
-        self._partition = Keys.spending(spending_id, combination)
+        of_exam = isinstance(partition, ExamPart)
+        self._partition = (
+            Keys.exam_spending(spending_id, partition) if of_exam else Keys.spending(spending_id, partition)
+        )
         self._key = f"{self._partition}/{process}.json"
 
     def add(self, spent: Spent) -> None:
