@@ -52,8 +52,9 @@ OWNERS = {
     "fsspec": ("store.py",),
     "httpx": ("models/", "answering/fulltext/"),
     "jsonschema": ("models/",),
-    "lxml": ("formats/jats_tree.py",),
+    "lxml": ("formats/jats_tree.py", "publishing/exam/"),
     "markdown_it": ("formats/markdown.py",),
+    "math_core": ("publishing/exam/mathml.py",),
     "numpy": (
         "grounding/source.py",
         "grounding/semantic.py",

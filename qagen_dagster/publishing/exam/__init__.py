@@ -1,0 +1,1 @@
+"""Banks of exam items as files of other programs. No disk."""
