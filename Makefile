@@ -21,7 +21,7 @@ demo: $(READY) ## questions from the sample corpora, with the models that need n
 	$(BIN)/qagen run
 
 test: $(READY) ## the ordinary tests: nothing but this clone, no network
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-real: $(READY) ## every file of QAGEN_REAL_DATA parses or has a named outcome
 	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }
@@ -52,7 +52,7 @@ bench-engine: $(READY)
 
 bench-estimate: $(READY)
 	$(BIN)/python -m benchmarks.estimate
-	$(BIN)/python -m benchmarks.estimate --wire
+	$(BIN)/python -m benchmarks.estimate --wire --seeds 5
 
 bench-index: $(READY) ## building the search index, and searching one document of many
 	$(BIN)/python -m benchmarks.index

@@ -4,7 +4,7 @@
 folder. Each line compares what was expected with what the run then took; `out` says that it left the range.
 
 `--wire` compares money instead: the priced models of `tests/support/moody_server.py` are asked over HTTP, and the server
-counts what it was paid for another scenario, more questions, and other models.
+counts what it was paid for another scenario, more questions, and other models; `--seeds 8` repeats that with other moods.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
@@ -34,6 +35,7 @@ from qagen_dagster.settings import load_settings
 from tests.support.moody_server import MoodyServer
 
 _USUAL = RunOptions()
+_NEAR = 0.3
 
 
 def main() -> None:
@@ -42,16 +44,23 @@ def main() -> None:
     parser.add_argument("--profile", default="embedded")
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--wire", action="store_true")
+    parser.add_argument("--seeds", type=int, default=1, help="so many servers of other moods, with --wire")
     words = parser.parse_args()
     usual = replace(load_settings(), profile=str(words.profile), document_workers=int(words.workers))
     minilm.shared().encode(["loaded before anything is timed"])
+    off: dict[str, list[float]] = {}
     for key in Workspace(usual).corpora.corpora:
-        with tempfile.TemporaryDirectory() as folder:
-            space = Workspace(replace(usual, assets=folder))
-            if words.wire:
-                _pay(space, key, Path(folder) / "profiles")
-            else:
-                _measure(space, _read(space, key))
+        for seed in range(int(words.seeds) if words.wire else 1):
+            with tempfile.TemporaryDirectory() as folder:
+                space = Workspace(replace(usual, assets=folder))
+                if not words.wire:
+                    _measure(space, _read(space, key))
+                    continue
+                for title, share in _pay(space, key, Path(folder) / "profiles", seed):
+                    off.setdefault(title, []).append(share)
+    for title, shares in off.items():
+        near = sum(abs(share) <= _NEAR for share in shares)
+        print(f"{title}: middle {median(shares):+.0%}, {near} of {len(shares)} within {_NEAR:.0%}")
 
 
 def _read(space: Workspace, key: str) -> Sequence[Combination]:
@@ -61,10 +70,10 @@ def _read(space: Workspace, key: str) -> Sequence[Combination]:
     return corpus.combinations()
 
 
-def _pay(space: Workspace, key: str, profiles: Path) -> None:
-    """Money after one run of the first scenario in textual mode."""
+def _pay(space: Workspace, key: str, profiles: Path, seed: int) -> Iterator[tuple[str, float]]:
+    """Money after one run of the first scenario in textual mode, and how far the estimate was off."""
     profiles.mkdir()
-    with MoodyServer() as server:
+    with MoodyServer(seed) as server:
         (profiles / "moody.yaml").write_text(server.profile(), encoding="utf-8")
         (profiles / "newer.yaml").write_text(server.profile("-2"), encoding="utf-8")
         space = Workspace(replace(space.settings, profiles=profiles, profile="moody"))
@@ -87,6 +96,7 @@ def _pay(space: Workspace, key: str, profiles: Path) -> None:
             print(
                 f"{where.key}: {title:<18} ${told}   paid ${paid:.2f} {expected.expected / paid - 1:>+7.0%} {inside}"
             )
+            yield title, expected.expected / paid - 1
 
 
 def _measure(space: Workspace, combinations: Sequence[Combination]) -> None:

@@ -55,9 +55,11 @@ class Bill:
 class MoodyServer(WireServer):
     """Speaks Chat Completions."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
+        """Another `seed`, other moods."""
         super().__init__(self._answer)
         self.bill = Bill()
+        self._seed = seed
 
     def profile(self, version: str = "") -> str:
         """A profile of its models; `version` is part of their names."""
@@ -79,14 +81,14 @@ class MoodyServer(WireServer):
 
     def _answer(self, seen: Seen, number: int) -> Reply:
         del number
-        reply = _reply(seen.body)
+        reply = _reply(seen.body, self._seed)
         self.bill.add(seen.body["model"], reply)
         return reply
 
 
-def _reply(body: dict[str, Any]) -> Reply:
+def _reply(body: dict[str, Any], seed: int) -> Reply:
     request = _request(body)
-    mood = sha256(_words(request).encode()).digest()
+    mood = sha256(f"{seed} {_words(request)}".encode()).digest()
     calls = cloze(request).tool_calls
     names = {call.name for call in calls}
     if "submit_answer" in names and mood[0] % 8 == 0 and "talked" not in body["messages"][-1]["content"]:
