@@ -53,11 +53,15 @@ class SpendingBook:
 
 @dataclass
 class DocumentToll:
-    """Lets a document's calls be paid while run, partition and document have something left."""
+    """Lets a document's calls be paid while run, partition and document have something left.
+
+    An exam item is held to the same limits; `subject` is what it is called then.
+    """
 
     budget: Budget
     book: SpendingBook
     spent: Spent = field(default_factory=Spent)  # on this document, earlier runs included
+    subject: str = "document"
 
     @cached_property
     def _counts_shared(self) -> bool:
@@ -65,7 +69,7 @@ class DocumentToll:
 
     def before(self) -> None:
         """Raises BudgetExhaustedError, naming scope and limit."""
-        scopes = [("document", self.budget.document, self.spent)]
+        scopes = [(self.subject, self.budget.document, self.spent)]
         if self._counts_shared:
             run, partition = self.book.totals()
             scopes += [("partition", self.budget.partition, partition), ("run", self.budget.run, run)]
