@@ -141,6 +141,24 @@ class Keys:
         return f"exams/{part.exam}/journals/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
 
     @staticmethod
+    def exam_file(exam: str, path: str) -> str:
+        """A file of an exam's bank, or one of its exports."""
+        return f"exams/{check_name(exam)}/" + "/".join(check_name(part) for part in path.split("/"))
+
+    @staticmethod
+    def exam_sets(exam: str) -> str:
+        return Keys.exam_file(exam, "sets")
+
+    @staticmethod
+    def exam_set(part: ExamPart) -> str:
+        """Which results make up a part now."""
+        return f"{Keys.exam_sets(part.exam)}/{_within(part)}.json"
+
+    @staticmethod
+    def exam_history(exam: str, run_id: str, path: str) -> str:
+        return Keys.exam_file(exam, f"history/{run_id}/{path}")
+
+    @staticmethod
     def exam_spending(spending_id: str, part: ExamPart) -> str:
         return f"{Keys.spending_run(spending_id)}/exams/{part.key}"
 

@@ -12,6 +12,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.exam import (
     BlindSolution,
     Difficulty,
+    ExamPart,
     ExamQuestion,
     IdeaPlan,
     QuestionPackage,
@@ -85,12 +86,72 @@ class RejectedItem(Record):
 
 
 class ItemBank(Record):
-    """The accepted items of one exam, in the order of schema, difficulty and id."""
+    """The accepted items of one exam, in the order of schemas, difficulties and slots."""
 
     exam: Name
     name: str
     items: tuple[ExamItem, ...]
     timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+
+class PartSet(Record):
+    """What makes up one part now: the results of the last run over it.
+
+    Attributes:
+        results: store keys of the slots' results, in order; a slot whose model failed has none.
+        unfinished: slots that a later run goes on with.
+    """
+
+    part: ExamPart
+    schema_title: str
+    profile: str
+    seed: int
+    slots: int
+    models: dict[str, str]
+    fingerprint: str
+    results: tuple[str, ...] = ()
+    unfinished: int = 0
+    run_id: str
+    started: str  # ISO 8601, UTC
+    ended: str
+
+
+class Counts(Record):
+    """How many slots of one kind ended how."""
+
+    accepted: int = 0
+    rejected: int = 0
+
+
+class BankStats(Record):
+    """stats.json: what became of every slot of an exam.
+
+    Attributes:
+        failure_types: of rejected items.
+        caught_by: attempts that failed, by who caught them; one item may have several.
+        proofs: accepted items by what the checkable form said of the key.
+        first_time: items that were accepted at their first implementation.
+        usd: None when a price is unknown.
+    """
+
+    exam: str
+    name: str
+    accepted: int
+    rejected: int
+    unfinished: int
+    by_schema: dict[str, Counts]
+    by_difficulty: dict[str, Counts]
+    by_part: dict[str, Counts]
+    failure_types: dict[str, int]
+    caught_by: dict[str, int]
+    proofs: dict[str, int]
+    first_time: int
+    attempts: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    models: dict[str, list[str]]
 
 
 def item_id(schema_id: str, difficulty: Difficulty, question: ExamQuestion) -> str:
