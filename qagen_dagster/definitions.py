@@ -7,15 +7,25 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
+from qagen_dagster.defs.evaluation import build_evaluation_assets
+from qagen_dagster.defs.exam_partitions import build_exam_partitions
+from qagen_dagster.defs.exams import build_exam_assets
 from qagen_dagster.defs.grounding import build_grounding_report
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
 from qagen_dagster.defs.index import build_document_index
 from qagen_dagster.defs.jobs import (
     DOCUMENT_ASSETS,
+    EVALUATION,
+    EVALUATION_ASSETS,
+    EXAM_ASSETS,
+    EXAM_ITEMS,
     INDEX_ASSETS,
     INDEX_CORPUS,
+    ITEM_BANK,
+    ITEM_BANK_ASSETS,
     PARSE_CORPUS,
     QUESTION_ASSETS,
     QUESTION_SET,
@@ -49,12 +59,17 @@ def build_definitions(
             build_model_config(partitions),
             *build_question_assets(partitions),
             build_grounding_report(partitions),
+            *build_evaluation_assets(partitions),
+            *build_exam_assets(build_exam_partitions(load_exams(chosen.corpora))),
             build_catalog(),
         ],
         jobs=[
             dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS),  # pyright: ignore[reportUnknownMemberType]
             dg.define_asset_job(INDEX_CORPUS, INDEX_ASSETS),  # pyright: ignore[reportUnknownMemberType]
             dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(EVALUATION, EVALUATION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(EXAM_ITEMS, EXAM_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(ITEM_BANK, ITEM_BANK_ASSETS),  # pyright: ignore[reportUnknownMemberType]
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),

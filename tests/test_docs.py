@@ -32,6 +32,7 @@ from qagen_dagster.records.corpus import (
     BatchOptions,
     CorpusConfig,
     DocumentOptions,
+    EvaluationOptions,
     GradingOptions,
     IndexOptions,
     ScenarioConfig,
@@ -173,6 +174,7 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
         ("scenarios.<key>.", ScenarioConfig),
         ("scenarios.<key>.batch.", BatchOptions),
         ("scenarios.<key>.grading.", GradingOptions),
+        ("scenarios.<key>.evaluation.", EvaluationOptions),
         ("documents.", DocumentOptions),
         ("index.", IndexOptions),
         ("answering.", AnsweringOptions),
@@ -367,6 +369,7 @@ def _stored_keys() -> Iterator[str]:
         "launch": "run",
         "prefix": "ledger",
         "key": "aabbcc",
+        "kind": "closed_book",
     }
     for name, maker in inspect.getmembers(Keys, inspect.isfunction):
         if name == "published":

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,13 +20,15 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
+from qagen_dagster.catalog.evaluation_rows import evaluation_rows
 from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
 from qagen_dagster.catalog.rows import table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
 TABLES = (
-    "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "model_calls",
+    "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations",
+    "closed_book", "retrievals", "baseline_answers", "model_calls",
 )  # fmt: skip
 REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
@@ -142,7 +145,7 @@ def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
         out: dict[str, BinaryIO] = {
             table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
-        for table, row in table_rows(source):
+        for table, row in chain(table_rows(source), evaluation_rows(source)):
             out[table].write(to_json(row) + b"\n")
     return paths
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import duckdb
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def sql(name: str) -> str:

@@ -99,7 +99,7 @@ def _visual(row: VisualRow, position: int) -> Row:
 
 def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
     result = row.result
-    keys = {**_combination(row.combination), "document_id": result.document_id, "result_id": number}
+    keys = {**combination_row(row.combination), "document_id": result.document_id, "result_id": number}
     stats = result.stats
     yield (
         "outcomes",
@@ -128,12 +128,12 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
         yield "candidates", {**keys, **_rejected(rejected, "document")}
     for verdict in result.verdicts:
         yield "verdicts", {**keys, **verdict.model_dump(mode="json")}
-    yield from _calls(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
+    yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
 
 
 def _failure(row: FailureRow, number: int) -> Row:
     return {
-        **_combination(row.combination),
+        **combination_row(row.combination),
         "result_id": number,
         "document_id": row.document_id,
         "document_version": row.document_version,
@@ -145,7 +145,7 @@ def _failure(row: FailureRow, number: int) -> Row:
 
 
 def _set(validated: ValidatedSet) -> Iterator[TableRow]:
-    keys = _combination(
+    keys = combination_row(
         Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     )
     for pair in validated.questions:
@@ -163,7 +163,7 @@ def _set(validated: ValidatedSet) -> Iterator[TableRow]:
         yield "questions", row
     for rejected in validated.removed:
         yield "removed", {**keys, **_rejected(rejected, "corpus"), "document_id": rejected.document_id}
-    yield from _calls(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
+    yield from call_rows(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
 
 
 def _accepted(pair: QAPair) -> Row:
@@ -194,7 +194,8 @@ def _rejected(rejected: RejectedQA, stage: str) -> Row:
     }
 
 
-def _calls(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
+def call_rows(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
+    """Calls in order; `keys` say whose they are."""
     for position, call in enumerate(calls, 1):
         row = {
             **keys,
@@ -218,7 +219,7 @@ def _calls(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
 
 
 def _report(report: GroundingReport) -> Iterator[TableRow]:
-    keys = _combination(combination_of(report))
+    keys = combination_row(combination_of(report))
     for document in report.documents:
         grade = None if document.overall_grade is None else document.overall_grade.value
         mine = {**keys, "document_id": document.document_id, "run_id": report.run_id}
@@ -233,7 +234,7 @@ def _report(report: GroundingReport) -> Iterator[TableRow]:
                 },
             )
         calls = [call for answer in document.answers for call in answer.grading.calls]
-        yield from _calls(calls, {**mine, "stage": "grading"})
+        yield from call_rows(calls, {**mine, "stage": "grading"})
 
 
 def _grade(answer: GradedAnswer) -> Row:
@@ -258,7 +259,7 @@ def _grade(answer: GradedAnswer) -> Row:
 
 def _run(row: RunRow) -> Row:
     return {
-        **_combination(row.combination),
+        **combination_row(row.combination),
         "run_id": row.run_id,
         "profile": row.profile,
         "fingerprint": row.fingerprint,
@@ -271,7 +272,8 @@ def _run(row: RunRow) -> Row:
     }
 
 
-def _combination(combination: Combination) -> Row:
+def combination_row(combination: Combination) -> Row:
+    """The columns that name a combination."""
     return {
         "combination": combination.key,
         "corpus": combination.corpus,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import AwareDatetime
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.evaluation import EvaluationReport
 from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import DocumentEnd, GenerationResult, ValidatedSet
@@ -70,7 +72,8 @@ class RunRow(Record):
 class CatalogSource:
     """Everything there is. Each iterable is read once, in order, so generators do.
 
-    `sets` holds the current validated set of each combination, `reports` its latest report of grades. Where `results` or `failures` speak
+    `sets` holds the current validated set of each combination, `reports` its latest report of grades,
+    `evaluated` the latest report of each kind of evaluation, `evaluations` every such report, the oldest first. Where `results` or `failures` speak
     more than once of a document in a combination, the one recorded last counts; model calls of all
     results count, since they were paid.
     """
@@ -81,4 +84,6 @@ class CatalogSource:
     failures: Iterable[FailureRow] = ()
     sets: Iterable[ValidatedSet] = ()
     reports: Iterable[GroundingReport] = ()
+    evaluated: Iterable[EvaluationReport[Any]] = ()
+    evaluations: Iterable[EvaluationReport[Any]] = ()
     runs: Iterable[RunRow] = ()

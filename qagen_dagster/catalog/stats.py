@@ -163,6 +163,7 @@ class QuestionLineage(Record):
     blind_answer: str | None
     verdict_explanation: str | None
     verdict_passed: bool | None
+    leaked: bool | None  # whether a model answered it without its document; None: not found out
     calls: int  # of this question's attempt
     input_tokens: int
     cached_tokens: int

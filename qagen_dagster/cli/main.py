@@ -18,6 +18,8 @@ from qagen_dagster.cli.answer import answer
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
+from qagen_dagster.cli.evaluate import evaluate
+from qagen_dagster.cli.exam import exam
 from qagen_dagster.cli.grade import grade
 from qagen_dagster.cli.index import index
 from qagen_dagster.cli.ledger import ledger
@@ -62,7 +64,9 @@ def cli(
     context.obj = settings
 
 
-for command in (run, estimate, index, status, show, stats, summary, grade, answer, corpora, ledger, doctor):
+for command in (
+    run, estimate, index, evaluate, status, show, stats, summary, grade, answer, exam, corpora, ledger, doctor,
+):  # fmt: skip
     cli.add_command(command)
 
 

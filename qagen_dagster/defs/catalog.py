@@ -20,7 +20,15 @@ def build_catalog() -> dg.AssetsDefinition:
         group_name="catalog",
         kinds={"duckdb"},
         pool="catalog",
-        deps=["parsed_documents", "visual_manifests", "corpus_json", "grounding_report"],
+        deps=[
+            "parsed_documents",
+            "visual_manifests",
+            "corpus_json",
+            "grounding_report",
+            "closed_book_check",
+            "retrieval_baseline",
+            "answer_baseline",
+        ],
         automation_condition=follow_upstream(),
         description="Documents, questions, verdicts, model calls, outcomes and lineage, as DuckDB tables.",
     )

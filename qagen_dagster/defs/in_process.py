@@ -14,12 +14,19 @@ import dagster as dg
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
 DOCUMENTS = ("parsed_documents", "visual_manifests")
 HOST, PROCESS = "qagen/host", "qagen/process"  # tags of runs: whose they are
+EXAM_PART = ("idea_plans", "exam_items")
 QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
+EVALUATIONS = {
+    Kind.CLOSED_BOOK: "closed_book_check",
+    Kind.RETRIEVAL: "retrieval_baseline",
+    Kind.ANSWERS: "answer_baseline",
+}
 
 
 class Progress(Protocol):
@@ -76,6 +83,33 @@ class Graph:
             "grounding_report": {"config": money},
         }
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops})
+
+    def evaluate(
+        self,
+        combination: Combination,
+        kinds: tuple[Kind, ...],
+        profile: str | None,
+        budget: Allowance | None = None,
+    ) -> list[str]:
+        """Put a published set to the test; returns what failed. All of a graph share one `budget`."""
+        money = {} if budget is None else budget.model_dump(exclude_none=True)
+        given = ({} if profile is None else {"profile": profile}) | money
+        assets = tuple(EVALUATIONS[kind] for kind in kinds)
+        ops = {name: {"config": given} for name in assets}
+        return self.materialize(f"evaluate {combination.key}", assets, combination.key, {"ops": ops})
+
+    def exam_schemas(self, exam: str) -> list[str]:
+        """Read an exam's schemas; returns what failed."""
+        return self.materialize(f"schemas {exam}", ("exam_schemas",), exam)
+
+    def exam_part(self, part: str, wishes: dict[str, Any]) -> list[str]:
+        """Design and work the items of one part; returns what failed. `wishes` are fields of ExamRunConfig."""
+        ops = {name: {"config": wishes} for name in EXAM_PART}
+        return self.materialize(part, EXAM_PART, part, {"ops": ops})
+
+    def item_bank(self, exam: str) -> list[str]:
+        """Gather an exam's items and export them; returns what failed."""
+        return self.materialize(f"bank {exam}", ("item_bank",), exam)
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog; returns what failed."""

@@ -13,7 +13,7 @@ from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.index.words import words_of
 from qagen_dagster.models.embedder import Embedder
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.records.index import ChunkHit, Ranking
+from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
 
 REMEMBERED_QUERIES = 256
 
@@ -48,6 +48,10 @@ class Searcher:
             threshold=threshold,
             ranking=ranking,
         )
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document, in order. Raises StoreError."""
+        return [] if self._table is None else self._table.chunks(document_id)
 
     def close(self) -> None:
         """Give back the memory."""

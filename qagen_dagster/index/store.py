@@ -160,6 +160,17 @@ class ChunkTable:
             if columns[ranking][row] >= threshold
         ]
 
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document in order; none of one that is not here. Raises StoreError."""
+        if document_id not in self._numbers:
+            return []
+        statement = sql("chunks").format(where=self._where(document_id))
+        try:
+            columns = _fetched(self._connection.cursor(), (statement, {}))
+        except duckdb.Error as error:
+            raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
+        return [_chunk(columns, row) for row in range(len(columns["number"]))]
+
     def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
         """How DuckDB would look for chunks and for words, as it tells it."""
         cursor = self._connection.cursor()

@@ -7,12 +7,14 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.catalog import rebuild
 from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
+from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet, GenerationResult, ValidatedSet
@@ -69,8 +71,21 @@ def source_of(store: Store) -> CatalogSource:
         failures=_failures(sets),
         sets=(store.read(key, ValidatedSet) for key in store.list("validated")),
         reports=(store.read(key, GroundingReport) for key in store.list("grounding")),
+        evaluated=(_evaluation(store, key) for key in store.list("evaluation") if key.count("/") == 4),
+        evaluations=iter(_evaluations(store)),
         runs=(_run(store.read(key, CandidateSet)) for key in store.list("runs")),
     )
+
+
+def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
+    """Every report that any run made, the oldest first."""
+    names = {f"{kind.value}.json" for kind in Kind}
+    keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
+    return sorted((_evaluation(store, key) for key in keys), key=lambda one: one.created)
+
+
+def _evaluation(store: Store, key: str) -> EvaluationReport[Any]:
+    return store.read(key, REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
 
 
 def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:

@@ -107,7 +107,7 @@ def _accepted(pair: QAPair) -> Asked:
         question=pair.question,
         answer=pair.answer,
         attempt=pair.generation_metadata.attempt_number,
-        picture=_picture(pair) if pair.category is Mode.VISUAL else "",
+        picture=picture_of(pair) if pair.category is Mode.VISUAL else "",
     )
 
 
@@ -121,7 +121,7 @@ def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
     )
 
 
-def _picture(pair: QAPair) -> str:
+def picture_of(pair: QAPair) -> str:
     """What a visual question is asked about, in words."""
     shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
     return ", ".join(shown) or "the page"

@@ -229,6 +229,17 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
     return IndexedDocument(id=one.id, text_sha256=one.text_sha256, chunks=len(one.chunks))
 
 
+def is_indexed(space: Workspace, corpus_key: str) -> bool:
+    """Whether the index, by whatever embedder, has the present text of every usable document. Raises StoreError."""
+    index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
+    if index is None:
+        return False
+    wanted = {
+        entry.id: entry.text_sha256 for entry in space.index(corpus_key).documents if entry.outcome in USABLE
+    }
+    return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+
+
 def open_index(space: Workspace, corpus_key: str) -> CorpusSearch:
     """The search index of a corpus, in memory. Raises StoreError, with what makes one, when there is none."""
     index = space.store.find(Keys.search_index(corpus_key), SearchIndex)

@@ -74,6 +74,10 @@ class Workspace:
         spec = profile.find(Role.JUDGE, mode)
         return None if spec is None else self._model(spec, Ledger(self.store.blobs("ledger")))
 
+    def model(self, spec: ModelSpec) -> Model:
+        """The model of a spec. Raises ConfigError as `models` does."""
+        return self._model(spec, Ledger(self.store.blobs("ledger")))
+
     def _model(self, spec: ModelSpec, ledger: Ledger) -> Model:
         return build_model(spec, ledger, secret, self.settings.state, _desks(self.settings.assets))
 

@@ -35,21 +35,12 @@ _WORD = re.compile(r"\w+")
 def cloze(request: Request) -> AssistantMessage:
     """Take the next step of whichever role the offered tools belong to."""
     offered = {spec.name: spec for spec in request.tools}
-    if "submit_qa" in offered:
-        return _generate(request, offered)
-    if "submit_answer" in offered:
-        return _answer(request, offered)
-    if "submit_questions" in offered:
-        return _ask_many(request)
-    if "submit_grounded_answer" in offered:
-        return _answer_shown(request)
-    if "submit_rewrite" in offered:
-        return _call(request, "submit_rewrite", {"question": ""})
-    if "submit_comparison" in offered:
-        checks = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
-        return _call(request, "submit_comparison", {**checks, "explanation": "Both name the same word."})
-    if "submit_duplicate_verdict" in offered:
-        return _call(request, "submit_duplicate_verdict", {"verdict": "unique"})
+    for name, part in _PARTS.items():
+        if name in offered:
+            return part(request, offered)
+    for name, arguments in _ALWAYS.items():
+        if name in offered:
+            return _call(request, name, arguments)
     return AssistantMessage(content=(Text(text="The script has no part in this conversation."),))
 
 
@@ -96,7 +87,7 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
     )
 
 
-def _ask_many(request: Request) -> AssistantMessage:
+def _ask_many(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
     """As many questions of each type as the prompt asks for, a line each, in order."""
     said = "\n".join(_said(request.messages))
     asked = (f'{_LEAD}"{line.replace(word, _GAP)}"?' for line, word in _lines_shown(said))
@@ -109,13 +100,22 @@ def _ask_many(request: Request) -> AssistantMessage:
     return _call(request, "submit_questions", {"questions": questions, "not_possible": gone})
 
 
-def _answer_shown(request: Request) -> AssistantMessage:
+def _answer_shown(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
     """The line that the question has a gap in: a sentence, so that there is something to grade."""
     said = "\n".join(_said(request.messages))
     for line, word in _lines_shown(said):
         if f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
             return _call(request, "submit_grounded_answer", {"answer": line, "evidence": [{"quote": line}]})
     return _call(request, "submit_grounded_answer", {"answer": "Insufficient information in the document."})
+
+
+def _answer_excerpt(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
+    """The word that fills the gap of the question."""
+    said = "\n".join(_said(request.messages))
+    words = (word for line, word in _lines_shown(said) if f'{_LEAD}"{line.replace(word, _GAP)}"?' in said)
+    word = next(words, None)
+    told = {"answer": word or "No line shown fits.", "answerable": word is not None, "confidence": 0.9}
+    return _call(request, "submit_document_answer", told)
 
 
 def _lines_shown(said: str) -> Generator[tuple[str, str]]:
@@ -171,3 +171,22 @@ def _text(content: tuple[Content, ...]) -> str:
 def _call(request: Request, name: str, arguments: dict[str, Any]) -> AssistantMessage:
     number = 1 + sum(len(m.tool_calls) for m in request.messages if isinstance(m, AssistantMessage))
     return AssistantMessage(content=(ToolCall(id=f"call_{number}", name=name, arguments=arguments),))
+
+
+_PARTS = {
+    "submit_qa": _generate,
+    "submit_answer": _answer,
+    "submit_questions": _ask_many,
+    "submit_grounded_answer": _answer_shown,
+    "submit_document_answer": _answer_excerpt,
+}
+_ALWAYS: dict[str, dict[str, Any]] = {  # what is said whatever is asked
+    "submit_rewrite": {"question": ""},
+    "submit_comparison": {
+        **dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True),
+        "explanation": "Both name the same word.",
+    },
+    "submit_duplicate_verdict": {"verdict": "unique"},
+    "submit_closed_book_answer": {"answer": "unknown"},
+    "submit_mark": {"right": False, "explanation": "The script marks nothing right."},
+}

@@ -103,6 +103,20 @@ class GradingOptions(Record):
     max_not_measured: Share = 0.1
 
 
+class EvaluationOptions(Record):
+    """When the checks of a published set's evaluation warn. None: never.
+
+    Attributes:
+        max_leaked: a larger share of questions answered without their document fails the check.
+        min_recall_at_5: a smaller share of questions whose document is among the first five found fails it.
+        min_answer_f1: a lower mean F1 of the answers given from the document fails it.
+    """
+
+    max_leaked: Share | None = 0.1
+    min_recall_at_5: Share | None = None
+    min_answer_f1: Share | None = None
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required, the rest are options.
 
@@ -116,6 +130,7 @@ class ScenarioConfig(Record):
         strategy: how candidates come about.
         batch: options of the batch strategy.
         grading: how answers are graded.
+        evaluation: when the checks of `qagen evaluate` warn.
     """
 
     name: _Prose
@@ -129,6 +144,7 @@ class ScenarioConfig(Record):
     strategy: Strategy = Strategy.AGENT
     batch: BatchOptions | None = None
     grading: GradingOptions = Field(default_factory=GradingOptions)
+    evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.qa.evidence import EvidenceIndex
 from qagen_dagster.agents.runner import AgentRun
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import Response
 from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
@@ -82,6 +84,13 @@ def call_summaries(
     run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
     """Account for every response of a run."""
+    return response_summaries(run.responses, role, spec, document_id, attempt)
+
+
+def response_summaries(
+    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for each response."""
     return tuple(
         CallSummary(
             request_key=response.request_key,
@@ -99,5 +108,5 @@ def call_summaries(
             retries=response.retries,
             replayed=response.replayed,
         )
-        for response in run.responses
+        for response in responses
     )

@@ -72,16 +72,32 @@ SELECT * EXCLUDE (result_id) FROM raw_grades
 QUALIFY row_number() OVER (PARTITION BY question_id) = 1
 ORDER BY combination, document_id, question_id;
 
+INSERT INTO evaluations BY NAME
+SELECT
+    * EXCLUDE (result_id, latest),
+    (created, run_id) = max((created, run_id)) OVER (PARTITION BY combination, kind) AS latest
+FROM raw_evaluations
+ORDER BY combination, kind, created, run_id, metric;
+
+INSERT INTO closed_book BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_closed_book ORDER BY combination, document_id, question_id;
+
+INSERT INTO retrievals BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_retrievals ORDER BY combination, document_id, question_id, ranking;
+
+INSERT INTO baseline_answers BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_baseline_answers ORDER BY combination, document_id, question_id;
+
 INSERT INTO model_calls BY NAME
 SELECT
     * EXCLUDE (result_id, current, counted),
     -- What a document asked a judge while it was made, its report asks again, and is given the same response.
-    stage = 'corpus' OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
+    stage IN ('corpus', 'evaluation') OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
     OR stage = 'grading' AND (request_key = '' OR (combination, request_key) NOT IN (
         SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)
     )) AS current,
     request_key = '' OR row_number() OVER (
-        PARTITION BY request_key ORDER BY replayed, combination, stage, document_id, position
+        PARTITION BY request_key ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position
     ) = 1 AS counted
 FROM raw_model_calls
 ORDER BY combination, stage, document_id, position;

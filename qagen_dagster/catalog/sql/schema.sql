@@ -180,6 +180,79 @@ CREATE TABLE grades (
     run_id          VARCHAR NOT NULL   -- that graded
 );
 
+-- Every report of an evaluation, a row per number: `metric` names it. `latest`: nothing newer of its kind was made.
+CREATE TABLE evaluations (
+    combination VARCHAR NOT NULL,
+    corpus      VARCHAR NOT NULL,
+    scenario    VARCHAR NOT NULL,
+    mode        VARCHAR NOT NULL,
+    kind        VARCHAR NOT NULL,  -- closed_book, retrieval or answers
+    run_id      VARCHAR NOT NULL,
+    created     TIMESTAMP NOT NULL,
+    profile     VARCHAR NOT NULL,
+    model       VARCHAR NOT NULL,
+    judge_model VARCHAR,
+    metric      VARCHAR NOT NULL,
+    value       DOUBLE NOT NULL,
+    latest      BOOLEAN NOT NULL
+);
+
+-- Latest answers that a model gave to published questions without their document.
+CREATE TABLE closed_book (
+    question_id VARCHAR NOT NULL,
+    combination VARCHAR NOT NULL,
+    corpus      VARCHAR NOT NULL,
+    scenario    VARCHAR NOT NULL,
+    mode        VARCHAR NOT NULL,
+    document_id VARCHAR NOT NULL,
+    question    VARCHAR NOT NULL,
+    answer      VARCHAR NOT NULL,
+    given       VARCHAR,
+    leaked      BOOLEAN,           -- the given answer is right; NULL: not found out
+    decided     VARCHAR,           -- unknown, match or model
+    explanation VARCHAR,
+    failure     VARCHAR,
+    run_id      VARCHAR NOT NULL
+);
+
+-- Latest places of each published question's document and evidence, a row per ranking of the corpus.
+CREATE TABLE retrievals (
+    question_id    VARCHAR NOT NULL,
+    combination    VARCHAR NOT NULL,
+    corpus         VARCHAR NOT NULL,
+    scenario       VARCHAR NOT NULL,
+    mode           VARCHAR NOT NULL,
+    document_id    VARCHAR NOT NULL,
+    question       VARCHAR NOT NULL,
+    ranking        VARCHAR NOT NULL,  -- bm25, embedding or fused
+    document_place INTEGER,           -- 1-based; NULL: not among the chunks looked at, as below
+    evidence_place INTEGER,           -- of the first chunk that holds a quote
+    evidence       INTEGER[],         -- the same for each quote
+    failure        VARCHAR,
+    run_id         VARCHAR NOT NULL
+);
+
+-- Latest answers to published questions from search in their own document.
+CREATE TABLE baseline_answers (
+    question_id VARCHAR NOT NULL,
+    combination VARCHAR NOT NULL,
+    corpus      VARCHAR NOT NULL,
+    scenario    VARCHAR NOT NULL,
+    mode        VARCHAR NOT NULL,
+    document_id VARCHAR NOT NULL,
+    question    VARCHAR NOT NULL,
+    answer      VARCHAR NOT NULL,
+    given       VARCHAR,
+    answerable  BOOLEAN,
+    exact       BOOLEAN,           -- NULL: there was no answer to score, as f1 then
+    f1          DOUBLE,
+    is_grounded BOOLEAN,           -- NULL: not measured
+    confidence  DOUBLE,            -- of the grade
+    error       VARCHAR,
+    failure     VARCHAR,
+    run_id      VARCHAR NOT NULL
+);
+
 -- Every model call as accounted. A request is paid once: `counted` marks the row that stands for its
 -- price, so sum(usd) WHERE counted is what was spent; sum(usd) is what the work would cost anew.
 CREATE TABLE model_calls (

@@ -1,5 +1,6 @@
 -- Two kinds of price. What was spent: each request once, whatever result it went into (`*_costs`, over counted
 -- calls). What the work behind a question would cost anew: every call of its current result (`*_calls`).
+-- Evaluating a published set is no part of the price of making it: it has a view of its own.
 -- usd leaves out calls of unknown price, which are counted beside it; it is NULL where no price is known.
 
 -- What was spent on each role of a combination, by the model that played it.
@@ -17,7 +18,7 @@ SELECT
     coalesce(sum(seconds), 0.0) AS seconds,
     sum(retries)::BIGINT AS retries
 FROM model_calls
-WHERE counted
+WHERE counted AND stage <> 'evaluation'
 GROUP BY ALL
 ORDER BY combination, role, model;
 
@@ -41,7 +42,7 @@ FROM model_calls
 LEFT JOIN (
     SELECT combination, document_id, count(*) AS accepted FROM questions GROUP BY ALL
 ) AS published USING (combination, document_id)
-WHERE counted
+WHERE counted AND stage <> 'evaluation'
 GROUP BY combination, corpus, scenario, mode, document_id
 ORDER BY combination, document_id;
 
@@ -68,8 +69,50 @@ SELECT
         AS tokens_per_accepted
 FROM model_calls
 LEFT JOIN (SELECT combination, count(*) AS accepted FROM questions GROUP BY ALL) AS published USING (combination)
+WHERE stage <> 'evaluation'
 GROUP BY combination, corpus, scenario, mode
 ORDER BY combination;
+
+-- What was spent on evaluating each combination, by role and model.
+CREATE VIEW evaluation_costs AS
+SELECT
+    combination, corpus, scenario, mode, role, model,
+    count(*) AS calls,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
+    sum(usd) AS usd,
+    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
+    coalesce(sum(seconds), 0.0) AS seconds,
+    sum(retries)::BIGINT AS retries
+FROM model_calls
+WHERE counted AND stage = 'evaluation'
+GROUP BY ALL
+ORDER BY combination, role, model;
+
+-- How each published question fared in the latest evaluations; NULL: not evaluated, or not found out.
+CREATE VIEW question_evaluations AS
+SELECT
+    question.question_id,
+    question.combination,
+    question.document_id,
+    question.question,
+    question.answer,
+    closed.leaked,
+    closed.given AS closed_book_answer,
+    found.document_place,
+    found.evidence_place,
+    baseline.given AS baseline_answer,
+    baseline.exact,
+    baseline.f1,
+    baseline.is_grounded
+FROM questions AS question
+LEFT JOIN closed_book AS closed USING (question_id)
+LEFT JOIN retrievals AS found ON found.question_id = question.question_id AND found.ranking = 'fused'
+LEFT JOIN baseline_answers AS baseline ON baseline.question_id = question.question_id
+ORDER BY question.combination, question.document_id, question.question_id;
 
 -- Calls of one attempt: its own, those of the corpus-wide comparison of its question, and of grading its answer.
 CREATE VIEW attempt_calls AS
@@ -89,13 +132,13 @@ SELECT
     sum(retries)::BIGINT AS retries,
     max(model) FILTER (role = 'deduplicator') AS deduplicator_model
 FROM model_calls
-WHERE current
+WHERE current AND stage <> 'evaluation'
 GROUP BY ALL;
 
 CREATE VIEW document_calls AS
 SELECT combination, document_id, count(*) AS calls, sum(usd) AS usd
 FROM model_calls
-WHERE current
+WHERE current AND stage <> 'evaluation'
 GROUP BY ALL;
 
 -- The calls behind each accepted question: its own attempt, not the failed ones beside it.
@@ -157,6 +200,7 @@ SELECT
     verdict.blind_answer,
     verdict.explanation AS verdict_explanation,
     verdict.passed AS verdict_passed,
+    closed.leaked,
     price.calls,
     price.input_tokens,
     price.cached_tokens,
@@ -179,6 +223,7 @@ LEFT JOIN verdicts AS verdict
     AND verdict.document_id = question.document_id
     AND verdict.attempt = question.attempt
     AND verdict.question = question.question
+LEFT JOIN closed_book AS closed ON closed.question_id = question.question_id
 LEFT JOIN attempt_calls AS attempt
     ON attempt.combination = question.combination
     AND attempt.document_id = question.document_id

@@ -55,6 +55,10 @@ class Reader:
             return [compare(conversation.prompt)]
         if "submit_document_answer" in conversation.tools:
             return [answer_from_excerpts(conversation.prompt, self.threads)]
+        if "submit_closed_book_answer" in conversation.tools:  # it knows nothing that it is not shown
+            return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
+        if "submit_mark" in conversation.tools:
+            return [mark(conversation.prompt)]
         question = section(conversation.prompt, "Question")
         reads = [exchange for exchange in conversation.exchanges if exchange.name in ("read_lines", "search")]
         more = self._more(question, conversation)
@@ -195,6 +199,12 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
         "note": f"embedded:reader, {note}.",
     }
     return Action("submit_answer", arguments)
+
+
+def mark(prompt: str) -> Action:
+    """Whether a given answer states the reference answer."""
+    right, why = same_answer(section(prompt, "Given answer"), section(prompt, "Reference answer"))
+    return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
 
 
 def compare(prompt: str) -> Action:

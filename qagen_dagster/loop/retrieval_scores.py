@@ -1,0 +1,56 @@
+"""What places in a ranking are worth: recall, reciprocal rank, discounted gain. No searching.
+
+Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank); Järvelin & Kekäläinen, ACM TOIS 2002 (discounted
+gain, here binary: log2(1 + place), against the best order there could be).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from qagen_dagster.records.evaluation import Placement, RetrievedQuestion
+from qagen_dagster.records.index import Ranking
+
+CUTS = (1, 5, 10)
+GAIN_CUT = 10
+NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
+
+
+def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
+    """Means over the questions that were searched for: `<ranking>_<document or evidence>_<measure>`."""
+    found: dict[str, float] = {}
+    for ranking, name in NAMES.items():
+        mine = [
+            (one.relevant, place) for one in questions for place in one.placements if place.ranking is ranking
+        ]
+        documents = [_measures([place.document], [place.document], 1) for _, place in mine]
+        evidence = [_measures(place.evidence, place.chunks, relevant) for relevant, place in mine if relevant]
+        for level, scores in (("document", documents), ("evidence", evidence)):
+            for measure in scores[0] if scores else ():
+                found[f"{name}_{level}_{measure}"] = round(fmean(one[measure] for one in scores), 4)
+    return found
+
+
+def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
+    """`wanted`: the place of each thing to be found. `ranked`: places of what is relevant, of `relevant` such things."""
+    at = {f"recall_at_{cut}": _recall(wanted, cut) for cut in CUTS}
+    first = min((place for place in wanted if place is not None), default=None)
+    return at | {
+        "mrr": 0.0 if first is None else 1 / first,
+        f"ndcg_at_{GAIN_CUT}": _gain(ranked) / _gain(range(1, relevant + 1)),
+    }
+
+
+def _recall(places: Sequence[int | None], cut: int) -> float:
+    return sum(place is not None and place <= cut for place in places) / len(places)
+
+
+def _gain(places: Iterable[int | None]) -> float:
+    return sum(1 / math.log2(1 + place) for place in places if place is not None and place <= GAIN_CUT)
+
+
+def placed(placements: Iterable[Placement], ranking: Ranking) -> Placement | None:
+    """The placement by one ranking."""
+    return next((one for one in placements if one.ranking is ranking), None)

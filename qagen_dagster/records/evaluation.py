@@ -1,0 +1,146 @@
+"""How a published set fares downstream: answered without its documents, searched for, answered from one document.
+
+Values of three reports, each of one combination and one run. Scores are shares, 0 to 1, or places, 1-based; what was
+not found out is None and says why, never 0. How they are worked out is `loop/`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from pydantic import Field
+
+from qagen_dagster.records.answer import AnswerSource, QAError
+from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.grounding import AnswerGrade
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.index import Ranking
+
+
+class Kind(StrEnum):
+    """The three evaluations; also the names of their files."""
+
+    CLOSED_BOOK = "closed_book"
+    RETRIEVAL = "retrieval"
+    ANSWERS = "answers"
+
+
+class Decided(StrEnum):
+    """What told whether an answer given without the document is right."""
+
+    UNKNOWN = "unknown"  # the model said that it does not know
+    MATCH = "match"  # code compared numbers, dates, names and words
+    MODEL = "model"  # a model compared what code could not decide
+
+
+class EvaluatedQuestion(Record):
+    """A published question with the answer it was published with.
+
+    `failure` says why it has no result; `unheard`: because no model could be asked, so the next run asks again.
+    """
+
+    question_id: str
+    document_id: str
+    question: str
+    answer: str
+    failure: str = ""
+    unheard: bool = False
+    calls: tuple[CallSummary, ...] = ()
+
+
+QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
+
+
+class ClosedBookAnswer(EvaluatedQuestion):
+    """What a model answered that was not shown the document. `leaked`: it was right; None: not found out."""
+
+    given: str = ""
+    confidence: Share | None = None  # the model's own
+    leaked: bool | None = None
+    decided: Decided | None = None
+    explanation: str = ""
+
+
+class BaselineAnswer(EvaluatedQuestion):
+    """What `answer_from_document` answered from the question's own document.
+
+    `exact` and `f1` are None when there was no answer to score. `grading` is of an answer that claims something.
+    """
+
+    given: str = ""
+    answerable: bool | None = None
+    confidence: Share | None = None
+    exact: bool | None = None
+    f1: Share | None = None
+    source: AnswerSource | None = None
+    cited_lines: tuple[tuple[int, int], ...] = ()  # first and last of each chunk it rests on
+    error: QAError | None = None
+    grading: AnswerGrade | None = None
+
+
+class Placement(Record):
+    """Where one ranking of the whole corpus has the question's document and evidence; None: not among those looked at."""
+
+    ranking: Ranking
+    document: int | None  # place among documents, by the best chunk of each
+    chunks: tuple[int, ...]  # places of the chunks that hold evidence
+    evidence: tuple[int | None, ...]  # for each quote the place of the first chunk that holds it
+
+
+class RetrievedQuestion(EvaluatedQuestion):
+    """A question searched for in the corpus. Without `placements`, `failure` says why."""
+
+    relevant: int = 0  # chunks that hold evidence
+    placements: tuple[Placement, ...] = ()
+
+
+class DocumentEvaluation(Record, Generic[QuestionT]):
+    """The questions of one document, evaluated: what is kept so that nothing is asked twice."""
+
+    document_id: str
+    questions: tuple[QuestionT, ...]
+
+
+class EvaluationReport(Record, Generic[QuestionT]):
+    """One evaluation of one combination by one run. `metrics` leaves out what could not be measured."""
+
+    kind: Kind
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str
+    launch: str  # what the runs of one command or backfill have in common
+    created: str  # ISO 8601, UTC
+    fingerprint: str  # of all that decides the results
+    profile: str
+    model: str  # that answered, or that embedded
+    judge_model: str = ""  # that was asked where code could not decide; empty: none
+    metrics: dict[str, float] = Field(default_factory=dict)
+    questions: tuple[QuestionT, ...]
+
+    @property
+    def combination(self) -> Combination:
+        return Combination(corpus=self.corpus, scenario=self.scenario, mode=self.mode)
+
+    @property
+    def failed(self) -> int:
+        """Questions without a result."""
+        return sum(bool(one.failure) for one in self.questions)
+
+    @property
+    def unheard(self) -> int:
+        """Questions that the next run asks again."""
+        return sum(one.unheard for one in self.questions)
+
+
+ClosedBookReport = EvaluationReport[ClosedBookAnswer]
+RetrievalReport = EvaluationReport[RetrievedQuestion]
+AnswerReport = EvaluationReport[BaselineAnswer]
+
+REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
+    Kind.CLOSED_BOOK: ClosedBookReport,
+    Kind.RETRIEVAL: RetrievalReport,
+    Kind.ANSWERS: AnswerReport,
+}
