@@ -177,3 +177,18 @@ def _repeated(result: SlotResult, other: str, why: str) -> RejectedItem:
 def _latest(items: Sequence[ExamItem]) -> datetime:
     """When the newest item was accepted: the same items give the same files."""
     return max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
+
+
+def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
+    """Whether running the part again would change nothing. A part that was never run and has no slots is."""
+    found = part_set(workspace, plan.part)
+    if found is None:
+        return plan.slots == 0
+    wanted = tuple(plan.result_key(slot) for slot in range(1, plan.slots + 1))
+    return found.results == wanted and all(workspace.store.exists(key) for key in wanted)
+
+
+def is_bank_current(workspace: Workspace, key: str) -> bool:
+    """Whether the bank's files say what the results say. Raises ConfigError, StoreError."""
+    files = bank_files(gather(workspace, key))
+    return all(workspace.store.get(Keys.exam_file(key, path)) == data for path, data in files.items())
