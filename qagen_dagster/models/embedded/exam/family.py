@@ -1,0 +1,113 @@
+"""What a family of items is: an idea in words, named mistakes, and a function from numbers drawn to a question.
+
+Families are in the files of their schemas; choosing one and lettering its options is the implementer's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+
+class Draw(random.Random):
+    """The numbers of one attempt; the same seed draws the same ones on every machine."""
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return self.randint(low, high)
+
+    def two(self, low: int, high: int) -> tuple[int, int]:
+        """Two different whole numbers, the smaller one first."""
+        first, second = sorted(self.sample(range(low, high + 1), 2))
+        return first, second
+
+
+@dataclass(frozen=True)
+class Made:
+    """One question before it is lettered. `wrong` follows the order of the family's paths; None where one leads nowhere."""
+
+    stem: str
+    key: str
+    wrong: tuple[str | None, ...]
+    reasoning: str
+    insight: str
+    expression: str
+    givens: Mapping[str, str] = field(default_factory=dict[str, str])
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of question. `make(draw, context)` may give None for numbers that do not suit it; they are drawn again."""
+
+    schema: str
+    difficulty: str
+    summary: str
+    carrier: str
+    constraints: tuple[str, ...]
+    asked: str
+    rationale: str
+    paths: tuple[str, ...]
+    contexts: int
+    make: Callable[[Draw, int], Made | None]
+
+
+def number(value: Fraction | int) -> str:
+    """A rational number in LaTeX."""
+    value = Fraction(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    sign = "-" if value < 0 else ""
+    return f"{sign}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+
+
+def decimal(value: Fraction | int) -> str:
+    """A rational number as a decimal; it must have a short one."""
+    value = Fraction(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    text = f"{float(value):.6f}".rstrip("0")
+    if Fraction(text) != value:
+        raise ValueError(f"{value} has no short decimal")
+    return text
+
+
+def root(square: Fraction | int) -> str:
+    """The positive root of a positive rational in LaTeX, simplified."""
+    square = Fraction(square)
+    outside, inside = 1, square.numerator * square.denominator
+    divisor = 2
+    while divisor * divisor <= inside:
+        while inside % (divisor * divisor) == 0:
+            inside //= divisor * divisor
+            outside *= divisor
+        divisor += 1
+    front = Fraction(outside, square.denominator)
+    if inside == 1:
+        return number(front)
+    top = "" if front.numerator == 1 else str(front.numerator)
+    over = f"{top}\\sqrt{{{inside}}}"
+    return over if front.denominator == 1 else f"\\frac{{{over}}}{{{front.denominator}}}"
+
+
+def plain(text: str) -> str:
+    """An option that is a number or an expression."""
+    return f"${text}$"
+
+
+def united(text: str, unit: str) -> str:
+    """An option with a unit, such as `m\\,s^{-1}`."""
+    return f"${text}\\,\\mathrm{{{unit}}}$"
+
+
+def times(factor: Fraction | int, symbol: str) -> str:
+    """A rational multiple of a symbol in LaTeX."""
+    factor = Fraction(factor)
+    if factor == 1:
+        return symbol
+    if factor.denominator == 1:
+        return f"{factor.numerator}{symbol}"
+    top = symbol if factor.numerator == 1 else f"{factor.numerator}{symbol}"
+    return f"\\frac{{{top}}}{{{factor.denominator}}}"
