@@ -146,13 +146,9 @@ class Keys:
         return f"exams/{check_name(exam)}/" + "/".join(check_name(part) for part in path.split("/"))
 
     @staticmethod
-    def exam_sets(exam: str) -> str:
-        return Keys.exam_file(exam, "sets")
-
-    @staticmethod
     def exam_set(part: ExamPart) -> str:
         """Which results make up a part now."""
-        return f"{Keys.exam_sets(part.exam)}/{_within(part)}.json"
+        return f"exams/{part.exam}/sets/{_within(part)}.json"
 
     @staticmethod
     def exam_history(exam: str, run_id: str, path: str) -> str:

@@ -22,6 +22,7 @@ from qagen_dagster.catalog.catalog import TABLES
 from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import suffixes
+from qagen_dagster.loop import exam_bank
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.embedder import EmbedderSpec
@@ -38,6 +39,7 @@ from qagen_dagster.records.corpus import (
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.exam import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import (
     CorpusGenerationResult,
@@ -370,10 +372,19 @@ def _stored_keys() -> Iterator[str]:
         "prefix": "ledger",
         "key": "aabbcc",
         "kind": "closed_book",
+        "part": ExamPart.from_key("exam/M1/easy"),
+        "slot": 7,
+        "exam": "exam",
     }
     for name, maker in inspect.getmembers(Keys, inspect.isfunction):
         if name == "published":
             yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
+        elif name in ("exam_file", "exam_history"):
+            place = ("exam",) if name == "exam_file" else ("exam", "run")
+            made = ("schemas.json", f"{exam_bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
+            yield from (maker(*place, path) for path in (*exam_bank.FILES, *made))
+        elif name == "exam_spending":
+            yield f"{maker('run', values['part'])}/host-1-0123abcd.json"
         elif name == "spending":
             yield f"{maker('run', WHERE)}/host-1-0123abcd.json"
         elif name not in ("document", "spending_run"):

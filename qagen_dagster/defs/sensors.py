@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from qagen_dagster.defs.jobs import EVALUATION_ASSETS, INDEX_ASSETS, QUESTION_ASSETS
+from qagen_dagster.defs.jobs import EVALUATION_ASSETS, INDEX_ASSETS, ITEM_BANK_ASSETS, QUESTION_ASSETS
 from qagen_dagster.defs.model_config import KEY, wanted_versions
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -36,7 +36,11 @@ def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
 
     automation = dg.AutomationConditionSensorDefinition(
         "refresh_changed_combinations",
-        target=QUESTION_ASSETS | INDEX_ASSETS | EVALUATION_ASSETS | dg.AssetSelection.assets("catalog"),
+        target=QUESTION_ASSETS
+        | INDEX_ASSETS
+        | EVALUATION_ASSETS
+        | ITEM_BANK_ASSETS
+        | dg.AssetSelection.assets("catalog"),
         description="Start backfills of exactly the combinations whose configuration or documents changed.",
     )
     return [observe_model_config, automation]
