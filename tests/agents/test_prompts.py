@@ -7,7 +7,8 @@ import pytest
 
 from qagen_dagster.agents import prompts
 from qagen_dagster.agents.batch import answerer, questioner
-from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.exam import designer, implementer, style_judge, verifier
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
@@ -22,6 +23,11 @@ ALL: list[Callable[[], Prompt]] = [
     questioner.prompt,
     questioner.rewrite_prompt,
     answerer.prompt,
+    designer.prompt,
+    implementer.prompt,
+    verifier.solve_prompt,
+    verifier.verify_prompt,
+    style_judge.prompt,
 ]
 PROMPT = Prompt("p", "You are ${who}.", "Find ${what}, ${who}.")
 
@@ -64,6 +70,20 @@ def test_a_file_needs_both_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / f"{name}.md").write_text(text)
         with pytest.raises(ConfigError, match=f"prompt {name} needs a system and a user part"):
             load_prompt(name)
+
+
+def test_an_addition_stands_before_a_user_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompts, "FOLDER", tmp_path)
+    (tmp_path / "again.md").write_text("Again, ${why}.\n")
+    (tmp_path / "empty.md").write_text(" \n")
+    both = load_addition("again").before(PROMPT)
+    assert both.fill({"who": "a cat", "what": "wool", "why": "it was mice"}) == (
+        "You are a cat.",
+        "Again, it was mice.\n\nFind wool, a cat.",
+    )
+    assert (both.name, load_addition("again").hash) != (PROMPT.name, PROMPT.hash)
+    with pytest.raises(ConfigError, match="prompt empty is empty"):
+        load_addition("empty")
 
 
 @pytest.mark.parametrize("load", ALL)
