@@ -108,10 +108,11 @@ def test_a_key_that_is_refused_leaves_the_batch_to_the_next_run(bench: Bench) ->
 
 def test_a_batch_the_server_has_forgotten_is_asked_directly(bench: Bench) -> None:
     with BatchServer(echo, polls=10**9) as server:
-        at_once(bench.model(server, batch_deadline_seconds=0.01), map(question, range(2)))
+        # One request: a second one that came when the first was over would go into a batch of its own.
+        at_once(bench.model(server, batch_deadline_seconds=0.01), [question(0)])
         server.jobs.clear()
-        assert texts(at_once(bench.model(server), map(question, range(2)))) == good(2)
-        assert len(server.direct) == 2
+        assert texts(at_once(bench.model(server), [question(0)])) == good(1)
+        assert len(server.direct) == 1
     (job,) = bench.jobs()
     assert job.note == "the server does not know the batch"
 

@@ -86,6 +86,7 @@ class Bench:
             "execution": "batch",
             "batch_window_seconds": 60.0,  # `at_once` says how many there will be
             "batch_poll_seconds": 0.01,
+            "batch_deadline_seconds": 500,  # not a day, should a test go wrong
             "usd_per_million_input": 1.0,
             "usd_per_million_output": 2.0,
         }
