@@ -12,7 +12,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.toolkit.excerpt import one_line
 
-LIMITS = Limits(max_turns=3)
+LIMITS = Limits(max_turns=4, max_nudges=1)
 _MOST = 4_000  # characters of a question or an answer
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.agents import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.ahead import workers_for
-from qagen_dagster.loop.answer_match import Match, clearly_other, match
+from qagen_dagster.loop.answer_match import Match, match
 from qagen_dagster.loop.evaluation import Evaluation, Pieces, given, head, keep, pieces_of
 from qagen_dagster.loop.evaluation_work import Hearing, Progress, Work
 from qagen_dagster.models.base import Model, ModelSpec
@@ -124,8 +124,8 @@ class _Asking:
         found = match(said, pair.answer)
         if found is Match.SAME:
             return _decided(answered, True, Decided.MATCH, "the same words, numbers and names")
-        if clearly_other(said, pair.answer):
-            return _decided(answered, False, Decided.MATCH, f"the answers are {found.value}")
+        if found is Match.CONFLICT:
+            return _decided(answered, False, Decided.MATCH, "another number, date or name, or the opposite")
         marked = closed_book.mark(
             hearing.of(self.examiner, self.role), self.role, pair.question, pair.answer, said
         )
