@@ -35,5 +35,5 @@ def as_letter(value: object) -> object:
 
 
 MathText = Annotated[
-    str, BeforeValidator(mended), Field(min_length=1), WithJsonSchema({"type": "string", "minLength": 1})
+    str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})
 ]
