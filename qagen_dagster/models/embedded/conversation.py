@@ -53,6 +53,7 @@ class Conversation:
     prompt: str  # all user messages
     exchanges: tuple[Exchange, ...]
     tools: frozenset[str]
+    sample: int = 0  # tells repeated draws of one request apart
 
     def named(self, name: str) -> list[Exchange]:
         """The exchanges of one tool, in order."""
@@ -74,7 +75,7 @@ def read_conversation(request: Request) -> Conversation:
                 name, arguments = calls.get(result.call_id, (result.name, {}))
                 exchanges.append(Exchange(name, arguments, _words(result.content), result.is_error))
     tools = frozenset(tool.name for tool in request.tools)
-    return Conversation(request.system, "\n\n".join(prompt), tuple(exchanges), tools)
+    return Conversation(request.system, "\n\n".join(prompt), tuple(exchanges), tools, request.sample)
 
 
 def _words(content: Sequence[Content]) -> str:

@@ -6,6 +6,7 @@ stored and replayed. What to ask, answer or compare belongs to the mechanisms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from pydantic import Field, ValidationError
@@ -13,6 +14,7 @@ from pydantic import Field, ValidationError
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
+from qagen_dagster.models.embedded.exam.roles import Designer, Implementer, StyleJudge, Verifier
 from qagen_dagster.models.embedded.generator import Rules
 from qagen_dagster.models.embedded.matcher import Matcher
 from qagen_dagster.models.embedded.reader import Reader
@@ -41,15 +43,19 @@ class _Body(Record):
     usage: Usage = Field(default_factory=Usage)
 
 
-MECHANISMS: dict[str, type[Rules] | type[Reader] | type[Matcher]] = {
+MECHANISMS: dict[str, Callable[..., Mechanism]] = {
     "rules": Rules,
     "reader": Reader,
     "matcher": Matcher,
+    "exam-designer": Designer,
+    "exam-implementer": Implementer,
+    "exam-verifier": Verifier,
+    "exam-style-judge": StyleJudge,
 }
 
 
 class EmbeddedProvider:
-    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator)."""
+    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-... (of exams)."""
 
     def __init__(self, spec: ModelSpec) -> None:
         if spec.model not in MECHANISMS:

@@ -74,17 +74,17 @@ def _work(draw: Draw, context: int) -> Made | None:
     )
 
 
-_STARTS = (
-    ("A sprinter starts from rest", "the sprinter"),
-    ("A sports car starts from rest", "the car"),
-    ("A toy rocket sledge starts from rest on a level track", "the sledge"),
-    ("A cyclist starts from rest on a level road", "the cyclist"),
+_STARTS = (  # with accelerations and times that such a body has
+    ("A sprinter starts from rest", "the sprinter", (4, 6, 8), (3,)),
+    ("A sports car starts from rest", "the car", (5, 6, 7), (6, 9, 12)),
+    ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 15), (2, 3, 6)),
+    ("A cyclist starts from rest on a level road", "the cyclist", (1, 2, 3), (6, 9, 12)),
 )
 
 
 def _falling_acceleration(draw: Draw, context: int) -> Made:
-    a, t = draw.choice((3, 4, 5, 6, 8)), draw.choice((3, 6, 9, 12))
-    setting, who = _STARTS[context]
+    setting, who, accelerations, times = _STARTS[context]
+    a, t = draw.choice(accelerations), draw.choice(times)
     base = Fraction(a * t * t)
     return Made(
         stem=f"{setting}. A graph of the acceleration against time is a straight line that falls from ${a}$ m s$^{{-2}}$ at the start to zero after ${t}$ s. How far does "
