@@ -94,7 +94,7 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
         plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
         context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
         progress, money = log_progress(context, "designed"), spending_id(context.run)
-        outcome = design_part(space, plan, context.run_id, progress, money)
+        outcome = design_part(space, plan, context.run.run_id, progress, money)
         _told(context, outcome, "ideas")
         found = part_plans(space, plan)
         return dg.MaterializeResult(
@@ -119,8 +119,8 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         space, started = workspace.open(), datetime.now(UTC).isoformat()
         plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
         progress, money = log_progress(context, "worked"), spending_id(context.run)
-        outcome = run_part(space, plan, context.run_id, progress, money)
-        keep_part(space, plan, context.run_id, started)
+        outcome = run_part(space, plan, context.run.run_id, progress, money)
+        keep_part(space, plan, context.run.run_id, started)
         _told(context, outcome, "items")
         results = part_results(space, plan)
         return dg.MaterializeResult(
@@ -143,7 +143,7 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
     )
     def item_bank(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         space = workspace.open()
-        found = publish_bank(space, context.partition_key, context.run_id)
+        found = publish_bank(space, context.partition_key, context.run.run_id)
         exam = find_exam(space.settings.corpora, context.partition_key)
         return dg.MaterializeResult(
             metadata=exam_metadata.of_bank(exam, found),
