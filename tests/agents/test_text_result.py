@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
@@ -17,7 +18,7 @@ class Note(Record):
     """Submit a note."""
 
     title: str
-    marks: dict[str, int] = {}
+    marks: dict[str, int] = Field(default_factory=dict)
     remark: str | None = None
 
 
@@ -80,7 +81,9 @@ def test_after_one_repair_the_run_is_over() -> None:
     assert len(model.requests) == 2
 
 
-@pytest.mark.parametrize("text", ["I will think about it.", "Note: it is late", "```\nplain\n```", "- a\n- b"])
+@pytest.mark.parametrize(
+    "text", ["I will think about it.", "Note: it is late", "```\nplain\n```", "- a\n- b"]
+)
 def test_text_without_a_result_is_nudged_as_ever(text: str) -> None:
     done, model = run(say(text), call("submit_note", title="z"))
     assert isinstance(done.end, Finish)
