@@ -105,7 +105,7 @@ def _texts(case: _Case) -> Iterator[_Found]:
 
 
 def _equal_values(case: _Case) -> Iterator[_Found]:
-    options = dict[str, str](case.package.question.options)
+    options = case.package.question.options
     for first, second in case.values.equal_pairs():
         yield _fixable(
             EQUAL_OPTIONS,
@@ -114,13 +114,9 @@ def _equal_values(case: _Case) -> Iterator[_Found]:
 
 
 def _units(case: _Case) -> Iterator[_Found]:
-    bare = [letter for letter, one in sorted(case.values.values.items()) if one.unit == ONE]
-    bare = [letter for letter in bare if case.values.values[letter].exact != "0"]
-    if (
-        bare
-        and len(bare) < len(case.values.values)
-        and any(one.unit != ONE for one in case.values.values.values())
-    ):
+    values = case.values.values
+    bare = [letter for letter, one in values.items() if one.unit == ONE and one.exact != "0"]
+    if bare and any(one.unit != ONE for one in values.values()):
         yield _fixable(MIXED_UNITS, f"other options have a unit; {', '.join(bare)} has none")
 
 

@@ -77,8 +77,13 @@ def _after_equals(found: list[Token]) -> list[Token]:
     if not marks:
         return found
     before = found[: marks[0]]
-    plain = len(before) <= 6 and before and all(token.kind is not Kind.NUMBER for token in before[:1])
-    if len(marks) > 1 or not plain or any(token.text in "+-*/,<>" for token in before):
+    named = before and before[0].kind in (Kind.LETTER, Kind.WORD, Kind.COMMAND)
+    if (
+        len(marks) > 1
+        or len(before) > 6
+        or not named
+        or any(token.text not in "_{}" for token in before[1:2])
+    ):
         raise Unreadable("an equation")
     return found[marks[0] + 1 :]
 

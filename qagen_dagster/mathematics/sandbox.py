@@ -27,10 +27,10 @@ from typing import Any, Self, cast
 from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
 from qagen_dagster.mathematics.sandbox_worker import MOST_BYTES
 
-SECONDS = 3.0
+SECONDS = 2.0  # with the start of a process well under the five that a malicious form may take
 MEMORY_BYTES = 300_000_000
 _START_SECONDS = 60.0
-_GRACE = 1.0  # after the child's own clock, before the whole session is killed
+GRACE = 0.5  # after the child's own clock, before the whole session is killed
 _COMPUTE = "qagen_dagster.mathematics.sandbox_worker:compute_forms"
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -108,7 +108,7 @@ class Sandbox:
         with self._lock:
             try:
                 worker = self._worker if self._worker and self._worker.alive() else self._start()
-                reply = worker.talk(job, self._seconds + _GRACE)
+                reply = worker.talk(job, self._seconds + GRACE)
             except BaseException:
                 self._end()
                 raise
