@@ -17,6 +17,7 @@ from qagen_dagster.records.exam_bank import ExamItem
 SAME_WORDS = 0.85  # overlap of words at which two stems with equal numbers are one stem
 ALIKE = 0.3  # overlap that two stems of the same short computation need
 LONG = 4  # operations from which an equal computation alone tells
+_SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 _WORD = re.compile(r"[a-z]{2,}|\d+(?:\.\d+)?")
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
 
@@ -57,8 +58,8 @@ def _same(first: _Face, second: _Face) -> str:
     if first.numbers == second.numbers and _overlap(first.words, second.words) >= SAME_WORDS:
         return "the stems have the same numbers and nearly the same words"
     if first.computation and first.computation == second.computation:
-        alike = _overlap(first.words, second.words)
-        if min(first.operations, second.operations) >= LONG or alike >= ALIKE:
+        alike = first.numbers == second.numbers and _overlap(first.words, second.words) >= ALIKE
+        if alike or min(first.operations, second.operations) >= LONG:
             return "the answer is the same computation on the same numbers"
     return ""
 
@@ -94,9 +95,13 @@ def _computation(check: CheckableForm) -> tuple[str, int]:
 def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
     if isinstance(node, ast.Name):
         return givens.get(node.id, "?" if node.id in free else node.id)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
-        parts = sorted(_written(part, givens, free) for part in _operands(node, type(node.op)))
-        return f"({type(node.op).__name__} {' '.join(parts)})"
+    for chain in (_SUMS, _PRODUCTS):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
+            parts = sorted(
+                ("-" if inverse else "+") + _written(part, givens, free)
+                for part, inverse in _operands(node, chain, False)
+            )
+            return f"({chain[0].__name__} {' '.join(parts)})"
     if isinstance(node, ast.BinOp):
         left, right = _written(node.left, givens, free), _written(node.right, givens, free)
         return f"({type(node.op).__name__} {left} {right})"
@@ -107,9 +112,12 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
     return ast.unparse(node)
 
 
-def _operands(node: ast.expr, operator: type[ast.operator]) -> Iterator[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, operator):
-        yield from _operands(node.left, operator)
-        yield from _operands(node.right, operator)
+def _operands(
+    node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
+) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a chain of sums or of products, with whether each is taken away or divided by."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
+        yield from _operands(node.left, chain, inverse)
+        yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))
     else:
-        yield node
+        yield node, inverse

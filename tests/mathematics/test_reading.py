@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 
 import pytest
@@ -26,7 +27,7 @@ EQUAL = [
     (r"$\frac{1}{\sqrt{2}}$", r"$\frac{\sqrt{2}}{2}$"),
     (r"$\sqrt{3+2\sqrt{2}}$", r"$1+\sqrt{2}$"),
     (r"$3.0\times10^{8}$", "300000000"),
-    ("5 × 10⁻³", "0.005"),
+    ("5 \u00d7 10\u207b\u00b3", "0.005"),
     ("25%", r"$\frac{1}{4}\times 100\%$"),
     ("$180^\\circ$", r"$\pi\ \mathrm{rad}$"),
     ("30 degrees", "30°"),
@@ -177,12 +178,8 @@ def test_a_root_times_itself_is_its_radicand(inside: int, front: int) -> None:
 @settings(max_examples=300)
 @given(st.text(alphabet="0123456789+-*/^_(){}[]|!.,:;$\\ abefxpimsqrtfrNmk%\u00b0\u221a=<>&'\"", max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    try:
-        reading = read_value(text)
-    except Unreadable as error:
-        assert str(error)
-    else:
-        assert reading.expression
+    with contextlib.suppress(Unreadable):
+        assert read_value(text).expression
 
 
 def _rational(value: Fraction) -> Quantity:
