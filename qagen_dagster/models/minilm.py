@@ -76,12 +76,20 @@ class MiniLM:
             result[batch] = self._encode_batch([texts[index] for index in batch])
         return result
 
-    def _encode_batch(self, texts: list[str]) -> Vectors:
+    def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:
+        """Of each word piece of `text`, as far as the model reads: its first and last character, and its state in context."""
+        encodings, _, states = self._run([text])
+        return [(int(start), int(end)) for start, end in encodings[0].offsets], states[0]
+
+    def _run(self, texts: list[str]) -> tuple[list[Any], NDArray[np.int64], Vectors]:
         encodings: list[Any] = self._tokenizer.encode_batch(texts)
         ids = np.array([item.ids for item in encodings], dtype=np.int64)
         mask = np.array([item.attention_mask for item in encodings], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        states = cast(Vectors, self._session.run(None, inputs)[0])
+        return encodings, mask, cast(Vectors, self._session.run(None, inputs)[0])
+
+    def _encode_batch(self, texts: list[str]) -> Vectors:
+        _, mask, states = self._run(texts)
         weights = mask[:, :, None].astype(np.float32)
         means = (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
         norms = np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)

@@ -33,6 +33,17 @@ def test_no_text_gives_no_vector_and_long_text_is_truncated() -> None:
     assert shared().encode(["tide " * 5_000, ""]).shape == (2, DIMENSIONS)
 
 
+def test_word_pieces_have_their_place_and_their_meaning_in_context() -> None:
+    text = "The river bank froze. The bank lent money to the borrower."
+    places, states = shared().pieces(text)
+    assert states.shape == (len(places), DIMENSIONS)
+    assert {"river", "froze", "money"} <= {text[start:end] for start, end in places}
+    banks = [state for (start, end), state in zip(places, states, strict=True) if text[start:end] == "bank"]
+    assert len(banks) == 2
+    assert not np.allclose(*banks, atol=0.1)
+    assert len(shared().pieces("tide " * 5_000)[0]) < 1_000
+
+
 def test_the_encoder_is_loaded_once() -> None:
     assert shared(1) is shared(1)
 
