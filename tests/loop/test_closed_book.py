@@ -12,8 +12,9 @@ from qagen_dagster.loop.grounding_report import RunMark
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.evaluation import ClosedBookReport, Decided, Kind
+from qagen_dagster.records.question import Evidence, QAPair
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace
-from tests.loop.evaluation_set import COMBINATION, FACTS, RUN, examined, facts, opened, put_published
+from tests.loop.evaluation_set import COMBINATION, FACTS, RUN, examined, facts, opened, pair, put_published
 from tests.support.models import FakeModel, Turn, call, say, told
 
 UNKNOWN = call("submit_closed_book_answer", answer="Unknown.", confidence=0)
@@ -113,6 +114,10 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
     second = check_closed_book(opened(space, RunMark("run-2", "launch-2")))
     assert len(answerer.requests) == asked == 6
     assert report_version(first) == report_version(second)
+    free = [one.model_copy(update={"calls": ()}) for one in second.questions]
+    assert report_version(first) == report_version(second.model_copy(update={"questions": tuple(free)}))
+    other = [one.model_copy(update={"leaked": True}) for one in second.questions]
+    assert report_version(first) != report_version(second.model_copy(update={"questions": tuple(other)}))
     assert [one.question_id for one in first.questions] == [
         one.id for one in [*facts("a.txt"), *facts("b.txt")]
     ]
@@ -176,6 +181,32 @@ def test_a_model_that_cannot_be_had_fails_the_run_after_a_few_questions(workspac
         check_closed_book(opened(space))
     assert len(broken.requests) == 5
     assert latest_of(space.store, COMBINATION, Kind.CLOSED_BOOK) is None
+
+
+def test_failures_with_answers_between_them_do_not_end_the_run(workspace: PlayedWorkspace) -> None:
+    moody = by_question({"cable": PermanentModelError("refused")})
+    space = replace(
+        examined(workspace, writer=moody, reader=FakeModel(nobody)),
+        settings=replace(workspace.settings, document_workers=1),
+    )
+    put_published(
+        space,
+        [
+            one
+            for letter in "abc"
+            for one in (*facts(f"{letter}.txt"), _longer(letter, 1), _longer(letter, 2))
+        ],
+    )
+    assert check_closed_book(opened(space)).failed == 9
+
+
+def _longer(letter: str, number: int) -> QAPair:
+    return pair(
+        f"{letter}.txt",
+        f"What is said of the cable, {number}?",
+        "12 m",
+        Evidence(quote="Its cable is 12 m long", start_line=7, end_line=7),
+    )
 
 
 def test_a_model_that_fails_now_and_then_leaves_the_others(workspace: PlayedWorkspace) -> None:

@@ -139,6 +139,8 @@ def test_chunks_that_hold_a_quote() -> None:
         assert holders_of(text, evidence, chunks) == [of[line]]
     long = Evidence(quote=text, start_line=1, end_line=8)
     assert holders_of(text, [long], chunks) == [{c.number for c in chunks}]
+    reaching = Evidence(quote=f"{lines[0]}\n{lines[1][:4]}", start_line=1, end_line=2)
+    assert holders_of(text, [reaching], chunks) == [of[lines[0]]], "a few letters are not half of it"
     elsewhere = [
         Evidence(quote=lines[1], start_line=1, end_line=1),
         Evidence(quote=lines[1], start_line=9, end_line=9),
