@@ -35,11 +35,28 @@ class Role(StrEnum):
     IMPLEMENTER = "implementer"
     VERIFIER = "verifier"
     STYLE_JUDGE = "style_judge"
+    CLASSIFIER = "classifier"
+    SCANNER = "scanner"
+    TIKZ = "tikz"
+    IDEA = "idea"
+    ALTERNATE = "alternate"
+    VARIANT = "variant"
+    CONVERTER = "converter"
 
 
 QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # every profile binds them
 EXAM_ROLES = (Role.DESIGNER, Role.IMPLEMENTER, Role.VERIFIER, Role.STYLE_JUDGE)
+PROBLEM_ROLES = (
+    Role.CLASSIFIER,
+    Role.SCANNER,
+    Role.TIKZ,
+    Role.IDEA,
+    Role.ALTERNATE,
+    Role.VARIANT,
+    Role.CONVERTER,
+)
 _STAND_INS = {
+    **dict.fromkeys(PROBLEM_ROLES, (Role.GENERATOR,)),
     Role.DESIGNER: (Role.GENERATOR,),
     Role.IMPLEMENTER: (Role.GENERATOR,),
     Role.VERIFIER: (Role.VALIDATOR,),
@@ -55,7 +72,8 @@ class Profile(Record):
 
     Without an answerer the generator answers too; without a judge answers are graded by what needs no model call.
     `embedder` makes search indexes, by default the one of this process. Items of exams are designed and implemented by the
-    generator, verified by the validator and judged by the judge, where their own roles are not bound.
+    generator, verified by the validator and judged by the judge, where their own roles are not bound; all work on physics
+    problems is the generator's then.
     """
 
     description: str = ""
@@ -79,6 +97,13 @@ class Profile(Record):
 
     def exam_spec(self, role: Role) -> ModelSpec | None:
         """The model that plays one of `EXAM_ROLES`: the one bound to it, else its stand-in, which no specialised model can be."""
+        return self._own_or_stand_in(role)
+
+    def problem_spec(self, role: Role) -> ModelSpec | None:
+        """The model that plays one of `PROBLEM_ROLES`; the stand-in is the generator, if it is no specialised one."""
+        return self._own_or_stand_in(role)
+
+    def _own_or_stand_in(self, role: Role) -> ModelSpec | None:
         if role in self.roles:
             return self.roles[role]
         stand_ins = (self.roles.get(one) for one in _STAND_INS[role])
