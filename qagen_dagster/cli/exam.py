@@ -123,6 +123,7 @@ def run(
     options = _options(profile, None if budget.unlimited else budget, wished)
     wishes = RunWishes(options, force)
     chosen = _chosen(exams, exam_key)
+    _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {one.key: _plans(space, one, options) for one in chosen}  # a wrong wish is told before any work
     with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, wishes, progress)
@@ -202,6 +203,13 @@ def _options(profile: str | None, budget: Allowance | None, wished: dict[str, An
         models={role: wished[f"model_{role}"] for role in ROLES if wished[f"model_{role}"]},
         run_budget=budget,
     )
+
+
+def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
+    schemas = [schema for one in chosen for schema in one.schemas]
+    for prefix in prefixes:
+        if not any(schema.startswith(prefix) for schema in schemas):
+            raise ConfigError(f"--schema: none begins with {prefix!r} (there are: {', '.join(schemas)})")
 
 
 def _plans(space: Workspace, one: Exam, options: ExamOptions) -> list[PartPlan]:

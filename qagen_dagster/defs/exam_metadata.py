@@ -202,7 +202,7 @@ def card(item: ExamItem) -> str:
     """One question as SVG; a browser sets the MathML in it by itself, and asks nobody for anything."""
     lines = sum(_height(line) for line in item.question.stem.splitlines())
     lines += sum(_height(option) + 0.25 for option in item.question.options.values())
-    height = round(lines * _LINE + 60)
+    height = round(lines * _LINE + 48)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}">'
         f'<foreignObject width="{_WIDTH}" height="{height}">'
@@ -214,5 +214,6 @@ def card(item: ExamItem) -> str:
 
 def _height(text: str) -> float:
     """Lines that a text takes, with room for what stands tall in it."""
-    tall = 0.8 if "frac" in text or "$$" in text or "\\[" in text or "\\sum" in text else 0.0
+    displayed = any(mark in text for mark in ("$$", "\\[", "dfrac"))
+    tall = 1.2 if displayed else 0.3 if "frac" in text else 0.0
     return max(1, math.ceil(len(text) / _LETTERS)) + tall
