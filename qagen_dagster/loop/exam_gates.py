@@ -37,7 +37,7 @@ FORM_HOSTILE = "form_hostile"
 FORM_FAILED = "form_without_value"
 
 MOST_INTEGER_DIGITS = 5  # significant ones, that a candidate can handle without a calculator
-MOST_DECIMAL_DIGITS = 3
+MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
 _ROUNDED = re.compile(
     r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",

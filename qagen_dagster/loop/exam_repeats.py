@@ -109,6 +109,10 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
         return f"({type(node.op).__name__} {_written(node.operand, givens, free)})"
     if isinstance(node, ast.Call):
         return f"({ast.unparse(node.func)} {' '.join(_written(one, givens, free) for one in node.args)})"
+    if isinstance(node, ast.Subscript):
+        return f"{_written(node.value, givens, free)}[{ast.unparse(node.slice)}]"
+    if isinstance(node, ast.Tuple):
+        return f"({' '.join(_written(one, givens, free) for one in node.elts)})"
     return ast.unparse(node)
 
 

@@ -52,6 +52,14 @@ def test_a_short_computation_needs_words_in_common() -> None:
     assert same_question(first, second) == ""
 
 
+def test_givens_count_inside_of_roots_and_sums() -> None:
+    stem = "The powers are $12$ W in series and $54$ W in parallel. What is the ratio?"
+    for expression in ("solve((x+1)**2*s-p*x,x)[-1]", "Sum(k+s*p,(k,1,s))"):
+        first = asked(stem, expression, s="12", p="54")
+        second = asked(stem.replace("54", "48"), expression, s="12", p="48")
+        assert same_question(first, second) == ""
+
+
 def test_of_two_repeats_the_first_one_stays() -> None:
     items = [
         item(question("What is $1+1$?")),

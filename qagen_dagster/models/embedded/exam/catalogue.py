@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from qagen_dagster.mathematics.values import Quantity, equal, value_of
 from qagen_dagster.models.embedded.exam import m1, m2, m3, m4, m5, m6, m7, p1, p2, p3, p4, p5, p6, p7
 from qagen_dagster.models.embedded.exam.family import Draw, Family, Made
@@ -15,6 +17,7 @@ SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 MOST_OPTIONS = 6
 _LEAST_WRONG = 3
 _TRIES = 400
+_LOOKED_BACK = 100  # slots: beyond these no family has new numbers
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
@@ -23,21 +26,44 @@ def family_of(schema: str, difficulty: str) -> Family | None:
 
 
 def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Made, list[tuple[str, str]]]:
-    """The question of a slot with its wrong options and their paths, all of different values.
+    """The question of a slot (from 1) with its wrong options and their paths, all of different values.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers; an attempt draws other
-    numbers in the same setting. Raises ValueError if no numbers fit, which no family of the catalogue does.
+    numbers in the same setting. A computation that an earlier slot has is not asked again, as long as there are others.
+    Raises ValueError if no numbers fit, which no family of the catalogue does.
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     context = (seed + slot) % family.contexts
-    for _ in range(_TRIES):
+    earlier = range(
+        1, slot if slot <= _LOOKED_BACK else 1
+    )  # from the first on, so that none looks back in vain
+    taken = {_computation(_first(family, seed, one)[0]) for one in earlier}
+    if attempt > 1:
+        taken.add(_computation(_first(family, seed, slot)[0]))
+    for left in range(_TRIES, 0, -1):
         made = family.make(draw, context)
-        if made is None:
+        if made is None or (left > _TRIES // 4 and _computation(made) in taken):
             continue
         wrong = _distinct(made, family.paths)
         if len(wrong) >= _LEAST_WRONG:
             return made, wrong[: MOST_OPTIONS - 1]
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
+
+
+def _first(family: Family, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+    return _first_of(family.schema, family.difficulty, seed, slot)
+
+
+@lru_cache(maxsize=4_096)
+def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+    family = family_of(schema, difficulty)
+    if family is None:
+        raise ValueError(f"there is no family for {schema} {difficulty}")
+    return question_of(family, seed, slot, 1)
+
+
+def _computation(made: Made) -> tuple[str, ...]:
+    return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
 
 
 def _distinct(made: Made, paths: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ _FENCES = (
 
 
 def _fence(draw: Draw, context: int) -> Made:
-    length = 12 * draw.whole(2, 9)
+    length = 12 * draw.whole(2, 15)
     setting, what = _FENCES[context]
     value = Fraction(length**2, 8)
     wrong = (Fraction(length**2, 16), Fraction(length**2, 9), Fraction(length**2, 4))

@@ -8,17 +8,17 @@ from qagen_dagster.models.embedded.exam.family import Draw, Family, Made, decima
 
 SPEED = "m\\,s^{-1}"
 _SLIDES = (
-    ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide"),
-    ("The bob of a simple pendulum is released from rest with the string taut, ${h}$ m above its lowest point", "passes its lowest point"),
-    ("A skier starts from rest and glides without friction down a slope of varying steepness to a point ${h}$ m lower", "reaches that point"),
-    ("A bead is released from rest on a smooth bent wire and passes a point of the wire ${h}$ m below", "passes that point"),
+    ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
+    ("The bob of a simple pendulum is released from rest with the string taut, ${h}$ m above its lowest point", "passes its lowest point", range(2, 8)),
+    ("A skier starts from rest and glides without friction down a slope of varying steepness to a point ${h}$ m lower", "reaches that point", range(10, 31, 2)),
+    ("A bead is released from rest on a smooth bent wire and passes a point of the wire ${h}$ m below", "passes that point", range(3, 10)),
 )  # fmt: skip
 
 
 def _slide(draw: Draw, context: int) -> Made:
-    speed = draw.choice((4, 6, 8, 12, 14, 16, 18))
+    setting, moment, speeds = _SLIDES[context]
+    speed = draw.choice(speeds)
     height = Fraction(speed**2, 20)
-    setting, moment = _SLIDES[context]
     return Made(
         stem=f"{setting.format(h=decimal(height))}. Air resistance is negligible and $g=10$ m s$^{{-2}}$. What is its speed when it {moment}?",
         key=united(str(speed), SPEED),
