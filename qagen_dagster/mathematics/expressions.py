@@ -73,8 +73,9 @@ class Expressions:
         return token
 
     def _expect(self, text: str) -> None:
-        if self._take().text != text:
-            raise Unreadable(f"an expression without its {text!r}")
+        token = self._take()
+        if token.text != text:
+            raise Unreadable(_SEVERAL.get(token.text, f"an expression without its {text!r}"))
 
     def _sum(self) -> str:
         self._depth += 1
