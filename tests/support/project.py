@@ -158,5 +158,5 @@ class Project:
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=900)
     return Ended(process.returncode, out, err)
