@@ -103,6 +103,8 @@ class Expressions:
                 result += "/" + self._power()
                 divided = True
             elif self._starts(0):
+                if (token := self._peek()) and token.kind is Kind.NUMBER:
+                    raise Unreadable("several values: a number follows without a sign")
                 if divided and not self._closed_before():
                     raise Unreadable("ambiguous: what is left of the / and what is right of it")
                 result += "*" + self._power()

@@ -39,7 +39,7 @@ def _environment_fault(text: str) -> str:
 def _inline_fault(text: str) -> str:
     parts = text.replace("$$", "$").split("$")
     if len(parts) % 2 == 0:
-        return "a $ without its partner"
+        return "a $ without its partner (money is written \\$)"
     depth = 0
     for char in text:
         depth += {"{": 1, "}": -1}.get(char, 0)
