@@ -17,17 +17,14 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from qagen_dagster.answering.fulltext import keep
 from qagen_dagster.catalog.catalog import TABLES
 from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import suffixes
-from qagen_dagster.loop import exam_bank
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.registry import PROVIDERS
-from qagen_dagster.publishing import corpus_json, jsonl
 from qagen_dagster.records.answer_options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import (
     BatchOptions,
@@ -39,8 +36,6 @@ from qagen_dagster.records.corpus import (
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
-from qagen_dagster.records.exam import ExamPart
-from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import (
     CorpusGenerationResult,
     DocumentEnd,
@@ -50,9 +45,9 @@ from qagen_dagster.records.question import (
     RejectionReason,
 )
 from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings
-from qagen_dagster.store import Keys
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS
+from tests.support.stored_keys import stored_keys
 
 HELP = ["-h", "--help"]  # as in the command: click keeps the first help option it makes
 DOCS = [
@@ -72,7 +67,6 @@ README, AGENTS, CONTRACTS, CORPORA, PROFILES, OPERATIONS = (
     )
 )
 MAKEFILE = (PROJECT_ROOT / "Makefile").read_text(encoding="utf-8")
-WHERE = Combination.from_key("corpus/scenario/textual")
 
 
 def test_the_first_commands_are_targets_and_so_is_every_other() -> None:
@@ -146,7 +140,7 @@ def test_every_stored_path_is_documented() -> None:
         for row in markdown.table(CONTRACTS, "## The store")
         for path in _spelled_out(re.findall(r"`([^`]+)`", row[0]))
     ]
-    made = [*_stored_keys(), "ledger/aa/aabbcc", "batches/aa/aabbcc", "batches/jo/job-0123"]
+    made = [*stored_keys(), "ledger/aa/aabbcc", "batches/aa/aabbcc", "batches/jo/job-0123"]
     assert [key for key in made if not any(pattern.fullmatch(key) for pattern in patterns)] == []
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.fullmatch, made))] == []
 
@@ -352,43 +346,6 @@ def _options(command: click.Command) -> set[str]:
 
 def _named_options(text: str) -> set[str]:
     return set(re.findall(r"--[a-z-]+", text))
-
-
-def _stored_keys() -> Iterator[str]:
-    """A key of every kind that the store can make."""
-    yield Keys.CATALOG
-    yield from (Keys.document("corpus", "document", name) for name in (keep.PDF, keep.TEXT, keep.RECORD))
-    values: dict[str, Any] = {
-        "corpus": "corpus",
-        "document_id": "document",
-        "file": "text.txt",
-        "combination": WHERE,
-        "fingerprint": "0123abcd",
-        "path": "corpus.json",
-        "run_id": "run",
-        "spending_id": "run",
-        "shard": 3,
-        "launch": "run",
-        "prefix": "ledger",
-        "key": "aabbcc",
-        "kind": "closed_book",
-        "part": ExamPart.from_key("exam/M1/easy"),
-        "slot": 7,
-        "exam": "exam",
-    }
-    for name, maker in inspect.getmembers(Keys, inspect.isfunction):
-        if name == "published":
-            yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
-        elif name in ("exam_file", "exam_history"):
-            place = ("exam",) if name == "exam_file" else ("exam", "run")
-            made = ("schemas.json", f"{exam_bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
-            yield from (maker(*place, path) for path in (*exam_bank.FILES, *made))
-        elif name == "exam_spending":
-            yield f"{maker('run', values['part'])}/host-1-0123abcd.json"
-        elif name == "spending":
-            yield f"{maker('run', WHERE)}/host-1-0123abcd.json"
-        elif name not in ("document", "spending_run"):
-            yield maker(*(values[parameter] for parameter in inspect.signature(maker).parameters))
 
 
 def _spelled_out(paths: list[str]) -> list[str]:
