@@ -15,11 +15,12 @@ from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.exam import Difficulty
 from qagen_dagster.records.exam_text import MathText
 from qagen_dagster.records.ids import Name, fingerprint
+from qagen_dagster.records.latex_text import LatexText
 
 LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
 ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
-_Latex = MathText
+_Latex = LatexText
 
 
 class QuestionKind(StrEnum):
