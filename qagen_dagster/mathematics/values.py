@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from qagen_dagster.mathematics.reading import Reading
+from qagen_dagster.mathematics.evaluator import evaluate
+from qagen_dagster.mathematics.forms import parse_form
+from qagen_dagster.mathematics.reading import Reading, read_value
 from qagen_dagster.mathematics.units import ONE, Unit
 
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
@@ -40,10 +42,6 @@ def quantity(reading: Reading, exact: str, numbers: tuple[str | None, ...]) -> Q
 
 def value_of(text: str) -> Quantity:
     """The value that a text says, computed here. Raises ValueError (`Unreadable` or `FormError`) where it says none."""
-    from qagen_dagster.mathematics.evaluator import evaluate
-    from qagen_dagster.mathematics.forms import parse_form
-    from qagen_dagster.mathematics.reading import read_value
-
     reading = read_value(text)
     return quantity(reading, *evaluate(parse_form(reading.expression, free=reading.symbols)))
 
