@@ -95,8 +95,8 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
         context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
         progress, money = log_progress(context, "designed"), spending_id(context.run)
         outcome = design_part(space, plan, context.run.run_id, progress, money)
-        _told(context, outcome, "ideas")
         found = part_plans(space, plan)
+        _told(context, outcome, "ideas", fatal=not any(one.plan for one in found))
         return dg.MaterializeResult(
             metadata=exam_metadata.of_ideas(plan, found),
             data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found)),
@@ -154,11 +154,13 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
     return item_bank
 
 
-def _told(context: dg.AssetExecutionContext, outcome: PartOutcome, what: str) -> None:
-    """Say how a part ended. Raises Failure when a slot failed; the others are kept."""
+def _told(context: dg.AssetExecutionContext, outcome: PartOutcome, what: str, *, fatal: bool = True) -> None:
+    """Say how a part ended. Raises Failure when a slot failed, unless others can go on without it."""
     if outcome.stopped:
         context.log.warning(f"the budget ended: {len(outcome.stopped)} {what} go on in the next run")
-    if outcome.failed:
+    if outcome.failed and not fatal:
+        context.log.warning(f"{len(outcome.failed)} {what} failed and are tried again: {outcome.failed}")
+    elif outcome.failed:
         raise dg.Failure(
             f"{len(outcome.failed)} {what} failed; the others are kept, a rerun tries only these",
             metadata={str(slot): why[:500] for slot, why in sorted(outcome.failed.items())[:50]},
