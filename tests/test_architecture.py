@@ -18,6 +18,7 @@ import pytest
 from qagen_dagster.agents import closed_book, document_answer
 from qagen_dagster.loop.exam_work import exam_prompt_hashes
 from qagen_dagster.loop.fingerprint import prompt_hashes
+from qagen_dagster.loop.problem_rules import problem_prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 from tests.support.source_tree import (
@@ -176,6 +177,7 @@ def test_every_prompt_and_query_file_is_used() -> None:
     used = {name for mode in Mode for strategy in Strategy for name in prompt_hashes(mode, strategy)}
     used.add(document_answer.prompt().name)
     used |= set(exam_prompt_hashes())
+    used |= set(problem_prompt_hashes())
     used |= {prompt.name for prompt in closed_book.prompts()}
     assert {path.stem for path in (PACKAGE / "agents" / "prompts").iterdir()} == used
     asked = {
