@@ -42,7 +42,7 @@ bench: bench-engine bench-index bench-limits bench-parsing bench-resume ## measu
 bench-answering: $(READY) ## retrieval over XQuAD's paragraphs, and short answers from each, from QAGEN_REAL_DATA
 	test -f "$(QAGEN_REAL_DATA)/qa/xquad.en.json" || { echo "set QAGEN_REAL_DATA to a folder with qa/xquad.en.json"; exit 2; }
 	$(BIN)/python -m benchmarks.answering "$(QAGEN_REAL_DATA)/qa/xquad.en.json"
-	$(BIN)/python -m benchmarks.answers "$(QAGEN_REAL_DATA)/qa/xquad.en.json"
+	$(BIN)/python -m benchmarks.answers "$(QAGEN_REAL_DATA)"
 
 bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a model
 	$(BIN)/python -m benchmarks.dedupe

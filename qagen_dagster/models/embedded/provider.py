@@ -55,16 +55,19 @@ MECHANISMS: dict[str, Callable[..., Mechanism]] = {
 
 
 class EmbeddedProvider:
-    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-... (of exams)."""
+    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-... (of exams).
 
-    def __init__(self, spec: ModelSpec) -> None:
+    `mechanism` is used instead of a new one, for instance a reader with weights of its own.
+    """
+
+    def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
         if spec.model not in MECHANISMS:
             raise PermanentModelError(
                 f"embedded has no model {spec.model!r}; there are {', '.join(sorted(MECHANISMS))}"
             )
         self._spec = spec
         threads = spec.options.get("threads", 1)
-        self._mechanism: Mechanism = MECHANISMS[spec.model](threads=int(threads))
+        self._mechanism: Mechanism = mechanism or MECHANISMS[spec.model](threads=int(threads))
 
     @property
     def spec(self) -> ModelSpec:

@@ -24,6 +24,7 @@ from qagen_dagster.models.embedded.conversation import (
 )
 from qagen_dagster.models.embedded.excerpts import answer_from_excerpts
 from qagen_dagster.models.embedded.retrieval import Asked, Hit, Index, make_index, rank, take_apart
+from qagen_dagster.models.embedded.short.weights import Weights
 from qagen_dagster.models.embedded.spans import answer_in, expected
 from qagen_dagster.models.embedded.units import Unit, units
 from qagen_dagster.models.embedded.values import same_answer, terms
@@ -44,17 +45,17 @@ _BOILERPLATE = re.compile(
 
 
 class Reader:
-    """Answers blind, then compares its answer with the proposed one."""
+    """Answers blind, then compares its answer with the proposed one. `fitted`: weights for short answers instead of the shipped."""
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
+    def __init__(self, *, threads: int = 1, fitted: Weights | None = None) -> None:
+        self.threads, self._fitted = threads, fitted
 
     def decide(self, conversation: Conversation) -> list[Action]:
         """Read on, answer, or compare, by the terminal tool that is offered."""
         if "submit_comparison" in conversation.tools:
             return [compare(conversation.prompt)]
         if "submit_document_answer" in conversation.tools:
-            return [answer_from_excerpts(conversation.prompt, self.threads)]
+            return [answer_from_excerpts(conversation.prompt, self.threads, self._fitted)]
         if "submit_closed_book_answer" in conversation.tools:  # it knows nothing that it is not shown
             return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
         if "submit_mark" in conversation.tools:
