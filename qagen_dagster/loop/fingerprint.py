@@ -12,6 +12,7 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import calibration, llm
+from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
@@ -56,7 +57,11 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     config = corpus.scenarios[scenario]
     told = [corpus.name, corpus.corpus_context, config.name, config.description]
     batch = _batch(config) if config.strategy is Strategy.BATCH else []
-    return fingerprint([LOOP_VERSION, model_fingerprint(profile, mode, config.strategy), *told, *batch])
+    meaning = (
+        ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
+    )
+    models = model_fingerprint(profile, mode, config.strategy)
+    return fingerprint([LOOP_VERSION, models, *told, *batch, *meaning])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

@@ -110,7 +110,7 @@ def build_index(
     spec = space.profile(profile or space.settings.profile).embedder
     entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
     cpus = space.settings.parser_workers
-    embedder = _embedder(space, spec, cpus)
+    embedder = embedder_of(space, spec, cpus)
     workers = (
         1 if spec.local else space.settings.document_workers
     )  # a local one is as wide as the CPU by itself
@@ -249,7 +249,7 @@ def open_index(space: Workspace, corpus_key: str) -> CorpusSearch:
     chosen = space.profile(
         space.settings.profile
     ).embedder  # its key, limits and address may have changed since
-    embedder = _embedder(space, chosen if chosen.identity() == spec.identity() else spec)
+    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec)
     keys = [Keys.search_shard(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
         if len(files) < len(keys):
@@ -273,7 +273,8 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def _embedder(space: Workspace, spec: EmbedderSpec, threads: int = 1) -> Embedder:
+def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1) -> Embedder:
+    """The embedder of a spec, over the ledger of the store. Raises ConfigError."""
     return build_embedder(spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads)
 
 

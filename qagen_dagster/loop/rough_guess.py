@@ -34,6 +34,7 @@ from qagen_dagster.records.verdict import (
 )
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.read_lines import MAX_CHARACTERS
+from qagen_dagster.toolkit.search_meaning import Meaning
 from qagen_dagster.toolkit.toolbox import toolbox
 
 FACTOR = 3.0  # the range: from a third to three times
@@ -69,7 +70,8 @@ class Task:
     @cached_property
     def _tools(self) -> tuple[ToolSpec, ...]:
         blank = Document(id="-", source="-", format="-", outcome=Outcome.PARSED, source_sha256="")
-        return tuple(tool.spec for tool in toolbox(DocumentView(blank, ()), self.mode).values())
+        meaning: Meaning | None = (lambda _query, _most: ()) if self.scenario.search_meaning else None
+        return tuple(tool.spec for tool in toolbox(DocumentView(blank, ()), self.mode, meaning).values())
 
     def generator_tokens(self) -> int:
         submission = SubmitVisualQA if self.mode is Mode.VISUAL else SubmitQA

@@ -15,6 +15,7 @@ from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.combination import CombinationPlan
 from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.meaning import Meanings
 from qagen_dagster.loop.qa_document import run_document
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.work import DocumentWork, QAModels
@@ -64,9 +65,16 @@ def run_shard(
     if todo:
         models = workspace.models(planned.profile, planned.combination.mode, planned.strategy)
         book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
-        run = _ShardRun(workspace, planned, models, workspace.parsers(), run_id, book)
+        run = _ShardRun(
+            workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned)
+        )
         _run_all(run, todo, outcome, progress)
     return outcome
+
+
+def _meanings(workspace: Workspace, planned: CombinationPlan) -> Meanings | None:
+    wanted = planned.corpus.scenario(planned.combination.scenario).search_meaning
+    return Meanings(workspace, planned.corpus, planned.profile) if wanted else None
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,7 @@ class _ShardRun:
     pool: ParserPool
     run_id: str
     book: SpendingBook
+    meanings: Meanings | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
     permanent: list[str] = field(default_factory=list[str])  # documents that failed for good
@@ -102,9 +111,10 @@ class _ShardRun:
             planned.corpus, entry, workspace.store, self.pool, max_image_pixels=spec.max_image_pixels
         )
         scenario = planned.corpus.scenario(planned.combination.scenario)
+        meaning = None if self.meanings is None else self.meanings.of(view)
         work = DocumentWork(
             combination=planned.combination,
-            context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view),
+            context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view, meaning),
             limits=planned.limits,
             fingerprint=planned.fingerprint,
         )

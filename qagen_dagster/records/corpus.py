@@ -131,6 +131,7 @@ class ScenarioConfig(Record):
         batch: options of the batch strategy.
         grading: how answers are graded.
         evaluation: when the checks of `qagen evaluate` warn.
+        search_meaning: agents may search the document by meaning, too.
     """
 
     name: _Prose
@@ -145,6 +146,7 @@ class ScenarioConfig(Record):
     batch: BatchOptions | None = None
     grading: GradingOptions = Field(default_factory=GradingOptions)
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
+    search_meaning: bool = False
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:

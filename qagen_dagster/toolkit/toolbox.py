@@ -15,8 +15,7 @@ _VISUAL = (list_visual_content, view_page)
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:
     """Tools by name, in the order a model should see them; tools to look with only in visual mode.
 
-    With `meaning`, which finds passages of the document, `search_meaning` is among them. The agents that ship do without: each
-    tool is part of what a stored response answers.
+    With `meaning`, which finds passages of the document, `search_meaning` is among them.
     """
     makers = _TEXTUAL if mode is Mode.TEXTUAL else (*_VISUAL, *_TEXTUAL)
     tools = [maker.make(view) for maker in makers]

@@ -16,6 +16,7 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import CallSummary
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, one_line
+from qagen_dagster.toolkit.search_meaning import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
 
@@ -24,16 +25,17 @@ _MOST_SECTIONS = 60
 
 @dataclass(frozen=True)
 class QAContext:
-    """One document in one scenario and mode."""
+    """One document in one scenario and mode. `meaning` finds passages of it for `search_meaning`; None: there is no such tool."""
 
     corpus: CorpusConfig
     scenario: ScenarioConfig
     mode: Mode
     view: DocumentView
+    meaning: Meaning | None = None
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
-        return toolbox(self.view, self.mode)
+        return toolbox(self.view, self.mode, self.meaning)
 
     @cached_property
     def evidence(self) -> EvidenceIndex:
