@@ -98,6 +98,8 @@ def test_keys_are_right_options_differ_and_no_gate_objects(
             package.question.correct_option
         ], package.question
         assert not any(near(left, right) for left, right in combinations(values.values(), 2))
+        style = StyleReport.model_validate(ask("style-judge", "submit_style", shown(package)))
+        assert style.verdict.value == "PASS"
         found = examine(package, box)
         assert found.faults == ()
         assert found.proof.status is ProofStatus.PROVEN

@@ -39,9 +39,14 @@ _CORNERS = (
 )  # fmt: skip
 
 
+# Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
+_CLEAN = tuple(
+    (a, b) for a in range(4, 46) for b in range(a + 1, 61) if a * b % (a + b) == 0 and a * b % 2 == 0
+)
+
+
 def _corner(draw: Draw, context: int) -> Made:
-    a, b = draw.two(3, 15)
-    a, b = 2 * a, 2 * b
+    a, b = draw.choice(_CLEAN)
     value = Fraction(a * b, 4)
     square = Fraction(a * b, a + b) ** 2
     return Made(

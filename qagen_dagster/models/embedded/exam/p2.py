@@ -56,7 +56,7 @@ def _orbit(draw: Draw, context: int) -> Made:
         stem=f"{setting}. The square of the period is proportional to the cube of the radius of the orbit. The radius of the outer {one}'s orbit is "
         f"${times_}$ times that of the inner one, whose period is ${period}$ {shown}. What is the period of the outer {one}, in {shown}?",
         key=plain(str(period * base**3)),
-        wrong=tuple(plain(str(value)) for value in wrong),
+        wrong=tuple(plain(str(value)) if value < 10_000 else None for value in wrong),
         reasoning=f"The factor is ${times_}^{{3/2}}={base**3}$, so the period is ${period * base**3}$ {shown}.",
         insight="Squares and cubes of factors: take the root first, then the cube.",
         expression="T*k**Rational(3,2)",

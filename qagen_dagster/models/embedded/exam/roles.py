@@ -178,7 +178,7 @@ def _verdict(solved: Solved | None, right: list[str]) -> Action:
 
 def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
     """Nine for what is in order, six for what is not: the judgement of a counter."""
-    long = words > 110 or words < 8
+    long = words > 110 or words < 5
     numbers = [len(digits.strip("0")) for digits in re.findall(r"\d+", stem + " ".join(texts))]
     messy = any(size > 4 for size in numbers)
     scores = {
