@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.grounding import corruption, sets
-from benchmarks.grounding.calibrate import MOST, auroc, balanced, held_out
+from benchmarks.grounding.calibrate import MOST
+from benchmarks.grounding.fitting import auroc, balanced, held_out
 from benchmarks.grounding.sets import Item
 from benchmarks.grounding.table import sample, tabulate
 from qagen_dagster.grounding.semantic import grade_as_described

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from benchmarks.grounding.sets import Item
 from qagen_dagster.grounding import features, source
 from qagen_dagster.grounding.copies import covering
-from qagen_dagster.grounding.features import SAME, SIGNS, measure
+from qagen_dagster.grounding.features import measure
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.minilm import encode
 
 Floats = NDArray[np.float64]
 NOT_ASKED = -2.0  # instead of the cosine of a claim that cannot be a conclusion
-_COLUMNS = ("rows", "answer", "copied", "cosines")
+_COLUMNS = ("rows", "answer", "copied", "overruled", "cosines")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Table:
     rows: Floats
     answer: NDArray[np.int64]
     copied: NDArray[np.bool_]  # by sentence: it stands in the document
+    overruled: NDArray[np.bool_]  # by sentence: `Measured.overruled`
     cosines: Floats  # by sentence: to the nearest sentence it may be a conclusion from
 
     @cached_property
@@ -52,13 +53,6 @@ class Table:
     @cached_property
     def families(self) -> NDArray[np.str_]:
         return np.array([item.family for item in self.items])
-
-    @cached_property
-    def overruled(self) -> NDArray[np.bool_]:
-        """`Measured.overruled` of every sentence."""
-        value = {name: self.rows[:, place] for place, name in enumerate(SIGNS)}
-        changed = (value["amount_conflict"] > 0) | (value["changed_denial"] > 0)
-        return changed & (value["coverage"] >= SAME)
 
 
 def sample(items: Sequence[Item], most: int) -> list[Item]:
@@ -97,6 +91,7 @@ def _measured(items: Sequence[Item]) -> dict[str, Any]:
     rows: list[tuple[float, ...]] = []
     answer: list[int] = []
     copied: list[bool] = []
+    overruled: list[bool] = []
     cosines: list[float] = []
     last: tuple[str, Source] | None = None
     for place, item in enumerate(items):
@@ -110,11 +105,13 @@ def _measured(items: Sequence[Item]) -> dict[str, Any]:
                 rows.append(measured.values)
                 answer.append(place)
                 copied.append(copy)
+                overruled.append(measured.overruled)
                 near = () if copy or measured.overruled else measured.near
                 cosines.append(last[1].nearest(text, near)[1] if near else NOT_ASKED)
     return {
         "rows": np.array(rows),
         "answer": np.array(answer),
         "copied": np.array(copied),
+        "overruled": np.array(overruled),
         "cosines": np.array(cosines),
     }

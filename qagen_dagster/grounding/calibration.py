@@ -18,6 +18,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import fingerprint
 
 FILE = "calibration.json"
+BARELY = 0.01
 
 
 class Calibration(Record):
@@ -37,9 +38,9 @@ class Calibration(Record):
         )
         return _chance(odds)
 
-    def conclusion(self, cosine: float) -> float:
-        """The chance of a conclusion that has `cosine` to the sentence nearest to it."""
-        return _chance(cosine - self.cosine + math.log(self.threshold / (1 - self.threshold)))
+    def conclusion(self, words: float) -> float:
+        """The chance of a conclusion that counts as supported: just enough, and more the better its words do (`words`)."""
+        return self.threshold + BARELY * words
 
 
 def _chance(odds: float) -> float:

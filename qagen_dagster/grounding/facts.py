@@ -7,15 +7,15 @@ What belongs here: comparing two short texts that are about the same thing. What
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
 from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date, dates
 from qagen_dagster.grounding.poles import denied, poles
-from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, stem, tokens
+from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
     r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
@@ -85,23 +85,33 @@ class Facts:
 
 @lru_cache(maxsize=20_000)
 def facts(text: str) -> Facts:
-    """What `text` states."""
+    """What `text`, a claim or a few sentences, states."""
+    return replace(facts_of_document(text), denied=denied(text), poles=tuple(poles(text).items()))
+
+
+def facts_of_document(text: str) -> Facts:
+    """What a whole document states, without denials and directions: they concern a sentence. Nothing is kept of it here."""
     told = tuple(dates(text))
-    counted = tuple(
-        amount
-        for amount in amounts(text)
-        if not any(date.start < amount.end and amount.start < date.end for date in told)
-    )
-    said = tuple(token for token in tokens(text) if is_content(token))
+    said = tuple(token for token in read(text) if is_content(token))
     return Facts(
-        counted,
+        tuple(_outside(amounts(text), told)),
         told,
         tuple(dict(names(text)).items()),
-        denied(text),
-        tuple(poles(text).items()),
+        None,
+        (),
         tuple(stem(token) for token in said),
         said,
     )
+
+
+def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
+    """The amounts that are no part of a date; both come in order."""
+    ahead = 0
+    for amount in found:
+        while ahead < len(told) and told[ahead].end <= amount.start:
+            ahead += 1
+        if ahead == len(told) or told[ahead].start >= amount.end:
+            yield amount
 
 
 def names(text: str) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,5 @@
-"""What is measured about a claim and its document, before any weight: shares of words, pairs and order that the document
-has, and facts it does not have or has otherwise.
+"""What is measured about a claim and its document, before any weight: shares of words and pairs that the document has,
+and facts it does not have or has otherwise.
 
 What belongs here: a few numbers of which each can only help or only harm, and whether the claim may be a conclusion in
 words of its own. What does not: weights (`calibration.py`), and vectors: they decide about such conclusions alone, because
@@ -8,7 +8,7 @@ beside these numbers they added nothing (see the benchmark).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,25 +31,22 @@ SIGNS = {
     "absent": -1,  # share of them that the document has nowhere
     "pairs": 1,  # share of neighbouring words that are neighbours there, too
     "company": 1,  # share of neighbouring content words that stand near each other there
-    "order": 1,  # longest common sequence of words, by the claim's length
     "fit": 1,  # how much of the question stands where the answer does, beside the best place for it
+    "asked": -1,  # there is a question: most of such answers quote, so one that does not is more often wrong
     "amount_absent": -1,  # a number or date that the document does not have
-    "amount_elsewhere": -1,  # ... or not in the windows that fit best
-    "amount_conflict": -1,  # ... and that has a rival there
+    "amount_conflict": -1,  # ... and that has a rival in the windows that fit best
     "name_absent": -1,  # names that the document does not have, up to two
-    "denial": -1,  # only the claim denies, or only the evidence does
     "new_denial": -1,  # the claim denies and the best window does not deny anything
-    "direction": -1,  # an opposite word there
     "changed_amount": -1,  # the best window says nearly the same with another number or date
     "changed_denial": -1,  # ... and only one of the two denies it
-    "changed_name": -1,  # ... without names that the claim has, up to two
 }
-SAME = 0.7  # coverage from which a claim is the best window again
+SAME = 0.7  # coverage from which a claim may be the best window again
+IN_ORDER = 0.6  # ... and the share of its words that must come in the window's order
 ALIKE = 0.6  # coverage from which the best window says nearly the same
 EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
-SAID = 6  # content words from which a claim can be a conclusion
+SAID = 5  # content words from which a claim can be a conclusion
 SEVERAL = 4  # sentences of a document from which one can be drawn
 FOREIGN = 2  # names that the document does not have: then it is none from it
 LONG = 400  # sentences; in longer documents a claim is held against its windows only
@@ -63,17 +60,14 @@ class Measured:
     best: Window
     conflicts: tuple[Conflict, ...]  # with the best windows together
     coverage: float
+    overruled: bool = (
+        False  # a changed fact in what is else the evidence again: decides, however alike the rest is
+    )
     near: tuple[Window, ...] = ()  # sentences that it may be a conclusion from; none if it cannot be one
     kept: tuple[Window, ...] = ()  # the windows of the conflicts, best first
 
     def value(self, name: str) -> float:
         return self.values[tuple(SIGNS).index(name)]
-
-    @property
-    def overruled(self) -> bool:
-        """Whether a changed fact in a sentence that is the evidence again decides, however alike the rest is."""
-        changed = self.value("amount_conflict") or self.value("changed_denial")
-        return bool(changed) and self.value("coverage") >= SAME
 
 
 @dataclass(frozen=True)
@@ -96,29 +90,48 @@ def measure(text: str, source: Source, question: str = "") -> Measured | None:
     kept = ranked[:KEPT]
     evidence = facts(" ".join(source.window_text(window) for window in kept))
     best = facts(source.window_text(ranked[0]))
-    whole = facts(source.text) if len(source.sentences) <= LONG else evidence
+    whole = source.facts if len(source.sentences) <= LONG else evidence
     mine = facts(text)
     near = differences(mine, best)
     different = differences(mine, evidence)
     values = {
         **_words(claim, ranked, source),
-        **_amounts(mine, whole, evidence, different),
-        **_denials(mine, best, near, different),
+        "asked": float(bool(question.strip())),
+        **_amounts(mine, whole, different),
+        "new_denial": float(mine.denied is not None and best.denied is None),
     }
-    values |= _changed(mine, best, near, alike=values["coverage"] >= ALIKE)
+    values |= _changed(near, alike=values["coverage"] >= ALIKE)
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
     conflicts = [one for one in different if one.kind is not Kind.NEGATION]
     conflicts += [one for one in near if one.kind is Kind.NEGATION]
-    foreign = values["amount_absent"] or values["name_absent"] >= FOREIGN
-    places = () if foreign else _near(claim, windows, source)
     return Measured(
         tuple(values[name] for name in SIGNS),
         ranked[0],
         tuple(conflicts),
         values["coverage"],
-        places,
+        _overruled(values, claim, kept, source),
+        () if _foreign(mine, whole) else _near(claim, windows, source),
         tuple(kept),
     )
+
+
+def _overruled(values: Mapping[str, float], claim: _Claim, kept: Sequence[Window], source: Source) -> bool:
+    changed = values["amount_conflict"] or values["changed_denial"]
+    if not changed or values["coverage"] < SAME:
+        return False
+    said = _stems(claim.text)
+    common = max(_common(said, _stems(source.window_text(window))) for window in kept)
+    return common >= IN_ORDER * len(said)
+
+
+def _foreign(mine: Facts, whole: Facts) -> bool:
+    """Whether the claim has a number or names from elsewhere. "First" and "two" often count what the text only shows."""
+    written = [one for one in missing_amounts(mine, whole) if any(map(str.isdigit, one.text))]
+    return bool(written or missing_dates(mine, whole)) or len(missing_names(mine, whole)) >= FOREIGN
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(token) for token in tokens(text)]
 
 
 def _near(claim: _Claim, windows: Sequence[Window], source: Source) -> tuple[Window, ...]:
@@ -148,16 +161,14 @@ def _rank(claim: _Claim, window: Window, source: Source) -> float:
 def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str, float]:
     lists = [source.window_stems(window) for window in ranked[:KEPT]]
     coverage = _covered(claim, set(lists[0]))
-    said = [stem(token) for token in tokens(claim.text)]
-    told = [[stem(token) for token in tokens(source.window_text(window))] for window in ranked[:KEPT]]
-    neighbours = {pair for words in told for pair in pairwise(words)}
+    neighbours = {pair for window in ranked[:KEPT] for pair in pairwise(_stems(source.window_text(window)))}
     near = {
         (left, right)
         for words in lists
         for at, left in enumerate(words)
         for right in words[at + 1 : at + NEAR]
     }
-    pairs = list(pairwise(said))
+    pairs = list(pairwise(_stems(claim.text)))
     company = list(pairwise(claim.stems))
     fits = [_asked(claim, set(source.window_stems(window))) for window in ranked]
     return {
@@ -167,38 +178,24 @@ def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str,
         else 0.0,
         "pairs": _share(sum(pair in neighbours for pair in pairs), len(pairs)) if pairs else coverage,
         "company": _share(sum(pair in near for pair in company), len(company)) if company else coverage,
-        "order": max((_common(said, words) for words in told), default=0) / max(len(said), 1),
         "fit": fits[0] - max(fits),
     }
 
 
-def _amounts(mine: Facts, whole: Facts, evidence: Facts, different: Sequence[Conflict]) -> dict[str, float]:
+def _amounts(mine: Facts, whole: Facts, different: Sequence[Conflict]) -> dict[str, float]:
     rivals = any(one.kind in (Kind.NUMBER, Kind.DATE) for one in different)
     return {
         "amount_absent": float(bool(missing_amounts(mine, whole) or missing_dates(mine, whole))),
-        "amount_elsewhere": float(bool(missing_amounts(mine, evidence) or missing_dates(mine, evidence))),
         "amount_conflict": float(rivals),
         "name_absent": float(min(2, len(missing_names(mine, whole)))),
     }
 
 
-def _denials(
-    mine: Facts, best: Facts, near: Sequence[Conflict], different: Sequence[Conflict]
-) -> dict[str, float]:
-    return {
-        "denial": float(any(one.kind is Kind.NEGATION for one in near))
-        + float(any(one.kind is Kind.NEGATION for one in different)),
-        "new_denial": float(mine.denied is not None and best.denied is None),
-        "direction": float(any(one.kind is Kind.DIRECTION for one in different)),
-    }
-
-
-def _changed(mine: Facts, best: Facts, near: Sequence[Conflict], *, alike: bool) -> dict[str, float]:
+def _changed(near: Sequence[Conflict], *, alike: bool) -> dict[str, float]:
     kinds = {one.kind for one in near}
     return {
         "changed_amount": float(alike and bool(kinds & {Kind.NUMBER, Kind.DATE})),
         "changed_denial": float(alike and Kind.NEGATION in kinds),
-        "changed_name": float(min(2, len(missing_names(mine, best)))) if alike else 0.0,
     }
 
 

@@ -86,8 +86,7 @@ def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Wind
     if score >= model.threshold or measured.overruled or not measured.near:
         return score, measured.best
     nearest, cosine = source.nearest(claim, measured.near)
-    concluded = model.conclusion(cosine)
-    return (concluded, nearest) if concluded >= model.threshold else (max(score, concluded), measured.best)
+    return (model.conclusion(score), nearest) if cosine >= model.cosine else (score, measured.best)
 
 
 def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:

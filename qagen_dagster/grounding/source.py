@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qagen_dagster.grounding.copies import Copies
+from qagen_dagster.grounding.facts import Facts, facts_of_document
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grounding import SpanEvidence
@@ -57,6 +58,11 @@ class Source:
     def stems(self) -> tuple[tuple[str, ...], ...]:
         """Stems of each sentence."""
         return tuple(content_stems(sentence.text) for sentence in self.sentences)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the whole text states."""
+        return facts_of_document(self.text)
 
     @cached_property
     def copies(self) -> Copies:

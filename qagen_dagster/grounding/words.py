@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 # Letters and digits; apostrophes and inner full stops, commas of numbers stay inside a word, hyphens part words.
@@ -66,7 +67,12 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=20_000)
 def tokens(text: str) -> tuple[str, ...]:
     """The words of `text`, small, in order."""
-    return tuple(match.group().replace("\u2019", "'") for match in _WORD.finditer(plain(text).lower()))
+    return tuple(read(text))
+
+
+def read(text: str) -> Iterator[str]:
+    """`tokens` of a whole document: nothing is kept of it."""
+    return (match.group().replace("\u2019", "'") for match in _WORD.finditer(plain(text).lower()))
 
 
 @lru_cache(maxsize=100_000)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.facts import Kind, differences, facts
+from qagen_dagster.grounding.amounts import amounts
+from qagen_dagster.grounding.dates import dates
+from qagen_dagster.grounding.facts import Kind, differences, facts, facts_of_document
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
@@ -70,3 +72,44 @@ def test_numbers_conflict_exactly_when_they_differ(mine: int, theirs: int) -> No
         assert differences(claim, evidence) == []
     elif not rounded:
         assert [one.kind for one in differences(claim, evidence)] == [Kind.NUMBER]
+
+
+STATED = st.lists(
+    st.sampled_from(
+        [
+            "3 May 1985",
+            "1990s",
+            "in 2004",
+            "12 kg",
+            "two",
+            "May",
+            "4,711",
+            "the",
+            "not",
+            "Otto",
+            "first",
+            ".",
+            "85%",
+        ]
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@given(STATED)
+def test_an_amount_within_a_date_is_none(text: str) -> None:
+    told = list(dates(text))
+    expected = [
+        one
+        for one in amounts(text)
+        if not any(date.start < one.end and one.start < date.end for date in told)
+    ]
+    assert list(facts(text).amounts) == expected
+
+
+@given(STATED)
+def test_facts_of_a_document_are_those_of_a_claim_without_denials(text: str) -> None:
+    claim, document = facts(text), facts_of_document(text)
+    assert (document.amounts, document.dates, document.names) == (claim.amounts, claim.dates, claim.names)
+    assert (document.stems, document.written) == (claim.stems, claim.written)
+    assert (document.denied, document.poles) == (None, ())

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.grounding.fitting import Fitted, fit
+from benchmarks.grounding.sets import Item
+from benchmarks.grounding.table import NOT_ASKED, Table, tabulate
+from qagen_dagster.grounding.calibration import calibration
+from qagen_dagster.grounding.features import SIGNS
+from qagen_dagster.grounding.semantic import grade
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.models.minilm import encode
+
+DOCUMENT = (
+    "Many patients with chronic back pain took part in the study.\n"
+    "Some of them were given an exercise programme, the others rested in bed.\n"
+    "After 12 weeks those who moved walked further and slept better.\n"
+    "Pain scores fell in every group, but more where people exercised.\n"
+    "Nobody left before the end."
+)
+ANSWERS = (
+    "Nobody left before the end.",
+    "After 13 weeks those who moved walked further and slept better.",
+    "Physical activity seems to be a more effective treatment of persistent backache than rest.",
+    "Many old stories say that cheese comes from the moon and wolves guard it.",
+    "Those who rested in bed slept better. Nobody left before the end.",
+    "12 weeks",
+    "Oslo",
+)
+
+
+def made(rows: np.ndarray, right: np.ndarray, name: str = "a") -> Table:
+    """A table of answers of one sentence each."""
+    count = len(rows)
+    items = [Item(name, name, bool(one), "", str(place), "") for place, one in enumerate(right)]
+    no = np.zeros(count, dtype=bool)
+    return Table(items, rows, np.arange(count), no, no, np.full(count, NOT_ASKED))
+
+
+def test_weights_keep_the_sign_that_their_feature_must_have() -> None:
+    weights = calibration().weights
+    assert list(weights) == list(SIGNS)
+    assert all(weight * SIGNS[name] > 0 for name, weight in weights.items())
+
+
+@given(st.floats(0, 0.5), st.floats(0, 0.5))
+def test_a_conclusion_is_barely_supported_and_more_by_better_words(one: float, other: float) -> None:
+    model = calibration()
+    assert model.threshold <= model.conclusion(one) <= model.threshold + 0.01
+    assert (one < other) <= (model.conclusion(one) <= model.conclusion(other))
+
+
+def test_the_product_decides_as_the_benchmark_reports(tmp_path: Path) -> None:
+    model = calibration()
+    assert model.threshold == 0.5
+    fitted = Fitted(np.array([model.weights[name] for name in SIGNS]), model.bias, model.cosine)
+    items = [
+        Item("a", "a", True, question, answer, DOCUMENT)
+        for answer in ANSWERS
+        for question in ("", "How long did they train?")
+    ]
+    odds = fitted.answers(tabulate(items, tmp_path))
+    source = Source(DOCUMENT, encode)
+    graded = [grade(item.answer, source, question=item.question).is_grounded for item in items]
+    assert (odds > 0).tolist() == graded
+    assert {True, False} == {*graded}
+
+
+def test_weights_come_from_within_sets_and_keep_their_sign() -> None:
+    chance = np.random.default_rng(3)
+    rows = np.zeros((400, len(SIGNS)))
+    right = np.tile([True, False], 200)
+    coverage, absent = list(SIGNS).index("coverage"), list(SIGNS).index("absent")
+    rows[:, coverage] = right + chance.normal(scale=0.3, size=400)
+    rows[:200, coverage] += 5.0  # how the two sets differ: it tells nothing of right and wrong
+    rows[:, absent] = right + chance.normal(scale=0.3, size=400)  # speaks for answers, as it must not
+    one = made(rows, right)
+    items = [replace(item, name="b" if place < 200 else "c") for place, item in enumerate(one.items)]
+    fitted = fit(replace(one, items=items), np.ones(400, dtype=bool))
+    alone = fit(one, np.ones(400, dtype=bool))
+    assert fitted.weights[absent] == alone.weights[absent] == 0.0
+    assert fitted.weights[coverage] > 3 * alone.weights[coverage] > 0

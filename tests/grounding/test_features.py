@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from qagen_dagster.grounding.features import SIGNS, Measured, measure
+from qagen_dagster.grounding.source import Source
+from tests.grounding.test_source import Counting
+
+TEXT = (
+    "The pumping station was built in 1990 by Anna Berg.\n"
+    "It does not use more than 2,500 W at full load. The tank holds 40 litres of oil.\n"
+    "The town lies in the north of Norway. Prices increased in May 2004."
+)
+STUDY = (
+    "Many patients with chronic back pain took part in the study.\n"
+    "Some of them were given an exercise programme, the others rested in bed.\n"
+    "After some weeks those who moved walked further and slept better.\n"
+    "Pain scores fell in every group, but more where people exercised.\n"
+)
+
+
+class Text(str):
+    """A document that can be watched."""
+
+
+def measured(claim: str, text: str = TEXT, question: str = "") -> Measured:
+    found = measure(claim, Source(text, Counting()), question)
+    assert found is not None
+    return found
+
+
+def test_features_of_a_copy_are_at_their_best() -> None:
+    found = measured("The tank holds 40 litres of oil.")
+    assert found.value("coverage") == found.value("pairs") == found.value("company") == 1.0
+    assert all(found.value(name) == 0.0 for name, sign in SIGNS.items() if sign < 0)
+    assert found.conflicts == ()
+    assert not found.overruled
+
+
+@pytest.mark.parametrize("question", ["", "  "])
+def test_a_claim_knows_whether_something_was_asked(question: str) -> None:
+    assert measured("40 litres", question="How much oil does the tank hold?").value("asked") == 1.0
+    assert measured("40 litres", question=question).value("asked") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "overruled"),
+    [
+        ("The tank holds 50 litres of oil.", True),
+        ("The tank does not hold 40 litres of oil.", True),
+        ("The pumping station was built in 1991 by Anna Berg.", True),
+        ("Of oil, 50 litres in the tank.", False),
+        ("The tank holds 40 litres of oil.", False),
+    ],
+)
+def test_a_changed_fact_overrules_only_where_words_come_in_the_order_of_the_evidence(
+    claim: str, overruled: bool
+) -> None:
+    assert measured(claim).overruled is overruled
+
+
+@pytest.mark.parametrize(
+    ("claim", "drawn"),
+    [
+        ("Physical activity treats persistent backache well.", True),
+        ("This first study shows that two treatments of backache differ.", True),
+        ("Physical activity treats 85 % of persistent backache.", False),
+        ("Physical activity treats persistent backache since 1999.", False),
+        ("Physical activity treats backache, as Otto Lang says.", False),
+        ("Activity helps.", False),
+    ],
+)
+def test_a_conclusion_brings_no_digits_and_no_names_of_its_own(claim: str, drawn: bool) -> None:
+    assert bool(measured(claim, STUDY).near) is drawn
+
+
+def test_nothing_keeps_a_document_that_was_measured() -> None:
+    text = Text(TEXT)
+    watched = weakref.ref(text)
+    source = Source(text, Counting())
+    assert measure("Station 12 of Otto Lang holds 50 litres.", source) is not None
+    del text, source
+    gc.collect()
+    assert watched() is None
