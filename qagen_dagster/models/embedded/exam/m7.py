@@ -8,7 +8,7 @@ from qagen_dagster.models.embedded.exam.family import Draw, Family, Made, number
 
 _FENCES = (
     ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen"),
-    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "area"),
+    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area"),
     ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage"),
     ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed"),
 )  # fmt: skip
@@ -41,7 +41,7 @@ _CORNERS = (
 
 # Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
 _CLEAN = tuple(
-    (a, b) for a in range(4, 46) for b in range(a + 1, 61) if a * b % (a + b) == 0 and a * b % 2 == 0
+    (a, b) for a in range(10, 46) for b in range(a + 1, 61) if a * b % (a + b) == 0 and a * b % 2 == 0
 )
 
 

@@ -202,7 +202,7 @@ def _interference() -> list[Method]:
 
 
 _CRASHES = (
-    "A truck of mass $#$ kg moving at $#$ m s$^{-1}$ runs into a stationary truck of mass $#$ kg",
+    "A model truck of mass $#$ kg moving at $#$ m s$^{-1}$ runs into a stationary one of mass $#$ kg",
     "A trolley of mass $#$ kg moving at $#$ m s$^{-1}$ hits a stationary trolley of mass $#$ kg",
     "of mass $#$ kg flies horizontally at $#$ m s$^{-1}$ into a stationary block of mass $#$ kg",
     "a sledge of mass $#$ kg moving at $#$ m s$^{-1}$ locks onto a stationary sledge of mass $#$ kg",

@@ -10,7 +10,7 @@ SPEED = "m\\,s^{-1}"
 _SLIDES = (
     ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
     ("The bob of a simple pendulum is released from rest with the string taut, ${h}$ m above its lowest point", "passes its lowest point", range(2, 8)),
-    ("A skier starts from rest and glides without friction down a slope of varying steepness to a point ${h}$ m lower", "reaches that point", range(10, 31, 2)),
+    ("A sledge starts from rest and glides without friction down a slope of varying steepness to a point ${h}$ m lower", "reaches that point", range(10, 31, 2)),
     ("A bead is released from rest on a smooth bent wire and passes a point of the wire ${h}$ m below", "passes that point", range(3, 10)),
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ def _slide(draw: Draw, context: int) -> Made:
 
 
 _CRASHES = (
-    ("A truck of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ runs into a stationary truck of mass ${n}$ kg, and they move on coupled together", "the collision"),
+    ("A model truck of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ runs into a stationary one of mass ${n}$ kg, and they move on coupled together", "the collision"),
     ("A trolley of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ hits a stationary trolley of mass ${n}$ kg and sticks to it", "the collision"),
     ("A lump of clay of mass ${m}$ kg flies horizontally at ${v}$ m s$^{{-1}}$ into a stationary block of mass ${n}$ kg on smooth ice and sticks to it", "the impact"),
     ("On smooth ice a sledge of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ locks onto a stationary sledge of mass ${n}$ kg", "the contact"),

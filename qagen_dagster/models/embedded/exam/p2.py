@@ -9,15 +9,15 @@ from qagen_dagster.models.embedded.exam.family import Draw, Family, Made, number
 _MOVERS = (
     ("A car", "engine"),
     ("A speedboat", "engine"),
-    ("An aeroplane in level flight", "engine"),
-    ("A train on level track", "engine"),
+    ("A hovercraft", "engine"),
+    ("A motorcycle on a level road", "engine"),
 )
 
 
 def _power(draw: Draw, context: int) -> Made:
     factor = draw.choice((Fraction(2), Fraction(3), Fraction(3, 2), Fraction(1, 2)))
     base = 8 * draw.whole(2, 6)
-    speed = draw.choice((10, 20, 30, 40))
+    speed = draw.choice((10, 12, 16, 20))
     new = speed * factor
     mover, engine = _MOVERS[context]
     return Made(
