@@ -159,6 +159,30 @@ class Keys:
         return f"{Keys.spending_run(spending_id)}/exams/{part.key}"
 
     @staticmethod
+    def problem_task(problem_set: str, problem_id: str, task: str, fingerprint: str) -> str:
+        """What one task of a problem gave."""
+        folder = f"problems/{check_name(problem_set)}/tasks/{check_name(problem_id)}"
+        return f"{folder}/{check_name(task)}/{check_name(fingerprint)}.json"
+
+    @staticmethod
+    def problem_file(problem_set: str, path: str) -> str:
+        """A file of a problem set's bank, or one of its exports."""
+        return f"problems/{check_name(problem_set)}/" + "/".join(check_name(part) for part in path.split("/"))
+
+    @staticmethod
+    def problem_history(problem_set: str, run_id: str, path: str) -> str:
+        return Keys.problem_file(problem_set, f"history/{run_id}/{path}")
+
+    @staticmethod
+    def problem_spending(spending_id: str, problem_set: str) -> str:
+        return f"{Keys.spending_run(spending_id)}/problems/{check_name(problem_set)}"
+
+    @staticmethod
+    def picture(sha256: str, suffix: str) -> str:
+        """A picture of a problem, by its content."""
+        return f"pictures/{sha256[:2]}/{check_name(f'{sha256}.{suffix}')}"
+
+    @staticmethod
     def lock(prefix: str, key: str) -> str:
         """Where lies the lock of a key under a prefix, while somebody holds it."""
         return f"locks/{check_name(prefix)}/{check_name(key)}"

@@ -21,17 +21,17 @@ from qagen_dagster.store import Keys, Store
 
 
 class SpendingBook:
-    """The paid calls of one run in one partition, beside those of its other processes and partitions."""
+    """The paid calls of one run in one partition, beside those of its other processes and partitions.
 
-    def __init__(self, store: Store, spending_id: str, partition: Combination | ExamPart) -> None:
+    A problem set is a partition by its name.
+    """
+
+    def __init__(self, store: Store, spending_id: str, partition: Combination | ExamPart | str) -> None:
         host = "".join(char if char.isalnum() else "-" for char in platform.node())[:40]
         process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._store, self._lock, self._own = store, threading.Lock(), Spent()
         self._run = Keys.spending_run(spending_id)
-        of_exam = isinstance(partition, ExamPart)
-        self._partition = (
-            Keys.exam_spending(spending_id, partition) if of_exam else Keys.spending(spending_id, partition)
-        )
+        self._partition = _partition(spending_id, partition)
         self._key = f"{self._partition}/{process}.json"
 
     def add(self, spent: Spent) -> None:
@@ -51,11 +51,19 @@ class SpendingBook:
         return run, partition
 
 
+def _partition(spending_id: str, partition: Combination | ExamPart | str) -> str:
+    if isinstance(partition, str):
+        return Keys.problem_spending(spending_id, partition)
+    if isinstance(partition, ExamPart):
+        return Keys.exam_spending(spending_id, partition)
+    return Keys.spending(spending_id, partition)
+
+
 @dataclass
 class DocumentToll:
     """Lets a document's calls be paid while run, partition and document have something left.
 
-    An exam item is held to the same limits; `subject` is what it is called then.
+    An exam item or a problem is held to the same limits; `subject` is what it is called then.
     """
 
     budget: Budget

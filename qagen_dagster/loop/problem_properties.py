@@ -1,0 +1,272 @@
+r"""The correctness properties of the physics question pipeline, as pure checks of one output each.
+
+A breach has the property's number and words that a model can act on. Property 1 is the schema of the classification and
+12 the search's own; 2, 13, 14 and 15 are about the pipeline and not about what a model wrote: see `problem_rules.py`.
+How numbers and words of LaTeX are read is `latex/`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from qagen_dagster.latex.compare import (
+    final_answer,
+    numbers_of,
+    same_answer,
+    same_numbers,
+    same_words,
+    words_of,
+)
+from qagen_dagster.latex.structure import (
+    has_environment,
+    item_faults,
+    options_of,
+    solution_of,
+    statement_of,
+    structure_faults,
+    tikz_pictures,
+)
+from qagen_dagster.records.problem import (
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    Format,
+    IdeaResult,
+    QuestionKind,
+    VariantKind,
+)
+
+LEAST_WORDS = 8  # of a solution without a formula
+_STEP = re.compile(r"=|\\(?:implies|Rightarrow|therefore|frac|approx|propto)(?![A-Za-z])|\$")
+_LETTERS = re.compile(
+    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
+)
+_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
+_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
+_ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
+
+
+def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
+    r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment where `kind` has options in one.
+
+    Not `strict`, a tasks environment is let pass in kinds that need none. Without a kind options are not looked at.
+    """
+    faults = list(item_faults(latex))
+    tasks = has_environment(latex, "tasks")
+    if kind is not None and kind.is_mcq and not tasks:
+        faults.append(f"a {kind.value} question has its options in a tasks environment")
+    if kind is not None and not kind.is_mcq and tasks and strict:
+        faults.append(f"a {kind.value} question has no tasks environment")
+    if kind is not None and kind.is_mcq and tasks:
+        faults += _right_ones(latex, one=kind is QuestionKind.MCQ_SC)
+    return _breaches(3, faults)
+
+
+def diagram_breaches(
+    classification: ClassificationResult | None, tikz_code: str | None
+) -> tuple[Breach, ...]:
+    """Property 4: where there is a diagram, there is TikZ code with a tikzpicture. Without a classification there is one."""
+    if classification is not None and not classification.has_diagram:
+        return ()
+    if not (tikz_code or "").strip():
+        return _breaches(4, ["the TikZ code is empty"])
+    pictures = tikz_pictures(tikz_code or "")
+    faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
+    if pictures and not any(_drawn(one) for one in pictures):
+        faults.append("the tikzpicture draws nothing")
+    return _breaches(4, [*faults, *structure_faults(tikz_code or "")])
+
+
+def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
+    """Property 5: concepts and techniques are there."""
+    missing = [
+        name
+        for name, said in (("concepts", ideas.concepts), ("techniques", ideas.techniques))
+        if not any(one.strip() for one in said)
+    ]
+    return _breaches(5, [f"{name} is empty" for name in missing])
+
+
+def alternate_breaches(item: str, alternate: AlternateResult) -> tuple[Breach, ...]:
+    """Property 6: the alternate solution reaches the original's answer."""
+    text = alternate.solution.strip()
+    if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
+        return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
+    faults = list(structure_faults(text))
+    faults += _other_letters(solution_of(item), text)
+    original = answer_of(item)
+    if original is not None:
+        reached = {"the solution": final_answer(text), "final_answer": alternate.final_answer}
+        for name, answer in reached.items():
+            same = None if answer is None else same_answer(original, answer)
+            if same is False:
+                faults.append(f"{name} reaches {answer}, but the original answer is {original}")
+            elif same is None and numbers_of(original) and name == "the solution":
+                faults.append(
+                    f"the final answer {original} is not found in the solution: put it into \\boxed"
+                )
+    return _breaches(6, faults)
+
+
+def variant_breaches(kind: VariantKind, source: str, variant: str) -> tuple[Breach, ...]:
+    """Properties 7, 8 and 9: what a variant of one problem may change, and that its solution is complete."""
+    by_kind: tuple[Breach, ...] = ()
+    if kind is VariantKind.NUMERICAL:
+        by_kind = _breaches(7, _numerical(statement_of(source), statement_of(variant)))
+    elif kind is VariantKind.CONTEXT:
+        by_kind = _breaches(8, _context(source, variant))
+    return (*by_kind, *_breaches(9, _complete(kind, source, variant)))
+
+
+def combined_breaches(sources: Sequence[str], variant: str) -> tuple[Breach, ...]:
+    """Property 10: one coherent problem with one solution, and no fragments joined together."""
+    faults = list(item_faults(variant))
+    statement = statement_of(variant)
+    words = _joined(statement)
+    for number, source in enumerate(sources, 1):
+        own = _joined(statement_of(source))
+        if len(own.split()) >= LEAST_WORDS and own in words:
+            faults.append(f"problem {number} stands in it word for word")
+    if len(_HEADED.findall(statement)) > 1 or _ASIDE.search(statement):
+        faults.append("it is divided into several problems")
+    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= 4]
+    pool = [_joined(statement_of(source)) for source in sources]
+    if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
+        faults.append("every sentence is taken from a source")
+    return _breaches(10, [*faults, *_stepless(solution_of(variant))])
+
+
+def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
+    """Property 11: the structure is that of the target format, and the answer is still the source's."""
+    faults = list(item_faults(converted))
+    tasks = has_environment(converted, "tasks")
+    if target.is_mcq and not tasks:
+        faults.append(f"{target.value} needs its options in a tasks environment")
+    if target.is_mcq and tasks:
+        faults += _right_ones(converted, one=target is Format.MCQ_SC)
+    if not target.is_mcq and tasks:
+        faults.append(f"{target.value} has no tasks environment")
+    if target is Format.INTEGER:
+        faults += _asks_number(converted)
+    return _breaches(11, [*faults, *_answer_kept(source, target, converted)])
+
+
+def answer_of(item: str) -> str | None:
+    """The final answer of an item as LaTeX: that of its one right option, else of its solution. None: it has none."""
+    right = [one.text for one in options_of(item) if one.right]
+    if len(right) == 1:
+        return right[0]
+    return None if right else final_answer(solution_of(item))
+
+
+def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
+    return tuple(Breach(property=number, detail=one) for one in dict.fromkeys(faults))
+
+
+def _drawn(picture: str) -> bool:
+    return bool(
+        re.search(
+            r"\\(?:draw|node|path|fill|filldraw|shade|foreach|coordinate|addplot|pic)(?![A-Za-z])", picture
+        )
+    )
+
+
+def _right_ones(latex: str, *, one: bool) -> Iterator[str]:
+    options = options_of(latex)
+    right = sum(option.right for option in options)
+    if len(options) < 2:
+        yield "the tasks environment needs at least two options"
+    elif one and right != 1:
+        yield rf"exactly one option ends with \ans, not {right}"
+    elif not one and not right:
+        yield r"no option ends with \ans"
+
+
+def _numerical(source: str, variant: str) -> Iterator[str]:
+    if same_numbers(source, variant):
+        yield "no number of the statement differs from the source"
+    if not same_words(source, variant):
+        yield f"words of the statement differ from the source: {_difference(source, variant)}"
+
+
+def _context(source: str, variant: str) -> Iterator[str]:
+    before, after = statement_of(source), statement_of(variant)
+    if not same_numbers(before, after):
+        yield (
+            "the numbers of the statement must be those of the source: "
+            f"{_shown(numbers_of(before))}; here they are {_shown(numbers_of(after))}"
+        )
+    if same_words(before, after):
+        yield "the scenario is the source's, word for word"
+    old, new = answer_of(source), answer_of(variant)
+    if old is not None and new is not None and same_answer(old, new) is False:
+        yield f"the answer must stay {old}; here it is {new}"
+
+
+def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
+    yield from item_faults(variant)
+    old, new = solution_of(source), solution_of(variant)
+    yield from _stepless(new)
+    if kind is not VariantKind.CONTEXT and " ".join(old.split()) == " ".join(new.split()):
+        yield "the solution is the source's: work it out anew for the variant"
+    elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
+        yield "the solution still has the source's numbers: work it out anew"
+    if has_environment(source, "tasks"):
+        if not has_environment(variant, "tasks"):
+            yield "the source has options in a tasks environment, the variant has none"
+        else:
+            yield from _right_ones(variant, one=sum(option.right for option in options_of(source)) == 1)
+    elif has_environment(variant, "tasks"):
+        yield "the source has no options, the variant has a tasks environment"
+
+
+def _stepless(solution: str) -> Iterator[str]:
+    if not _STEP.search(solution) and len(solution.split()) < LEAST_WORDS:
+        yield "the solution shows no steps"
+
+
+def _asks_number(converted: str) -> Iterator[str]:
+    if not _ASKS_NUMBER.search(statement_of(converted)):
+        yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
+    answer = answer_of(converted)
+    if answer is None or not numbers_of(answer):
+        yield r"the solution must end at a number in \boxed{...}"
+
+
+def _answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
+    if target in (Format.INTEGER, Format.MCQ_MC):  # may count in another unit, or ask for several statements
+        return
+    old, new = answer_of(source), answer_of(converted)
+    if old is not None and new is not None and numbers_of(old) and same_answer(old, new) is False:
+        yield f"the answer must stay {old}; here it is {new}"
+
+
+def _other_letters(original: str, alternate: str) -> Iterator[str]:
+    old, new = _letters(original), _letters(alternate)
+    if old and new and old != new:
+        yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
+
+
+def _letters(solution: str) -> set[str]:
+    """The option letters that the last sentence about an option names."""
+    found = _LETTERS.findall(solution)
+    return {letter.lower() for letter in _ONE_LETTER.findall(found[-1])} if found else set()
+
+
+def _joined(text: str) -> str:
+    return " ".join(words_of(text))
+
+
+def _difference(source: str, variant: str) -> str:
+    before, after = words_of(source), words_of(variant)
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            return f"{old!r} became {new!r}"
+    return f"{len(before)} words became {len(after)}"
+
+
+def _shown(numbers: Sequence[object]) -> str:
+    return ", ".join(str(one) for one in numbers) or "none"

@@ -1,0 +1,59 @@
+"""The LaTeX of a problem as tasks see it: its item with the diagram in it, and what format it has. Pure."""
+
+from __future__ import annotations
+
+from qagen_dagster.latex.structure import has_environment, options_of, tikz_pictures
+from qagen_dagster.loop.problem import ProblemState
+from qagen_dagster.records.problem import DIAGRAM_MARK, Format, Problem, ProblemInput, QuestionKind
+from qagen_dagster.records.problem_result import Stage
+
+_BEFORE = (r"\begin{tasks}", r"\begin{solution}")
+
+
+def with_diagram(latex: str, tikz_code: str) -> str:
+    """`latex` with the diagram at its mark, else before the options, else before the solution; as it is if it has one."""
+    if not tikz_code.strip() or tikz_pictures(latex):
+        return latex
+    shown = f"\\begin{{center}}\n{tikz_code.strip()}\n\\end{{center}}"
+    lines = latex.split("\n")
+    for place, line in enumerate(lines):
+        if line.strip().lower() == DIAGRAM_MARK:
+            return "\n".join((*lines[:place], shown, *lines[place + 1 :]))
+    for mark in _BEFORE:
+        place = latex.find(mark)
+        if place >= 0:
+            return f"{latex[:place].rstrip()}\n{shown}\n{latex[place:]}"
+    return f"{latex.rstrip()}\n{shown}"
+
+
+def item_of(problem: Problem, state: ProblemState) -> str:
+    """The item as later tasks see it, diagram included."""
+    scanned = state.first(Stage.SCAN)
+    latex = scanned.scan.latex if scanned is not None and scanned.scan is not None else problem.tex.strip()
+    if problem.input is ProblemInput.DESCRIPTION:
+        return ""
+    drawn = state.first(Stage.DIAGRAM)
+    code = drawn.tikz.tikz_code if drawn is not None and drawn.end.ok and drawn.tikz is not None else ""
+    return with_diagram(latex, code)
+
+
+def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
+    """What a person said it is, else the classifier; None: nobody said."""
+    if problem.kind is not None:
+        return problem.kind
+    known = problem.classification
+    found = state.first(Stage.CLASSIFY)
+    if found is not None and found.classification is not None:
+        known = found.classification
+    return known.question_type if known is not None else None
+
+
+def format_of(problem: Problem, state: ProblemState) -> Format:
+    """What it is converted from: what a person said, else what its structure shows."""
+    if problem.source_format is not None:
+        return problem.source_format
+    item = item_of(problem, state)
+    if not has_environment(item, "tasks"):
+        return Format.SUBJECTIVE
+    several = sum(option.right for option in options_of(item)) > 1
+    return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC
