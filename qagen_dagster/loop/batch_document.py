@@ -17,8 +17,8 @@ from qagen_dagster.errors import (
     MalformedResponseError,
     ModelError,
 )
+from qagen_dagster.grounding.asked import grade_question
 from qagen_dagster.grounding.grade import grade_answer
-from qagen_dagster.grounding.semantic import grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop import gates
 from qagen_dagster.loop.batch_events import (
@@ -39,6 +39,7 @@ from qagen_dagster.loop.batch_state import (
     Answer,
     Ask,
     BatchState,
+    Current,
     GradeAnswer,
     GradeQuestion,
     Rewrite,
@@ -106,7 +107,7 @@ class Desk:
             case Ask():
                 return self._ask(step, state)
             case GradeQuestion():
-                return QuestionGraded(number=step.draft.number, grade=grade(step.question, self.source))
+                return self._grade_question(step)
             case Rewrite():
                 return self._rewrite(step, state)
             case Answer():
@@ -121,6 +122,14 @@ class Desk:
                 return gates.validate(step, self.work, self.models)
             case Done():
                 raise ValueError("a finished document has no step to perform")
+
+    def _grade_question(self, step: GradeQuestion) -> QuestionGraded:
+        context = self.work.context
+        document, values = context.view.document, context.task_values()
+        told = (document.source, document.metadata.title or "", *document.metadata.authors, *values.values())
+        supposes = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        grade = grade_question(step.question, self.source, told="\n".join(told), supposes=supposes)
+        return QuestionGraded(number=step.draft.number, grade=grade)
 
     def _ask(self, step: Ask, state: BatchState) -> Asked:
         found = questioner.propose(
@@ -166,7 +175,7 @@ class Desk:
             self.work.context,
             self.models.generator,
             self.reading,
-            questioner.Rejection(step.question, draft.question_type, step.reason),
+            questioner.Rejection(step.question, draft.question_type, step.reason, _tried(step.current)),
             questioner.Told(others),
             self._task(state, draft.parts, step.question, step.current.rewrites),
         )
@@ -231,6 +240,15 @@ class Watched:
         except ModelError as error:
             self.ended = error
             raise
+
+
+def _tried(current: Current) -> tuple[tuple[str, str], ...]:
+    """The wordings that were refused, each with the reason, but for the one that is shown as rejected anyway."""
+    return tuple(
+        (one.question, "; ".join(one.grade.issues))
+        for one in current.versions[1:]
+        if one.grade is not None and one.grade.issues
+    )
 
 
 def _known(state: BatchState) -> list[tuple[str, QuestionType]]:

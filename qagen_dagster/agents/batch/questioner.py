@@ -112,6 +112,7 @@ def rewrite(
         "rules": question_types.rules([rejected.question_type]),
         "question": rejected.question,
         "reason": rejected.reason,
+        "tried": _rejected(Told(rejected=rejected.tried)),
         "known": _known(told),
     }
     full = Task(task.choices, values, task.attempt, task.sample)
@@ -130,6 +131,7 @@ class Rejection:
     question: str
     question_type: QuestionType
     reason: str
+    tried: Sequence[tuple[str, str]] = ()  # earlier replacements, with why they were refused
 
 
 def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
@@ -167,5 +169,5 @@ def _known(told: Told) -> str:
 
 
 def _rejected(told: Told) -> str:
-    lines = [f"- {question}\n  {one_line(why, 300)}" for question, why in told.rejected[-_SHOWN_REJECTED:]]
+    lines = [f"- {question}\n  {one_line(why, 600)}" for question, why in told.rejected[-_SHOWN_REJECTED:]]
     return "\n".join(lines) or "(none yet)"

@@ -1,0 +1,72 @@
+"""Whether a question speaks of what its document has: its names, dates, amounts and quoted words.
+
+A question claims little, and rightly uses words of its own ("how does A differ from B"), so it is not measured as an
+answer is: only what it names must be there. What does not belong here: whether the document answers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from qagen_dagster.grounding.facts import (
+    facts,
+    facts_of_document,
+    missing_amounts,
+    missing_dates,
+    missing_names,
+)
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.words import content_stems, plain
+from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
+
+LEAST_WORDS = 0.5  # of its content words; below, it is about something else
+_QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
+_METHOD = "facts of the question"
+
+
+def grade_question(question: str, source: Source, *, told: str = "", supposes: bool = False) -> AnswerGrade:
+    """Grounded when nothing that it names is missing; the confidence is the share that is there.
+
+    `told` is what the document is called besides its text: title, authors, file, corpus. A question that
+    `supposes` something else than is so may bring amounts and dates of its own.
+    """
+    missing = list(dict.fromkeys(_missing(question, source, told, supposes=supposes)))
+    words = set(content_stems(question))
+    known = words & set(content_stems(told))
+    there = sum(source.has(word) or word in known for word in words)
+    share = there / len(words) if words else 0.0
+    if not missing and share >= LEAST_WORDS:
+        sentence = SentenceGrade(sentence=question, status=SentenceStatus.SUPPORTED, score=1.0)
+        return AnswerGrade(is_grounded=True, confidence=1.0, method=_METHOD, sentences=(sentence,))
+    reason = (
+        f"the document does not have {', '.join(missing[:5])}"
+        if missing
+        else "few of its words are in the document"
+    )
+    score = min(share, LEAST_WORDS)
+    sentence = SentenceGrade(sentence=question, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
+    return AnswerGrade(
+        is_grounded=False, confidence=score, method=_METHOD, issues=(reason,), sentences=(sentence,)
+    )
+
+
+def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Iterator[str]:
+    """What it names and the document does not, as written."""
+    mine, beside = facts(question), facts_of_document(told)
+    yield from (name for name in missing_names(mine, source.facts) if name in missing_names(mine, beside))
+    if not supposes:
+        elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
+        for found, other in zip(
+            (missing_amounts(mine, source.facts), missing_dates(mine, source.facts)), elsewhere, strict=True
+        ):
+            named = (question[one.start : one.end] for one in found if one in other)
+            yield from (
+                name for name in named if not name.isalpha()
+            )  # "which of the two" counts, it names nothing
+    text = _flat(f"{source.text} {told}") if _QUOTED.search(question) else ""
+    yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
+
+
+def _flat(text: str) -> str:
+    return " ".join(re.sub(r"[^\w%]+", " ", plain(text).casefold()).split())
