@@ -1,6 +1,6 @@
 r"""The structure of an item: what is whole, what stands where. Comments and verbatim text are never structure.
 
-Whether an engine takes it is the engine's to say; what it says is `compare.py`'s.
+Whether an engine takes it is the engine's to say (`engine.py`); what it says in numbers and words is `compare.py`'s.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
-_VERBATIM = re.compile(
-    r"\\begin\{(verbatim\*?|lstlisting|comment)\}.*?\\end\{\1\}|\\verb\*?([^A-Za-z\s*]).*?\2", re.DOTALL
-)
-_ESCAPED = re.compile(r"\\[\\${}%&#_]")
-_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\n]{1,60})\}")
-_ITEM = re.compile(r"\\item(?![A-Za-z])")
-_TASK = re.compile(r"\\task(?:\*|(?![A-Za-z]))(?:\[[^\]\n]{0,40}\])?")
-_RIGHT = re.compile(r"\\ans(?![A-Za-z])")
+from qagen_dagster.latex.code import code_of, plain_of
+from qagen_dagster.latex.items import split_items
+from qagen_dagster.records.problem import ANSWER_MARK
+
+PICTURES = ("tikzpicture", "circuitikz")  # environments that draw
+_MOST_FAULTS = 6
+_ENVIRONMENT = re.compile(r"\\(begin|end)[ \t]*\{([^{}\n]{1,60})\}")
+_NESTING = re.compile(rf"{_ENVIRONMENT.pattern}|[{{}}]")
+_ITEM = re.compile(r"\\item(?![A-Za-z@])")
+_TASK = re.compile(r"\\task(?:[*!](?:\(\d{1,2}\))?|(?![A-Za-z@]))(?:[ \t]*\[[^\]\n]{0,40}\])?")
+_RIGHT = re.compile(rf"{re.escape(ANSWER_MARK)}(?![A-Za-z@])")
+_SIZED = re.compile(r"\\(left|right)(?![A-Za-z@])")
+_DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|document)\}")
 
 
 @dataclass(frozen=True)
@@ -28,40 +32,29 @@ class Option:
     right: bool
 
 
-def code_of(latex: str) -> str:
-    """The text with comments and verbatim blanked, every character in its place."""
-
-    def blank(found: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", found.group())
-
-    bare = _VERBATIM.sub(blank, latex)
-    return _COMMENT.sub(lambda found: found.group(1) + " " * (len(found.group()) - len(found.group(1))), bare)
-
-
 def structure_faults(latex: str) -> tuple[str, ...]:
-    """What is not balanced: braces, environments, dollar signs; in words for whoever wrote it."""
-    code = code_of(latex)
-    plain = _ESCAPED.sub("  ", code)
-    return (*_braces(plain), *_environments(code), *_mathematics(code, plain))
+    """What is not balanced: braces, environments, mathematics; in words for whoever wrote it."""
+    code, plain = code_of(latex), plain_of(latex)
+    faults = (*_nesting(plain), *_dollars(plain), *_pairs(code.replace("\\\\", "  "), plain))
+    return faults[:_MOST_FAULTS]
 
 
 def item_faults(latex: str) -> tuple[str, ...]:
     r"""Why the text is not one item with its solution, from `\item` to `\end{solution}`."""
     text = latex.strip()
-    code = code_of(text)
-    return (*_ends(text, code), *structure_faults(text))
+    return (*_ends(text), *structure_faults(text))
 
 
 def has_environment(latex: str, name: str) -> bool:
     r"""Whether `\begin{name}` stands in it."""
-    return any(kind == "begin" and found == name for kind, found in _ENVIRONMENT.findall(code_of(latex)))
+    return any(one.group(1) == "begin" and one.group(2) == name for one in _marks(latex))
 
 
 def environments(latex: str, name: str) -> tuple[tuple[int, int], ...]:
     """Where each outermost environment of that name begins and ends."""
     found: list[tuple[int, int]] = []
     depth, start = 0, 0
-    for mark in _ENVIRONMENT.finditer(code_of(latex)):
+    for mark in _marks(latex):
         if mark.group(2) != name:
             continue
         if mark.group(1) == "begin":
@@ -76,18 +69,20 @@ def environments(latex: str, name: str) -> tuple[tuple[int, int], ...]:
 
 def statement_of(latex: str) -> str:
     r"""What stands between `\item` and the solution, options included."""
-    code = code_of(latex)
-    first = _ITEM.search(code)
-    start = first.end() if first and not code[: first.start()].strip() else 0
+    plain = plain_of(latex)
+    first = _ITEM.search(plain)
+    start = first.end() if first and not plain[: first.start()].strip() else 0
     solutions = environments(latex, "solution")
     return latex[start : solutions[0][0] if solutions else len(latex)].strip()
 
 
 def solution_of(latex: str) -> str:
     """What stands in the first solution environment; empty without one."""
+    marks = [one for one in _marks(latex) if one.group(2) == "solution"]
     for start, end in environments(latex, "solution"):
-        inner = latex[start:end].removeprefix(r"\begin{solution}")
-        return inner[: inner.rfind(r"\end")].strip()
+        opening = next(one for one in marks if one.start() == start)
+        closing = next(one for one in marks if one.end() == end)
+        return latex[opening.end() : closing.start()].strip()
     return ""
 
 
@@ -99,76 +94,96 @@ def options_of(latex: str) -> tuple[Option, ...]:
 
 
 def tikz_pictures(latex: str) -> tuple[str, ...]:
-    """Its tikzpicture and circuitikz environments."""
-    places = sorted((*environments(latex, "tikzpicture"), *environments(latex, "circuitikz")))
-    return tuple(latex[start:end] for start, end in places)
+    """Its outermost environments that draw, as they stand."""
+    spans = sorted(span for name in PICTURES for span in environments(latex, name))
+    outer = [
+        span
+        for span in spans
+        if not any(one[0] <= span[0] and span[1] <= one[1] and one != span for one in spans)
+    ]
+    return tuple(latex[start:end] for start, end in outer)
+
+
+def _marks(latex: str) -> list[re.Match[str]]:
+    return list(_ENVIRONMENT.finditer(plain_of(latex)))
 
 
 def _options(tasks: str) -> Iterator[Option]:
-    code = code_of(tasks)
-    marks = list(_TASK.finditer(code))
-    last = code.rfind(r"\end")
+    plain = plain_of(tasks)
+    marks = list(_TASK.finditer(plain))
+    last = plain.rfind(r"\end")
     for mark, following in zip(marks, [*(one.start() for one in marks[1:]), last], strict=True):
-        text = tasks[mark.end() : following]
-        yield Option(
-            " ".join(_RIGHT.sub(" ", text).split()), bool(_RIGHT.search(code[mark.end() : following]))
-        )
+        rights = [one.span() for one in _RIGHT.finditer(plain, mark.end(), following)]
+        text, place = "", mark.end()
+        for start, end in (*rights, (following, following)):
+            text, place = f"{text} {tasks[place:start]}", end
+        yield Option(" ".join(text.split()), bool(rights))
 
 
-def _ends(text: str, code: str) -> Iterator[str]:
-    if not _ITEM.match(text):
+def _ends(text: str) -> Iterator[str]:
+    plain = plain_of(text)
+    if not _ITEM.match(plain):
         yield r"it does not begin with \item"
-    if not text.endswith(r"\end{solution}"):
+    if not re.search(r"\\end[ \t]*\{solution\}\Z", plain):
         yield r"it does not end with \end{solution}"
     solutions = len(environments(text, "solution"))
     if solutions != 1:
-        yield f"it has {solutions} solution environments instead of one"
-    elif not solution_of(text):
+        yield f"it has {solutions} complete solution environments instead of one"
+    elif not code_of(solution_of(text)).strip():
         yield "its solution is empty"
-    if not re.search(r"[A-Za-z]", statement_of(text)):
+    if not re.search(r"[^\W\d_]", code_of(statement_of(text))):
         yield "its statement is empty"
-    items = _outer_items(code)
+    items = len(split_items(text).items)
     if items > 1:
         yield rf"it has {items} \item of its own level instead of one"
 
 
-def _outer_items(code: str) -> int:
-    depth, count = 0, 0
-    marks = [(one.start(), {"begin": 1, "end": -1}[one.group(1)]) for one in _ENVIRONMENT.finditer(code)]
-    marks += [(one.start(), 0) for one in _ITEM.finditer(code)]
-    for _, step in sorted(marks):
-        depth += step
-        count += step == 0 and depth <= 0
-    return count
-
-
-def _braces(plain: str) -> Iterator[str]:
-    depth = 0
-    for char in plain:
-        depth += {"{": 1, "}": -1}.get(char, 0)
-        if depth < 0:
-            yield "a } without its {"
-            return
-    if depth:
-        yield "a { without its }"
-
-
-def _environments(code: str) -> Iterator[str]:
+def _nesting(plain: str) -> Iterator[str]:
+    """Braces and environments as one nesting: an environment that a group cuts in two is none."""
     opened: list[str] = []
-    for kind, name in _ENVIRONMENT.findall(code):
-        if kind == "begin":
-            opened.append(name)
-        elif not opened or opened.pop() != name:
-            yield rf"\end{{{name}}} without its \begin"
+    for mark in _NESTING.finditer(plain):
+        kind, name = mark.group(1), mark.group(2)
+        if mark.group() == "{" or kind == "begin":
+            opened.append(name or "{")
+        elif not opened:
+            yield _unopened(name)
+            return
+        elif (last := opened.pop()) != (name or "{"):
+            yield _unclosed(last) if name or last != "{" else _unopened(name)
             return
     if opened:
-        yield rf"\begin{{{opened[-1]}}} without its \end"
+        yield _unclosed(opened[-1])
 
 
-def _mathematics(code: str, plain: str) -> Iterator[str]:
-    if plain.replace("$$", "").count("$") % 2:
-        yield "a $ without its partner"
-    bare = code.replace("\\\\", "  ")
+def _unopened(name: str | None) -> str:
+    return rf"\end{{{name}}} without its \begin{{{name}}}" if name else "a } without its {"
+
+
+def _unclosed(opened: str) -> str:
+    return "a { without its }" if opened == "{" else rf"\begin{{{opened}}} without its \end{{{opened}}}"
+
+
+def _dollars(plain: str) -> Iterator[str]:
+    """Mathematics between dollar signs goes on neither over an empty line nor into an environment of the item."""
+    opened: list[str] = []
+    for mark in _DOLLAR.finditer(plain):
+        sign = mark.group()
+        if sign[0] != "$":
+            if opened:
+                yield f"a {opened[0]} without its partner before {' '.join(sign.split()) or 'an empty line'}"
+                return
+        elif opened and opened[-1] == sign:
+            opened.pop()
+        elif opened[-1:] != ["$"]:  # behind a `$`, `$$` ends one formula and begins the next
+            opened.append(sign)
+    if opened:
+        yield f"a {opened[0]} without its partner"
+
+
+def _pairs(code: str, plain: str) -> Iterator[str]:
     for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
-        if bare.count(opening) != bare.count(closing):
+        if code.count(opening) != code.count(closing):
             yield f"{opening} and {closing} do not pair"
+    sized = [one.group(1) for one in _SIZED.finditer(plain)]
+    if sized.count("left") != sized.count("right"):
+        yield r"\left and \right do not pair"

@@ -1,0 +1,147 @@
+r"""Cuts a TeX text into its items: every character of it is in one piece, so that the pieces together are the text.
+
+An item is an `\item` of an outermost list; lists inside an item, in a solution or an option belong to it. Where some of
+the outermost lists have solutions, the others (instructions, formulas) hold no problems. What an item must look like is
+`structure.py`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from qagen_dagster.latex.code import plain_of
+
+_MARK = re.compile(
+    r"\\(?P<kind>begin|end)[ \t]*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
+)
+_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
+_OVER = re.compile(r"\\end[ \t]*\{document\}")
+_SOLUTION = re.compile(r"\\begin[ \t]*\{solution\*?\}")
+
+
+@dataclass(frozen=True)
+class Piece:
+    r"""A part of a TeX text: an item from `\item` to where the next one or its list's end begins, or what lies between."""
+
+    text: str
+    is_item: bool = False
+
+
+@dataclass(frozen=True)
+class TexItems:
+    """A TeX text as pieces; joined they are the text, character for character."""
+
+    pieces: tuple[Piece, ...]
+    preamble: str = ""  # what stands before the document; empty in a fragment
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The items in order, each with the white space behind it."""
+        return tuple(piece.text for piece in self.pieces if piece.is_item)
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    def with_items(self, items: Sequence[str]) -> str:
+        """The text with other items in the place of its own, one for each. Raises ValueError for another number."""
+        fresh = iter(items)
+        if len(items) != len(self.items):
+            raise ValueError(f"{len(items)} items for the places of {len(self.items)}")
+        return "".join(next(fresh) if piece.is_item else piece.text for piece in self.pieces)
+
+
+def split_items(latex: str) -> TexItems:
+    """Cut a document or a fragment into its items. A text without an item is one piece."""
+    plain = plain_of(latex)
+    document = _DOCUMENT.search(plain)
+    over = _OVER.search(plain)
+    start = document.end() if document else 0
+    stop = over.start() if over and over.start() >= start else len(latex)
+    lists = _lists(plain, start, stop)
+    solved = [one for one in lists if _SOLUTION.search(plain, one.starts[0], one.end)]
+    cuts = [cut for one in sorted(solved or lists, key=lambda one: one.starts[0]) for cut in one.spans()]
+    pieces, place = list[Piece](), 0
+    for begin, end in cuts:
+        if begin > place:
+            pieces.append(Piece(latex[place:begin]))
+        pieces.append(Piece(latex[begin:end], is_item=True))
+        place = end
+    if place < len(latex):
+        pieces.append(Piece(latex[place:]))
+    return TexItems(tuple(pieces), latex[: document.start()] if document else "")
+
+
+@dataclass
+class _Frame:
+    """An environment that is open: its name, the braces around it, where its own items begin."""
+
+    name: str
+    braces: int
+    starts: list[int] = field(default_factory=list[int])
+    end: int = 0
+
+    def spans(self) -> list[tuple[int, int]]:
+        return list(pairwise((*self.starts, self.end)))
+
+
+class _Reader:
+    """Follows environments and braces, and keeps the outermost environments that have items."""
+
+    def __init__(self) -> None:
+        self.lists: list[_Frame] = []
+        self._open = [_Frame("", 0)]
+        self._names = Counter[str]()
+        self._listing = 0  # how many of the open ones have items
+        self._braces = 0
+
+    def read(self, mark: re.Match[str]) -> None:
+        if mark.group("brace"):
+            self._braces = max(0, self._braces + (1 if mark.group() == "{" else -1))
+        elif mark.group("item"):
+            self._item(mark.start())
+        elif mark.group("kind") == "begin":
+            self._open.append(_Frame(mark.group("name"), self._braces))
+            self._names[mark.group("name")] += 1
+        else:
+            self._close(mark.group("name"), mark.start())
+
+    def finish(self, place: int) -> None:
+        while self._open:
+            self._leave(place)
+
+    def _item(self, place: int) -> None:
+        """An item inside of another one's list, or of a group of braces such as a definition's, is none."""
+        frame = self._open[-1]
+        nested = self._listing > bool(frame.starts)
+        if not nested and self._braces <= frame.braces:
+            self._listing += not frame.starts
+            frame.starts.append(place)
+
+    def _close(self, name: str, place: int) -> None:
+        """End the environment and whatever was left open in it; an end without a beginning ends nothing."""
+        while self._names[name]:
+            if self._leave(place) == name:
+                return
+
+    def _leave(self, place: int) -> str:
+        frame = self._open.pop()
+        frame.end = place
+        self._braces = frame.braces
+        self._names[frame.name] -= 1
+        if frame.starts:
+            self._listing -= 1
+            self.lists.append(frame)
+        return frame.name
+
+
+def _lists(plain: str, start: int, stop: int) -> list[_Frame]:
+    reader = _Reader()
+    for mark in _MARK.finditer(plain, start, stop):
+        reader.read(mark)
+    reader.finish(stop)
+    return reader.lists
