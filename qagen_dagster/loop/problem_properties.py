@@ -54,7 +54,7 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
 
     Not `strict`, a tasks environment is let pass in kinds that need none. Without a kind options are not looked at.
     """
-    faults = list(item_faults(latex))
+    faults = _item_faults(latex)
     tasks = has_environment(latex, "tasks")
     if kind is not None and kind.is_mcq and not tasks:
         faults.append(f"a {kind.value} question has its options in a tasks environment")
@@ -123,7 +123,7 @@ def variant_breaches(kind: VariantKind, source: str, variant: str) -> tuple[Brea
 
 def combined_breaches(sources: Sequence[str], variant: str) -> tuple[Breach, ...]:
     """Property 10: one coherent problem with one solution, and no fragments joined together."""
-    faults = list(item_faults(variant))
+    faults = _item_faults(variant)
     statement = statement_of(variant)
     words = _joined(statement)
     for number, source in enumerate(sources, 1):
@@ -141,7 +141,7 @@ def combined_breaches(sources: Sequence[str], variant: str) -> tuple[Breach, ...
 
 def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
     """Property 11: the structure is that of the target format, and the answer is still the source's."""
-    faults = list(item_faults(converted))
+    faults = _item_faults(converted)
     tasks = has_environment(converted, "tasks")
     if target.is_mcq and not tasks:
         faults.append(f"{target.value} needs its options in a tasks environment")
@@ -164,6 +164,15 @@ def answer_of(item: str) -> str | None:
 
 def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
     return tuple(Breach(property=number, detail=one) for one in dict.fromkeys(faults))
+
+
+def _item_faults(latex: str) -> list[str]:
+    """As `item_faults`; a solution of layout alone is none."""
+    faults = list(item_faults(latex))
+    solution = solution_of(latex)
+    if solution and not words_of(solution) and not numbers_of(solution):
+        faults.append("its solution says nothing")
+    return faults
 
 
 def _drawn(picture: str) -> bool:
@@ -207,7 +216,7 @@ def _context(source: str, variant: str) -> Iterator[str]:
 
 
 def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
-    yield from item_faults(variant)
+    yield from _item_faults(variant)
     old, new = solution_of(source), solution_of(variant)
     yield from _stepless(new)
     if kind is not VariantKind.CONTEXT and " ".join(old.split()) == " ".join(new.split()):
