@@ -19,12 +19,13 @@ from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # passages looked at for each claim, best first
 LONGEST = 2_000  # characters of one sentence; what is longer is a table or a list without stops
-WHOLE = "The whole document, with line numbers:"
+TABLE_ROWS = 40  # of a table that are shown with any one of them
+WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
     "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
     "answer; [...] stands where lines are left out. The document says more than is shown: where nothing but the excerpts' silence "
-    "speaks against a claim, the verdict is NOT_SUPPORTED with a confidence of at most 0.6. That the document does not give something "
-    "can be confirmed with at most 0.6, too."
+    "speaks against a claim, the verdict is NOT_SUPPORTED with a confidence of at most 0.6. If the answer says that the document does "
+    "not give something, the confidence is at most 0.6 as well."
 )
 _DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
 
@@ -41,7 +42,8 @@ def shown(source: Source, question: str, answer: str, budget: int) -> Shown:
     """At most about `budget` characters of the document, line numbers aside."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
-        return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in enumerate(lines, 1)]))
+        kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
+        return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
     rows = list(_rows(source, _chosen(source, question, answer, budget)))
     return Shown(PARTS.format(lines=len(lines)), enclose(rows))
 
@@ -55,15 +57,35 @@ def _chosen(source: Source, question: str, answer: str, budget: int) -> list[int
     """Numbers of the sentences to show, in order: the beginning, then the best of every claim in turn."""
     chosen: dict[int, None] = {}
     used = 0
-    for number in (0, 1, *_wanted(source, question, answer)):
-        if number in chosen or not 0 <= number < len(source.sentences):
+    for first in (0, 1, *_wanted(source, question, answer)):
+        if first in chosen or not 0 <= first < len(source.sentences):
             continue
-        length = min(LONGEST, len(source.sentences[number].text))
-        if used + length > budget:
-            break
-        chosen[number] = None
-        used += length
+        for number in _with_its_table(source, first):
+            if number in chosen:
+                continue
+            length = min(LONGEST, len(source.sentences[number].text))
+            if used + length > budget:
+                return sorted(chosen)
+            chosen[number] = None
+            used += length
     return sorted(chosen)
+
+
+def _with_its_table(source: Source, number: int) -> list[int]:
+    """The sentence; of a row of a table first the caption, the header and the other rows: they are read together."""
+    if not _is_row(source, number):
+        return [number]
+    first = last = number
+    while first > 0 and _is_row(source, first - 1) and number - first < TABLE_ROWS:
+        first -= 1
+    while last + 1 < len(source.sentences) and _is_row(source, last + 1) and last - first < TABLE_ROWS:
+        last += 1
+    caption = range(max(0, first - 2), first) if first else ()
+    return [number, *caption, *range(first, last + 1)]
+
+
+def _is_row(source: Source, number: int) -> bool:
+    return source.sentences[number].text.startswith("|")
 
 
 def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:

@@ -116,10 +116,12 @@ def _numbered(quotes: list[tuple[str, int | None]]) -> str:
 
 def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
     """The validator's quotes; those of the candidate are not shown a second time."""
-    shown = {skeleton(place.quote).text for place in candidate.evidence}
+    shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
     other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
-    same = "(all of it stands above)" if blind.evidence else "(none given)"
-    return _numbered([(quote.quote, quote.start_line) for quote in other]) or same
+    if not other:
+        return "(all of it stands above)" if blind.evidence else "(none given)"
+    note = "" if len(other) == len(blind.evidence) else "(without passages that stand above)\n"
+    return note + _numbered([(quote.quote, quote.start_line) for quote in other])
 
 
 def _finding(blind: BlindAnswer) -> str:
