@@ -27,6 +27,7 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
+from qagen_dagster.mathematics.values import value_of
 from qagen_dagster.records.problem import (
     AlternateResult,
     Breach,
@@ -104,7 +105,7 @@ def alternate_breaches(item: str, alternate: AlternateResult) -> tuple[Breach, .
             same = None if answer is None else same_answer(original, answer)
             if same is False:
                 faults.append(f"{name} reaches {answer}, but the original answer is {original}")
-            elif same is None and numbers_of(original) and name == "the solution":
+            elif same is None and name == "the solution" and _is_value(original):
                 faults.append(
                     f"the final answer {original} is not found in the solution: put it into \\boxed"
                 )
@@ -257,6 +258,15 @@ def _other_letters(original: str, alternate: str) -> Iterator[str]:
     old, new = _letters(original), _letters(alternate)
     if old and new and old != new:
         yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
+
+
+def _is_value(answer: str) -> bool:
+    """Whether an answer is one value, and no sentence."""
+    try:
+        value_of(answer)
+    except ValueError:
+        return False
+    return True
 
 
 def _letters(solution: str) -> set[str]:

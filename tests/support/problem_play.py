@@ -171,7 +171,8 @@ class ProblemPlay:
 
 class _Fake(FakeModel):
     def __init__(self, turns: Callable[[Request], Turn], name: str, *, images: bool) -> None:
-        super().__init__(self._while_alive(turns), name)
+        super().__init__(self._while_alive, name)
+        self._turns = turns
         self._left: list[int] | None = None
         self._spec = ModelSpec(provider="scripted", model=name, images=images)
 
@@ -183,15 +184,16 @@ class _Fake(FakeModel):
         """Be gone after so many answers, counted together with whoever has the same list."""
         self._left = left
 
-    def _while_alive(self, turns: Callable[[Request], Turn]) -> Callable[[Request], Turn]:
-        def turn(request: Request) -> Turn:
-            if self._left is not None:
-                self._left[0] -= 1
-                if self._left[0] < 0:
-                    return TransientModelError("killed")
-            return turns(request)
+    def follow(self, turns: Callable[[Request], Turn]) -> None:
+        """Answer by another function."""
+        self._turns = turns
 
-        return turn
+    def _while_alive(self, request: Request) -> Turn:
+        if self._left is not None:
+            self._left[0] -= 1
+            if self._left[0] < 0:
+                return TransientModelError("killed")
+        return self._turns(request)
 
 
 def shelf(root: Path, problem: Problem) -> Shelf:
