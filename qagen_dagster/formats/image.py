@@ -1,4 +1,4 @@
-"""PNG and JPEG files: one page to look at, and text only where OCR reads some.
+"""PNG, JPEG and WebP files: one page to look at, and text only where OCR reads some.
 
 Other image kinds are not taken: their decoders are not worth their attack surface here.
 """
@@ -26,7 +26,7 @@ from qagen_dagster.formats.ocr import ocr_image
 from qagen_dagster.formats.picture import encode
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
 
-_FORMATS = ("PNG", "JPEG")
+_FORMATS = ("PNG", "JPEG", "WEBP")
 _FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
 
 
@@ -35,11 +35,12 @@ class ImageFormat:
 
     name = "image"
     version = "1"
-    suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg")
+    suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp")
 
     def sniff(self, head: bytes) -> bool:
-        """PNG or JPEG; which of the two need not be what the suffix says."""
-        return head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"))
+        """PNG, JPEG or WebP; which of them need not be what the suffix says."""
+        webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+        return webp or head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """The text that OCR reads, else `no_text`. Raises DocumentError `corrupt` or `too_large`."""
@@ -108,7 +109,7 @@ def _named_outcomes() -> Generator[None]:
     try:
         yield
     except UnidentifiedImageError as error:
-        raise DocumentError("corrupt", "neither a PNG nor a JPEG image that can be read") from error
+        raise DocumentError("corrupt", "no PNG, JPEG or WebP image that can be read") from error
     except Image.DecompressionBombError as error:
         raise DocumentError("too_large", str(error)) from error
     except (OSError, SyntaxError, ValueError, EOFError, KeyError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Pictures: sizes, encodings, broken files, and PNG and JPEG as documents."""
+"""Pictures: sizes, encodings, broken files, and PNG, JPEG and WebP as documents."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_exif_orientation_is_applied() -> None:
     assert FORMAT.visuals(source, None, OPTIONS)[0].box == Box(x0=0, y0=0, x1=40, y1=60)
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
 def test_truncated_files_are_corrupt(form: str) -> None:
     out = io.BytesIO()
     noise(80, 80).save(out, form)
