@@ -1,0 +1,198 @@
+r"""What LaTeX says, whatever its layout: the numbers in it and the words in it, in one pass.
+
+Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents and
+indices of symbols and units are words, as `^-2` and `_1`; arguments of layout and drawings are neither. What they are
+compared with is `compare.py`'s, the answer that a solution ends at `answers.py`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from qagen_dagster.latex.layout import without_layout
+
+_MOST_POWER = 1_000
+_PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
+_TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
+_POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
+_TOKEN = re.compile(
+    rf"(?P<math>\$\$?|\\[()\[\]])"
+    rf"|(?P<whole>\d+[ \t]*)?\\(?:[dt]?frac|nicefrac|sfrac)[ \t]*(?P<above>{_TERM})[ \t]*(?P<below>{_TERM})"
+    rf"|(?<![\d.])(?P<over>{_PLAIN})[ \t]*/[ \t]*(?P<under>{_PLAIN})(?![\d.]|[ \t]*[\^_])"
+    rf"|(?P<value>{_PLAIN})(?:[eE](?P<e>[-+]?\d{{1,3}})(?![\w.])|\s*(?:\\times(?![A-Za-z])|\\cdot(?![A-Za-z])|\*|x)\s*10\s*"
+    rf"(?P<ten>{_POWER})|\s*(?P<power>{_POWER}))?"
+    r"|(?P<index>_\s*(?:\{(?:[^{}]|\{[^{}]{0,60}\}){0,60}\}|\\[A-Za-z]+|[^\s{}\\$]))"
+    r"|(?P<raised>\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|\d|\{\s*\\prime\s*\}|[*']))"
+    r"|(?P<word>\\[A-Za-z]+|[^\W\d_]+(?:['][^\W\d_]+|\d+[^\W\d_]*)*)"
+    r"|(?P<other>\S)"
+)
+_FONTS = re.compile(r"\\(?:mathrm|mathbf|mathit|mathsf|text[a-z]{0,6}|operatorname|rm|bf|it)(?![A-Za-z])")
+_ORDINAL = frozenset(("st", "nd", "rd", "th"))
+_AN = re.compile(r"an[\s${]*\Z", re.IGNORECASE)
+_OPERAND = re.compile(r"[\w)\]}']\Z")
+_UNITS = {
+    "metre": "m",
+    "meter": "m",
+    "gram": "g",
+    "second": "s",
+    "ampere": "A",
+    "kelvin": "K",
+    "mole": "mol",
+    "newton": "N",
+    "joule": "J",
+    "watt": "W",
+    "volt": "V",
+    "coulomb": "C",
+    "farad": "F",
+    "ohm": r"\Omega",
+    "hertz": "Hz",
+    "pascal": "Pa",
+    "tesla": "T",
+    "weber": "Wb",
+    "henry": "H",
+    "kilogram": "kg",
+    "degreeCelsius": r"\degree C",
+    "celsius": r"\degree C",
+    "squared": "^2",
+    "cubed": "^3",
+    "square": "^2",
+    "cubic": "^3",
+}
+_PREFIXES = {
+    "kilo": "k",
+    "milli": "m",
+    "micro": r"\mu ",
+    "nano": "n",
+    "pico": "p",
+    "mega": "M",
+    "giga": "G",
+    "centi": "c",
+}
+_UNIT = re.compile(rf"\\(?P<prefix>{'|'.join(_PREFIXES)})?\\?(?P<unit>{'|'.join(_UNITS)})(?![A-Za-z])")
+_LAYOUT_NAMES = (
+    "times cdot ast text textbf textit textrm textsf texttt textnormal emph underline mathrm mathbf mathit mathsf boldsymbol "
+    "bm operatorname rm bf it em frac dfrac tfrac nicefrac sfrac over noindent par centering medskip smallskip bigskip newline "
+    "linebreak newpage hfill vfill hrule hline toprule midrule bottomrule tiny scriptsize footnotesize small normalsize large "
+    "Large LARGE huge unit si SI qty num SIrange qtyrange numrange per mbox fbox boxed ensuremath item task ans textwidth linewidth"
+)
+_SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
+
+
+@dataclass
+class _Said:
+    """What has been read so far; `counted` tells that the last thing was a number, ending at `at`."""
+
+    numbers: list[Fraction] = field(default_factory=list[Fraction])
+    words: list[str] = field(default_factory=list[str])
+    counted: bool = False
+    at: int = 0
+
+
+def numbers_of(latex: str) -> tuple[Fraction, ...]:
+    """Its numbers as values, smallest first."""
+    return tuple(sorted(_read(latex).numbers))
+
+
+def words_of(latex: str) -> tuple[str, ...]:
+    """Its words in order, in small letters: prose, units, symbols, their indices and exponents; no layout, no numbers.
+
+    What a number does to the word beside it does not count: "an 8", "3 seconds" and "2nd" are "a 8", "3 second" and "2 th".
+    """
+    return tuple(_read(latex).words)
+
+
+def _read(latex: str) -> _Said:
+    text = _UNIT.sub(_spelled, without_layout(latex))
+    said, inside = _Said(), False
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup or ""
+        if kind == "math":
+            inside = token.group() in (r"\(", r"\[") or (token.group()[0] == "$" and not inside)
+        elif kind in ("word", "index", "raised"):
+            _word(said, token)
+        elif kind != "other":
+            sign = -1 if _negative(text, token.start(), inside) else 1
+            values = list(_values(token))
+            said.numbers += [sign * values[0], *values[1:]]
+            said.counted, said.at = True, token.end()
+            if said.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
+                said.words[-1] = "a"
+        else:
+            said.counted = said.counted and token.group() in "{}"
+    return said
+
+
+def _word(said: _Said, token: re.Match[str]) -> None:
+    word = token.group()
+    if token.lastgroup != "word":
+        word = re.sub(r"[\s{}+]", "", _FONTS.sub("", word))
+    elif word in _SILENT:
+        return
+    word = word.casefold() if not word.startswith("\\") else word
+    if said.counted and said.at == token.start() and word in _ORDINAL:
+        word = "th"
+    elif said.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
+        word = word[:-1]
+    said.words.append(word)
+    said.counted = False
+
+
+def _spelled(unit: re.Match[str]) -> str:
+    r"""`\kilo\gram` as kg: a unit of a package as people write it."""
+    return f" {_PREFIXES.get(unit.group('prefix') or '', '')}{_UNITS[unit.group('unit')]} "
+
+
+def _values(token: re.Match[str]) -> Iterator[Fraction]:
+    """The values of a number: one, but where its power is too high or its divisor nothing."""
+    above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
+    if above is not None:
+        yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
+        return
+    value = Fraction(token.group("value"))
+    power = _exponent(token.group("e") or token.group("ten") or token.group("power") or "")
+    if power is None:
+        yield value
+    elif abs(power) > _MOST_POWER:
+        yield from (value, Fraction(power))
+    elif token.group("power"):
+        yield value**power if value else value
+    else:
+        yield value * Fraction(10) ** power
+
+
+def _ratio(whole: str | None, above: Fraction, below: Fraction) -> Iterator[Fraction]:
+    if not below:
+        yield from (Fraction(whole or 0), above, below)
+    elif whole is not None and 0 < above < below and above.denominator == below.denominator == 1:
+        yield int(whole) + above / below
+    elif whole is not None:
+        yield from (Fraction(int(whole)), above / below)
+    else:
+        yield above / below
+
+
+def _fraction(text: str) -> Fraction:
+    return Fraction(re.sub(r"[\s{}]", "", text))
+
+
+def _exponent(text: str) -> int | None:
+    digits = re.sub(r"[\s{}^]", "", text)
+    return int(digits) if digits and len(digits) < 20 else None
+
+
+def _negative(text: str, start: int, formula: bool) -> bool:
+    """Whether a minus before the number is its sign: in a formula where nothing it could be taken from stands before it, in
+    prose where it is glued to the number alone."""
+    before = text[max(0, start - 60) : start]
+    bare = before.rstrip()
+    if not bare.endswith("-") or bare.endswith("--"):
+        return False
+    head = bare[:-1]
+    if formula:
+        return not _OPERAND.search(head.rstrip()) or bool(
+            re.search(r"\\(?:times|cdot|approx|pm|leq?|geq?)\Z", head.rstrip())
+        )
+    return bare == before and (not head or head[-1].isspace() or head[-1] in "([{=,|$")

@@ -1,0 +1,124 @@
+"""Numbers are values and words are words, however they are laid out."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.latex.said import numbers_of, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.5", "3/2"),
+        (".5", "1/2"),
+        ("1,500 kg", "1500"),
+        ("1{,}500", "1500"),
+        (r"1\,500\,kg", "1500"),
+        ("1,50,000", "150000"),
+        ("1{,}5", "3/2"),
+        (r"\frac{3}{2}", "3/2"),
+        (r"\dfrac32", "3/2"),
+        ("3/2", "3/2"),
+        (r"2\frac{1}{2}", "5/2"),
+        (r"$3 \times 10^{8}\,\mathrm{m/s}$", "300000000"),
+        ("3\u00d710\u2078 m/s", "300000000"),
+        (r"3.0\cdot10^{-4}", "3/10000"),
+        ("5 x 10^3", "5000"),
+        (r"\num{1.5e3}", "1500"),
+        (r"\SI{1.6e-19}{C}", "1.6e-19"),
+        ("$2^{3}$", "8"),
+        ("$2^{-1}$", "1/2"),
+        (r"30^\circ", "30"),
+        ("$v = -5$", "-5"),
+        (r"$(-\frac{1}{2})$", "-1/2"),
+        ("a charge of -5 C", "-5"),
+        ("$x -5$", "5"),
+        ("$x - 5$", "5"),
+        (r"$F \times -5$", "-5"),
+        (r"a block of \vspace{2cm} 4 kg % and 7", "4"),
+        (r"\begin{tasks}[label=(1)](2) \task 4 \end{tasks}", "4"),
+        (r"\begin{tabular}{p{3cm}|c}4\\[3pt]\end{tabular}", "4"),
+        (r"\begin{tikzpicture}\draw (0,0)--(3,4);\end{tikzpicture} 4", "4"),
+        (r"$v_1^2 + a_{12}$ of R1 and H2O is 4", "4"),
+        (r"$4\,\mathrm{m\,s^{-2}}$", "4"),
+        (r"$e^{-0.5 t}$", "-1/2"),
+    ],
+)
+def test_a_number_is_one_value(text: str, value: str) -> None:
+    assert numbers_of(text) == (Fraction(value),)
+
+
+def test_numbers_beside_each_other_are_several() -> None:
+    assert numbers_of("10--20 m, 3-5 s and (-3, -4)") == tuple(map(Fraction, (-4, -3, 3, 5, 10, 20)))
+    assert numbers_of("") == ()
+
+
+def test_powers_that_nobody_could_write_out_are_two_numbers() -> None:
+    assert numbers_of("$10^{99999}$") == (Fraction(10), Fraction(99999))
+    assert numbers_of(r"$\frac{1}{0}$") == (Fraction(0), Fraction(0), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (r"$9.8\,\mathrm{m/s^2}$", r"9.8 m/s$^2$"),
+        (r"\SI{9.8}{\meter\per\second\squared}", r"$9.8~\text{m}/\text{s}^{2}$"),
+        (r"\qty{5}{\kilo\gram}", "5 kg"),
+        (r"$30^{\circ}$", r"\ang{30}"),
+        (r"$v_{\mathrm{max}}$", r"$v_{max}$"),
+        (r"\textbf{A ball} falls", "A  ball\n\nfalls"),
+        ("an 8 kg block", "a $5$ kg block"),
+        ("after 1 second", "after 3 seconds"),
+        ("the 1st and 2nd", "the 3rd and 4th"),
+        (r"A \begin{center}\includegraphics[width=5cm]{a}\end{center} ball", "a ball % rolls"),
+        (r"\begin{tasks}(2)\task up \ans \task down\end{tasks}", r"up \\[2pt] down"),
+    ],
+)
+def test_layout_says_nothing(left: str, right: str) -> None:
+    assert words_of(left) == words_of(right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("5 kg", "5 g"),
+        ("$v^2$", "$v^3$"),
+        ("$v_1$", "$v_2$"),
+        (r"$\sin x$", r"$\cos x$"),
+        ("a red ball", "a ball"),
+        ("an apple", "a apple"),
+        ("classes of 5", "class of 5"),
+        ("the R1 branch", "the R2 branch"),
+    ],
+)
+def test_other_words_are_other_words(left: str, right: str) -> None:
+    assert words_of(left) != words_of(right)
+
+
+@given(
+    st.integers(1, 10**9),
+    st.integers(0, 4),
+    st.sampled_from(
+        ("{0}", "${0}$", r"\num{{{0}}}", "a {0} kg ball", r"${0}\,\mathrm{{N}}$", "({0})", "{0}.")
+    ),
+    st.sampled_from((",", "{,}", r"\,", "")),
+)
+def test_separators_and_surroundings_change_no_value(
+    digits: int, places: int, around: str, separator: str
+) -> None:
+    whole, _, decimals = str(Decimal(digits).scaleb(-places)).partition(".")
+    grouped = f"{int(whole):,}".replace(",", separator)
+    text = around.format(f"{grouped}.{decimals}" if decimals else grouped)
+    assert numbers_of(text) == (Fraction(digits, 10**places),)
+
+
+@given(st.text(alphabet="a1.,-/^_{}$\\ x\u00d7\u2078\n", max_size=60))
+def test_no_text_breaks_the_reading(text: str) -> None:
+    numbers_of(text)
+    words_of(text)
