@@ -134,9 +134,11 @@ def names(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether another capital follows, so that the first one is no mere sentence start."""
-    following = text[end : end + 2]
-    return len(following) == 2 and following[0] in " -" and following[1].isupper()
+    """Whether another name follows, so that the first word is no mere sentence start ("Southern Italy", not "Low CSF")."""
+    following = text[end : end + 3]
+    return (
+        len(following) == 3 and following[0] in " -" and following[1].isupper() and not following[2].isupper()
+    )
 
 
 def differences(claim: Facts, evidence: Facts) -> list[Conflict]:

@@ -48,7 +48,7 @@ KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
 SAID = 5  # content words from which a claim can be a conclusion
 SEVERAL = 4  # sentences of a document from which one can be drawn
-FOREIGN = 2  # names that the document does not have: then it is none from it
+COUNTED = 3  # the largest number in words that one may bring
 LONG = 400  # sentences; in longer documents a claim is held against its windows only
 
 
@@ -125,9 +125,15 @@ def _overruled(values: Mapping[str, float], claim: _Claim, kept: Sequence[Window
 
 
 def _foreign(mine: Facts, whole: Facts) -> bool:
-    """Whether the claim has a number or names from elsewhere. "First" and "two" often count what the text only shows."""
-    written = [one for one in missing_amounts(mine, whole) if any(map(str.isdigit, one.text))]
-    return bool(written or missing_dates(mine, whole)) or len(missing_names(mine, whole)) >= FOREIGN
+    """Whether the claim has what cannot be concluded: a number, a date, a name of somebody or something from elsewhere.
+
+    Small numbers in words often count what the text only shows, and abbreviations may be the claim's own.
+    """
+    numbers = [
+        one for one in missing_amounts(mine, whole) if any(map(str.isdigit, one.text)) or one.value > COUNTED
+    ]
+    named = [one for one in missing_names(mine, whole) if one[:1].isupper() and one[1:].islower()]
+    return bool(numbers or named or missing_dates(mine, whole))
 
 
 def _stems(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.grounding.amounts import amounts
 from qagen_dagster.grounding.dates import dates
-from qagen_dagster.grounding.facts import Kind, differences, facts, facts_of_document
+from qagen_dagster.grounding.facts import Kind, differences, facts, facts_of_document, names
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
@@ -94,6 +94,20 @@ STATED = st.lists(
     ),
     max_size=12,
 ).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Southern Italy has many.", ["Southern", "Italy"]),
+        ("Anna Berg came.", ["Anna", "Berg"]),
+        ("Low CSF pressure was seen.", ["CSF"]),
+        ("Altered ET-1 levels were seen.", ["et", "1"]),
+        ("Prices rose in Oslo.", ["Oslo"]),
+    ],
+)
+def test_what_opens_a_sentence_is_a_name_if_a_name_follows(text: str, found: list[str]) -> None:
+    assert [written for _, written in names(text)] == found
 
 
 @given(STATED)

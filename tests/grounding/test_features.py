@@ -69,11 +69,13 @@ def test_a_changed_fact_overrules_only_where_words_come_in_the_order_of_the_evid
         ("This first study shows that two treatments of backache differ.", True),
         ("Physical activity treats 85 % of persistent backache.", False),
         ("Physical activity treats persistent backache since 1999.", False),
-        ("Physical activity treats backache, as Otto Lang says.", False),
+        ("Physical activity treats forty kinds of persistent backache.", False),
+        ("Physical activity treats backache, as Otto says.", False),
+        ("Physical activity (PA) treats persistent backache.", True),
         ("Activity helps.", False),
     ],
 )
-def test_a_conclusion_brings_no_digits_and_no_names_of_its_own(claim: str, drawn: bool) -> None:
+def test_a_conclusion_brings_no_number_and_no_name_of_its_own(claim: str, drawn: bool) -> None:
     assert bool(measured(claim, STUDY).near) is drawn
 
 
