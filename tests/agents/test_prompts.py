@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ import pytest
 from qagen_dagster.agents import prompts
 from qagen_dagster.agents.batch import answerer, questioner
 from qagen_dagster.agents.exam import designer, implementer, style_judge, verifier
+from qagen_dagster.agents.problem import alternate, classifier, converter, idea, scanner, tikz, variant
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.qa import deduplicator, generator, validator
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.problem import QuestionKind, VariantKind
 
 ALL: list[Callable[[], Prompt]] = [
     lambda: generator.prompt_for(Mode.TEXTUAL),
@@ -28,6 +31,13 @@ ALL: list[Callable[[], Prompt]] = [
     verifier.solve_prompt,
     verifier.verify_prompt,
     style_judge.prompt,
+    classifier.prompt,
+    *(partial(scanner.prompt_for, kind.value) for kind in QuestionKind),
+    tikz.prompt,
+    idea.prompt,
+    alternate.prompt,
+    *(partial(variant.prompt_for, kind) for kind in VariantKind),
+    converter.prompt,
 ]
 PROMPT = Prompt("p", "You are ${who}.", "Find ${what}, ${who}.")
 

@@ -37,6 +37,11 @@ def stored_keys() -> Iterator[str]:
         "part": ExamPart.from_key("exam/M1/easy"),
         "slot": 7,
         "exam": "exam",
+        "problem_set": "mechanics",
+        "problem_id": "p-1",
+        "task": "variant-numerical-1",
+        "sha256": "aabbcc",
+        "suffix": "png",
     }
     for name, maker in inspect.getmembers(Keys, inspect.isfunction):
         if name == "published":
@@ -45,6 +50,14 @@ def stored_keys() -> Iterator[str]:
             place = ("exam",) if name == "exam_file" else ("exam", "run")
             made = ("schemas.json", f"{exam_bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
             yield from (maker(*place, path) for path in (*exam_bank.FILES, *made))
+        elif name in ("problem_file", "problem_history"):
+            place = ("mechanics",) if name == "problem_file" else ("mechanics", "run")
+            made = ("exports/bank.jsonl",) if name == "problem_file" else ()
+            yield from (maker(*place, path) for path in ("bank.json", *made))
+        elif name == "picture":
+            yield from (maker("aabbcc", suffix) for suffix in ("png", "jpg"))
+        elif name == "problem_spending":
+            yield f"{maker('run', 'mechanics')}/host-1-0123abcd.json"
         elif name == "exam_spending":
             yield f"{maker('run', values['part'])}/host-1-0123abcd.json"
         elif name == "spending":
