@@ -17,7 +17,7 @@ from qagen_dagster.loop.problem_work import NO_ENGINE, ROLE_OF, Compiler, Proble
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.models.messages import Image
+from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.ids import check_name, content_hash
 from qagen_dagster.records.problem import Picture, Problem
 from qagen_dagster.records.problem_result import Stage
@@ -60,6 +60,10 @@ class SetPlan:
         """Raises ConfigError when a model cannot be built."""
         return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
+    def unasked(self) -> dict[Role, Model]:
+        """Models that only have their names: for looking at what there is."""
+        return {role: _Unasked(spec) for role, spec in self.specs.items()}
+
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         return ProblemWork(
             problem=problem,
@@ -73,6 +77,18 @@ class SetPlan:
 
     def shelf(self, problem: Problem, store: Store) -> Shelf:
         return Shelf(store, self.name, problem.id)
+
+
+@dataclass(frozen=True)
+class _Unasked:
+    """A model that nobody may ask."""
+
+    spec: ModelSpec
+
+    def respond(self, request: Request) -> Response:
+        raise RuntimeError(
+            f"{self.spec.name} is asked where only results are looked at: {request.system[:80]}"
+        )
 
 
 def wishes_of(problem_set: ProblemSet, stages: tuple[Stage, ...] = FULL) -> Wishes:

@@ -10,14 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from qagen_dagster.latex.compare import (
-    final_answer,
-    numbers_of,
-    same_answer,
-    same_numbers,
-    same_words,
-    words_of,
-)
+from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
+from qagen_dagster.latex.said import numbers_of, words_of
 from qagen_dagster.latex.structure import (
     has_environment,
     item_faults,

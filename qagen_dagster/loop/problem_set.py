@@ -58,7 +58,7 @@ def run_stages(
 
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
     """What a problem has given so far. Nobody is asked and nothing is written."""
-    work = plan.work(problem, plan.models(workspace), workspace.store)
+    work = plan.work(problem, plan.unasked(), workspace.store)
     worked = work_problem(work, plan.shelf(problem, workspace.store), ())
     return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
 

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from qagen_dagster.loop.problem_combine import combined, whole_item
+from qagen_dagster.loop.problem_text import with_diagram
+from qagen_dagster.records.problem import DIAGRAM_MARK, TikzResult
+from qagen_dagster.records.problem_result import ProblemEnd, ProblemRecord
+from tests.support.problem_play import TIKZ, item, mcq, typed
+
+CODE = TIKZ["tikz_code"]
+
+
+def record(name: str, latex: str, *, drawn: bool = False) -> ProblemRecord:
+    tikz = TikzResult.model_validate(TIKZ) if drawn else None
+    return ProblemRecord(id=name, end=ProblemEnd.ACCEPTED, problem=typed(latex), latex=latex, tikz=tikz)
+
+
+def test_groups_become_problems_of_their_parts() -> None:
+    records = {"a": record("a", item(), drawn=True), "b": record("b", mcq()), "c": record("c", "")}
+    found = combined([("a", "b"), ("a", "c"), ("b", "x")], "short", records)
+    (one,) = found.problems
+    assert (one.id, one.source_path, one.style) == ("multi-1", "a + b", "short")
+    assert one.parts == (whole_item(records["a"]), mcq())
+    assert CODE in one.parts[0]
+    assert found.missing == ("multi-2: there is no LaTeX of c", "multi-3: there is no LaTeX of x")
+
+
+def test_a_diagram_stands_at_its_mark_else_before_what_follows() -> None:
+    marked = item().replace("\n\\begin{solution}", f"\n {DIAGRAM_MARK} \nWhy?\n\\begin{{solution}}")
+    placed = with_diagram(marked, CODE)
+    assert DIAGRAM_MARK not in placed
+    assert placed.index(CODE) < placed.index("Why?")
+    assert with_diagram(mcq(), CODE).index(CODE) < mcq().index("\\begin{tasks}") + len(CODE)
+    assert with_diagram(item(), CODE).index("\\begin{solution}") > with_diagram(item(), CODE).index(CODE)
+    assert with_diagram(placed, CODE) == placed, "never twice"
+    assert with_diagram(item(), " ") == item()
