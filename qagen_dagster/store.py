@@ -174,6 +174,10 @@ class Keys:
         return Keys.problem_file(problem_set, f"history/{run_id}/{path}")
 
     @staticmethod
+    def index_spending(spending_id: str, corpus: str) -> str:
+        return f"{Keys.spending_run(spending_id)}/indexes/{check_name(corpus)}"
+
+    @staticmethod
     def problem_spending(spending_id: str, problem_set: str) -> str:
         return f"{Keys.spending_run(spending_id)}/problems/{check_name(problem_set)}"
 

@@ -67,7 +67,7 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _try(f"profile {settings.profile}", lambda: _roles(space))
     with contextlib.suppress(QagenError):
         profile = space.profile(settings.profile)
-        for who, found in checkup(profile, secret, offline=offline):
+        for who, found in checkup(profile, secret, state=settings.state, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
 
 

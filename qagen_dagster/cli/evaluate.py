@@ -50,6 +50,12 @@ class Wishes:
     budget: Allowance | None
     force: bool
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """Of the op that makes the index."""
+        money = {} if self.budget is None else self.budget.model_dump(exclude_none=True)
+        return ({} if self.profile is None else {"profile": self.profile}) | money
+
 
 @click.command()
 @combination_options
@@ -132,10 +138,8 @@ def _materialize(
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
-            config = {"ops": {"document_index": {"config": {"profile": wishes.profile}}}}
-            failures += graph.materialize(
-                f"index {key}", ("document_index",), key, config if wishes.profile else None
-            )
+            config = {"ops": {"document_index": {"config": wishes.config}}}
+            failures += graph.materialize(f"index {key}", ("document_index",), key, config)
         for one, kinds in due.items():
             failures += graph.evaluate(one, kinds, wishes.profile, wishes.budget)
         failures += graph.catalog()

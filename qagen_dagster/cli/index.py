@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 from pydantic import Field
@@ -10,9 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly, unread
-from qagen_dagster.cli.options import json_option, profile_option
+from qagen_dagster.cli.options import budget_options, json_option, profile_option
 from qagen_dagster.cli.progress import Progress
+from qagen_dagster.loop.combination import effective_budget
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.settings import Settings
@@ -31,10 +34,19 @@ class IndexReport(Record):
 
 @click.command()
 @click.option("--corpus", help="Only this corpus.")
+@budget_options
 @profile_option
 @json_option
 @click.pass_obj
-def index(settings: Settings, corpus: str | None, profile: str | None, as_json: bool) -> int:
+def index(
+    settings: Settings,
+    corpus: str | None,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_calls: int | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
     """Make documents searchable, by meaning and by words.
 
     Brings the search index of every corpus, or of one, up to date. Documents that did not change are not
@@ -44,9 +56,11 @@ def index(settings: Settings, corpus: str | None, profile: str | None, as_json: 
     keys = [space.corpus(corpus).key] if corpus is not None else list(space.corpora.corpora)
     if not keys and space.corpora.faults:
         raise space.corpora.faults[0]
-    space.profile(profile or settings.profile)  # one that cannot be used is told before any work
+    wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
+    effective_budget(space.profile(profile or settings.profile), None if wished.unlimited else wished)
+    given = ({} if profile is None else {"profile": profile}) | wished.model_dump(exclude_none=True)
     with Progress(Console(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, keys, profile, progress)
+        failures = _materialize(space, keys, given, progress)
     _print([report(space, key) for key in keys], failures, as_json)
     for failure in failures:
         click.echo(f"qagen: error: {failure}", err=True)
@@ -67,8 +81,8 @@ def report(space: Workspace, corpus: str) -> IndexReport:
     )
 
 
-def _materialize(space: Workspace, keys: list[str], profile: str | None, progress: Progress) -> list[str]:
-    config = {"ops": {"document_index": {"config": {"profile": profile}}}} if profile else None
+def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progress: Progress) -> list[str]:
+    config = {"ops": {"document_index": {"config": given}}} if given else None
     failures: list[str] = []
     with open_quietly(space, progress) as graph:
         to_read = unread(space, keys)

@@ -165,6 +165,10 @@ def check_priced(profile: Profile, budget: Budget) -> None:
         return
     specs = [*profile.roles.values(), *profile.visual.values()]
     unknown = sorted({spec.name for spec in specs if not has_price(spec)})
+    if not profile.embedder.local and profile.embedder.usd_per_million_input is None:
+        raise ValueError(
+            f"max_usd needs prices: set usd_per_million_input of embedder {profile.embedder.name}"
+        )
     if unknown:
         raise ValueError(
             f"max_usd needs prices: set usd_per_million_input and usd_per_million_output of {', '.join(unknown)}"

@@ -10,11 +10,13 @@ from qagen_dagster.defs.documents import GROUP
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.index import build_index
+from qagen_dagster.loop.index_budget import index_toll
 from qagen_dagster.records.ids import fingerprint
 
 
-class IndexConfig(dg.Config):
+class IndexConfig(SpendingConfig):
     """What this run may wish differently from its configuration; empty means as configured."""
 
     profile: str | None = None
@@ -36,7 +38,9 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         progress = log_progress(context, "indexed")
-        built = build_index(space, context.partition_key, config.profile, progress)
+        launch, corpus = spending_id(context.run), context.partition_key
+        toll = index_toll(space, corpus, launch, config.profile, config.allowance)
+        built = build_index(space, corpus, config.profile, progress, toll)
         index = built.index
         for one in index.documents:
             if one.failure is not None:

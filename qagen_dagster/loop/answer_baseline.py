@@ -58,7 +58,7 @@ def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None
     spec, judge = _spec(found), _judge(found)
     answerer = found.charged(found.space.model(spec))
     examiner = None if judge is None else found.charged(found.space.model(judge))
-    place = corpus_place(found.space, found.combination.corpus, found.profile_name)
+    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.toll)
     asking = _Asking(found, place, answerer, examiner, Grader(_method(found), encode))
     workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     questions = Work(found, asking, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)

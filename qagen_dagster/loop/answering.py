@@ -21,6 +21,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.embedder import Embedder
 from qagen_dagster.models.embedder_registry import build_embedder
 from qagen_dagster.models.ledger import Ledger
@@ -65,10 +66,16 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
     return Asked(name, corpus_place(space, key, profile))
 
 
-def corpus_place(space: Workspace, corpus: str, profile: str | None = None) -> Place:
-    """Where the documents of a corpus are answered from, with its search index where there is one. Raises ConfigError."""
+def corpus_place(
+    space: Workspace, corpus: str, profile: str | None = None, toll: Toll | None = None
+) -> Place:
+    """Where the documents of a corpus are answered from, with its search index where there is one. Raises ConfigError.
+
+    `toll` allows and counts what is paid for embeddings.
+    """
     config = space.corpus(corpus).config
-    return _place(space, space.store, corpus, config.answering, config.index, profile, _index(space, corpus))
+    index = _index(space, corpus, toll)
+    return _place(space, space.store, corpus, config.answering, config.index, profile, index, toll)
 
 
 @contextmanager
@@ -105,9 +112,9 @@ def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     return exact or [entry.id for entry in entries if entry.source == document]
 
 
-def _index(space: Workspace, corpus: str) -> Indexed | None:
+def _index(space: Workspace, corpus: str, toll: Toll | None) -> Indexed | None:
     try:
-        opened = open_index(space, corpus)
+        opened = open_index(space, corpus, toll)
     except StoreError:
         return None  # never built: texts are embedded when they are asked about
     known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
@@ -122,10 +129,11 @@ def _place(
     chunking: IndexOptions,
     profile: str | None,
     index: Indexed | None,
+    toll: Toll | None = None,
 ) -> Place:
     chosen = space.profile(profile or space.settings.profile)
     ledger = Ledger(space.store.blobs("ledger"))
-    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state)
+    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, toll=toll)
 
     def model(name: str | None, temperature: float | None) -> Model:
         spec = chosen.spec(Role.ANSWERER, Mode.TEXTUAL)

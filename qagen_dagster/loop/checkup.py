@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedder_probe import probe_embedder
 from qagen_dagster.models.probe import Finding, probe
 
 SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that are shown pictures in visual mode
@@ -29,12 +31,18 @@ class Bound(NamedTuple):
 
 
 def checkup(
-    profile: Profile, secret: Callable[[str], str | None], *, offline: bool = False
+    profile: Profile, secret: Callable[[str], str | None], *, state: Path | None = None, offline: bool = False
 ) -> Iterator[tuple[str, Finding]]:
-    """Who was looked at, and what was found; costs a few tokens a model, unless `offline`."""
+    """Who was looked at, and what was found; costs a few tokens a model, unless `offline`.
+
+    `state`: the folder by which processes share limits; the embedder is looked at where it is given.
+    """
     for bound in bindings(profile):
         for finding in probe(bound.spec, secret, pictures=bound.pictures, offline=offline):
             yield bound.name, finding
+    if state is not None:
+        for finding in probe_embedder(profile.embedder, secret, state, offline=offline):
+            yield f"embedder {profile.embedder.name}", finding
 
 
 def bindings(profile: Profile) -> list[Bound]:

@@ -50,7 +50,8 @@ class Evaluation:
         return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
 
     @cached_property
-    def _toll(self) -> DocumentToll | None:
+    def toll(self) -> DocumentToll | None:
+        """Who lets calls be paid; None where nothing is limited."""
         if self.budget.unlimited:
             return None
         shared = self.budget.model_copy(update={"document": Allowance()})  # that one is for making questions
@@ -58,7 +59,7 @@ class Evaluation:
 
     def charged(self, model: Model) -> Model:
         """The same model, held to the budget of the run."""
-        return model if self._toll is None else charged(model, self._toll)
+        return model if self.toll is None else charged(model, self.toll)
 
     def text(self, document_id: str) -> str:
         """The parsed text of a document, empty where it has none."""

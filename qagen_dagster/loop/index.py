@@ -19,12 +19,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import ModelError, PermanentModelError, StoreError
+from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
 from qagen_dagster.index.embed import embed_document, index_fingerprint
 from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.embedder import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.embedder_registry import build_embedder
 from qagen_dagster.models.ledger import Ledger
@@ -98,11 +99,15 @@ class _Job:
 
 
 def build_index(
-    space: Workspace, corpus_key: str, profile: str | None = None, progress: Progress | None = None
+    space: Workspace,
+    corpus_key: str,
+    profile: str | None = None,
+    progress: Progress | None = None,
+    toll: Toll | None = None,
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that fails is told in its entry and tried again next time. Raises ConfigError, StoreError when the corpus was never
+    A document that fails, or for which `toll` lets nothing more be paid, is told in its entry and tried again next time. Raises ConfigError, StoreError when the corpus was never
     parsed, and ModelError when several documents in a row cannot be embedded; what is finished by then is kept.
     """
     started = time.monotonic()
@@ -110,7 +115,7 @@ def build_index(
     spec = space.profile(profile or space.settings.profile).embedder
     entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
     cpus = space.settings.parser_workers
-    embedder = embedder_of(space, spec, cpus)
+    embedder = embedder_of(space, spec, cpus, toll)
     workers = (
         1 if spec.local else space.settings.document_workers
     )  # a local one is as wide as the CPU by itself
@@ -215,6 +220,8 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
             job.patience.went_well()
             return done
         failure = "not tried: the embedder failed for others"
+    except BudgetExhaustedError as error:
+        failure = str(error)
     except ModelError as error:
         job.patience.failed(error)
         failure = str(error)
@@ -240,8 +247,8 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
 
 
-def open_index(space: Workspace, corpus_key: str) -> CorpusSearch:
-    """The search index of a corpus, in memory. Raises StoreError, with what makes one, when there is none."""
+def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> CorpusSearch:
+    """The search index of a corpus, in memory; `toll` allows and counts paid queries. Raises StoreError, with what makes one, when there is none."""
     index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
@@ -249,7 +256,7 @@ def open_index(space: Workspace, corpus_key: str) -> CorpusSearch:
     chosen = space.profile(
         space.settings.profile
     ).embedder  # its key, limits and address may have changed since
-    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec)
+    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, toll=toll)
     keys = [Keys.search_shard(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
         if len(files) < len(keys):
@@ -273,9 +280,11 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1) -> Embedder:
+def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, toll: Toll | None = None) -> Embedder:
     """The embedder of a spec, over the ledger of the store. Raises ConfigError."""
-    return build_embedder(spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads)
+    return build_embedder(
+        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, toll
+    )
 
 
 def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:

@@ -14,6 +14,7 @@ from qagen_dagster.errors import ModelError, StoreError
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.index import embedder_of, open_index
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.index import ChunkHit, SearchIndex
 from qagen_dagster.store import Keys
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -27,11 +28,11 @@ class Meanings:
     document that it does not hold is embedded when it is first searched.
     """
 
-    def __init__(self, space: Workspace, corpus: Corpus, profile: Profile) -> None:
-        """Raises ConfigError when the embedder cannot be built."""
+    def __init__(self, space: Workspace, corpus: Corpus, profile: Profile, toll: Toll | None = None) -> None:
+        """`toll` allows and counts what is paid for embeddings. Raises ConfigError when the embedder cannot be built."""
         options = corpus.config.index
-        index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options))
-        self._chunks = ChunkSource(embedder_of(space, profile.embedder), options, index)
+        index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options), toll)
+        self._chunks = ChunkSource(embedder_of(space, profile.embedder, toll=toll), options, index)
 
     def of(self, view: DocumentView) -> Meaning:
         """The search in one document."""
@@ -46,12 +47,12 @@ class Meanings:
         return find
 
 
-def _indexed(space: Workspace, corpus: str, wanted: str) -> Indexed | None:
+def _indexed(space: Workspace, corpus: str, wanted: str, toll: Toll | None) -> Indexed | None:
     known = space.store.find(Keys.search_index(corpus), SearchIndex)
     if known is None or known.fingerprint != wanted:
         return None
     try:
-        opened = open_index(space, corpus)
+        opened = open_index(space, corpus, toll)
     except StoreError:  # incomplete: what it lacks is embedded on the spot
         return None
     texts = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import BudgetExhaustedError, StoreError
 from qagen_dagster.loop.ahead import side_by_side
 from qagen_dagster.loop.evaluation import Evaluation, given, head, keep
 from qagen_dagster.loop.evaluation_work import Progress
@@ -45,7 +45,7 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     Raises StoreError when there is no index, and ModelError when a question cannot be embedded.
     """
     print_ = retrieval_fingerprint(found)
-    search = open_index(found.space, found.combination.corpus)
+    search = open_index(found.space, found.combination.corpus, found.toll)
     spec = EmbedderSpec.model_validate(search.index.embedder)
     workers = 1 if spec.local else found.space.settings.document_workers
     asking = _Asking(found, search)
@@ -89,7 +89,10 @@ class _Asking:
         if not chunks:
             return blank.model_copy(update={"failure": "the document has no text that could be found"})
         holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
-        placements = [self._place(pair, ranking, holders) for ranking in Ranking]
+        try:
+            placements = [self._place(pair, ranking, holders) for ranking in Ranking]
+        except BudgetExhaustedError as error:
+            return blank.model_copy(update={"failure": str(error), "unheard": True})
         relevant = len(set[int]().union(*holders))
         return blank.model_copy(update={"relevant": relevant, "placements": tuple(placements)})
 

@@ -20,7 +20,7 @@ from qagen_dagster.loop.qa_document import run_document
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.work import DocumentWork, QAModels
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Spent
+from qagen_dagster.models.budget import Allowance, Spent
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.question import DocumentEnd, GenerationResult
 
@@ -66,15 +66,19 @@ def run_shard(
         models = workspace.models(planned.profile, planned.combination.mode, planned.strategy)
         book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
         run = _ShardRun(
-            workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned)
+            workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned, book)
         )
         _run_all(run, todo, outcome, progress)
     return outcome
 
 
-def _meanings(workspace: Workspace, planned: CombinationPlan) -> Meanings | None:
-    wanted = planned.corpus.scenario(planned.combination.scenario).search_meaning
-    return Meanings(workspace, planned.corpus, planned.profile) if wanted else None
+def _meanings(workspace: Workspace, planned: CombinationPlan, book: SpendingBook) -> Meanings | None:
+    """Search by meaning where the scenario wants it; embeddings are charged to run and partition."""
+    if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
+        return None
+    shared = planned.budget.model_copy(update={"document": Allowance()})
+    toll = None if shared.unlimited else DocumentToll(shared, book)
+    return Meanings(workspace, planned.corpus, planned.profile, toll)
 
 
 @dataclass(frozen=True)

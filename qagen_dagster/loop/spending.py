@@ -17,6 +17,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.budget import Budget, Spent, reached
 from qagen_dagster.records.exam import ExamPart
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.index import IndexPart
 from qagen_dagster.store import Keys, Store
 
 
@@ -26,7 +27,9 @@ class SpendingBook:
     A problem set is a partition by its name.
     """
 
-    def __init__(self, store: Store, spending_id: str, partition: Combination | ExamPart | str) -> None:
+    def __init__(
+        self, store: Store, spending_id: str, partition: Combination | ExamPart | IndexPart | str
+    ) -> None:
         host = "".join(char if char.isalnum() else "-" for char in platform.node())[:40]
         process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._store, self._lock, self._own = store, threading.Lock(), Spent()
@@ -51,9 +54,11 @@ class SpendingBook:
         return run, partition
 
 
-def _partition(spending_id: str, partition: Combination | ExamPart | str) -> str:
+def _partition(spending_id: str, partition: Combination | ExamPart | IndexPart | str) -> str:
     if isinstance(partition, str):
         return Keys.problem_spending(spending_id, partition)
+    if isinstance(partition, IndexPart):
+        return Keys.index_spending(spending_id, partition.corpus)
     if isinstance(partition, ExamPart):
         return Keys.exam_spending(spending_id, partition)
     return Keys.spending(spending_id, partition)

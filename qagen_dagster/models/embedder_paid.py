@@ -19,6 +19,7 @@ import numpy as np
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import deadline, faults, limits, openai_client, pace
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Spent, Toll
 from qagen_dagster.models.embedder import EmbedderSpec, EmbeddingUse, Vectors
 from qagen_dagster.models.ledger import Entry, Ledger
 from qagen_dagster.models.retry import call_with_retry
@@ -37,7 +38,7 @@ class _Reply(faults.Shape):
 
 
 class PaidEmbedder:
-    """An `Embedder` that pays for each batch once. `state` is where processes share limits."""
+    """An `Embedder` that pays for each batch once, and only if its toll lets it. `state` is where processes share limits."""
 
     def __init__(
         self,
@@ -47,8 +48,10 @@ class PaidEmbedder:
         ledger: Ledger,
         state: Path,
         sleep: Callable[[float], None] = time.sleep,
+        toll: Toll | None = None,
     ) -> None:
         self._spec, self._key, self._ledger, self._sleep = spec, api_key, ledger, sleep
+        self._toll = toll
         self._call = ModelSpec(
             provider=spec.provider,
             model=spec.model,
@@ -99,10 +102,18 @@ class PaidEmbedder:
             with self._ledger.only_one(key):
                 entry = self._ledger.get(key)  # by now another one may have paid
                 if entry is None:
-                    entry = self._pay(key, texts)
-                    self._count(EmbeddingUse(texts=len(texts), calls=1, **self._cost(entry.body)))
-                    return entry
+                    return self._charged(key, texts)
         self._count(EmbeddingUse(texts=len(texts), replayed=1))
+        return entry
+
+    def _charged(self, key: str, texts: list[str]) -> Entry:
+        if self._toll is not None:
+            self._toll.before()
+        entry = self._pay(key, texts)
+        use = EmbeddingUse(texts=len(texts), calls=1, **self._cost(entry.body))
+        self._count(use)
+        if self._toll is not None:
+            self._toll.paid(Spent(usd=use.usd or 0.0, tokens=use.tokens, calls=1))
         return entry
 
     def _cost(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.embedder import Embedder, EmbedderSpec
 from qagen_dagster.models.embedder_local import LocalEmbedder
 from qagen_dagster.models.ledger import Ledger
@@ -16,10 +17,16 @@ KEY_ENV = {"openai": "OPENAI_API_KEY"}  # where the key is unless the spec says 
 
 
 def build_embedder(
-    spec: EmbedderSpec, ledger: Ledger, secret: Callable[[str], str | None], state: Path, threads: int = 1
+    spec: EmbedderSpec,
+    ledger: Ledger,
+    secret: Callable[[str], str | None],
+    state: Path,
+    threads: int = 1,
+    toll: Toll | None = None,
 ) -> Embedder:
     """Build the embedder of `spec`; `secret` looks up the value of an environment variable, `state` is the folder by
-    which processes share limits, `threads` what a local one may use of the CPU. Raises ConfigError for a missing key, naming its variable, and for an address that is none.
+    which processes share limits, `threads` what a local one may use of the CPU, `toll` allows and counts what is paid.
+    Raises ConfigError for a missing key, naming its variable, and for an address that is none.
     """
     if spec.local:
         return LocalEmbedder(spec, threads)
@@ -30,5 +37,5 @@ def build_embedder(
             f"{spec.name} needs a key: set {variable} in the environment", key="embedder.api_key_env"
         )
     paid: Any = import_module("qagen_dagster.models.embedder_paid")
-    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state)
+    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, toll=toll)
     return made

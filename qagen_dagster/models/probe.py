@@ -126,36 +126,8 @@ class _Probe:
                 what="server", good=False, detail=f"{error}: is base_url the right one for this provider?"
             )
         except ModelError as error:
-            return self._unreachable(error)
-        return Finding(what="server", good=True, detail=f"{self._place} answers")
-
-    @property
-    def _place(self) -> str:
-        return self.spec.base_url or f"{self.spec.provider}'s own"
-
-    def _unreachable(self, error: ModelError) -> Finding:
-        text, found = _told(error), _STATUS.search(str(error))
-        status = int(found[1]) if found else 0
-        if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
-            advice = (
-                f"correct {self._variable}"
-                if self._variable
-                else "set api_key_env to the variable of its key"
-            )
-            return Finding(what="key", good=False, detail=f"the server refuses it ({text}): {advice}")
-        if isinstance(error, RateLimitedError):
-            return Finding(
-                what="server", good=None, detail=f"not decided, it is busy ({text}): try again later"
-            )
-        if status == 404:
-            advice = f"is {self.spec.model!r} what the server calls it? else correct base_url"
-        elif status == 0 and isinstance(error, TransientModelError):
-            advice = "start the server, or correct base_url"
-        elif isinstance(error, TransientModelError):
-            advice = "the server is ill: see its log"
-        else:
-            advice = "correct temperature, options or model"
-        return Finding(what="server", good=False, detail=f"{self._place}: {text}: {advice}")
+            return unreachable(self.spec, self._variable, error)
+        return Finding(what="server", good=True, detail=f"{place_of(self.spec)} answers")
 
     def _structured(self) -> Finding:
         what, mode = "structured output", self.spec.structured_output
@@ -228,6 +200,31 @@ class _Probe:
             return _cut_off(what)
         detail = f"pictures are not seen (of a yellow and blue one it said {_quoted(response)}): {_OTHERWISE}"
         return Finding(what=what, good=False, detail=detail)
+
+
+def place_of(spec: ModelSpec) -> str:
+    """Which server it is, for a person."""
+    return spec.base_url or f"{spec.provider}'s own"
+
+
+def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Finding:
+    """What the first call to a server says by failing, and what to change."""
+    text, found = _told(error), _STATUS.search(str(error))
+    status = int(found[1]) if found else 0
+    if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
+        advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
+        return Finding(what="key", good=False, detail=f"the server refuses it ({text}): {advice}")
+    if isinstance(error, RateLimitedError):
+        return Finding(what="server", good=None, detail=f"not decided, it is busy ({text}): try again later")
+    if status == 404:
+        advice = f"is {spec.model!r} what the server calls it? else correct base_url"
+    elif status == 0 and isinstance(error, TransientModelError):
+        advice = "start the server, or correct base_url"
+    elif isinstance(error, TransientModelError):
+        advice = "the server is ill: see its log"
+    else:
+        advice = "correct temperature, options or model"
+    return Finding(what="server", good=False, detail=f"{place_of(spec)}: {text}: {advice}")
 
 
 def _short(spec: ModelSpec) -> ModelSpec:

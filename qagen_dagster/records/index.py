@@ -49,6 +49,12 @@ class IndexedDocument(Record):
     failure: str | None = None
 
 
+class IndexPart(Record):
+    """The search index of one corpus, as something that money is spent on."""
+
+    corpus: str
+
+
 class SearchIndex(Record):
     """What the search index of a corpus was built from. Written last: what it names is there."""
 

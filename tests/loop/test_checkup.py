@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.loop.checkup import bindings, checkup
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedder import EmbedderSpec
+from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 
 
@@ -103,3 +106,14 @@ def test_a_judge_and_an_answerer_are_looked_at_where_they_are_bound() -> None:
         found = list(checkup(judged, lambda _: None))
     assert "answerer openai_compatible:d" in {who for who, _ in found}
     assert all(one.good is not False for _, one in found)
+
+
+def test_the_embedder_is_looked_at_where_limits_can_be_shared(tmp_path: Path) -> None:
+    with WireServer(embeddings) as server:
+        spec = EmbedderSpec(
+            provider="openai_compatible", model="e-1", base_url=server.url("openai_compatible")
+        )
+        chosen = load_profile("embedded", None).model_copy(update={"embedder": spec})
+        found = list(checkup(chosen, lambda _: None, state=tmp_path / "state"))
+    asked = [(one.what, one.good) for who, one in found if who == "embedder openai_compatible:e-1"]
+    assert asked == [("key", None), ("vectors", True)]

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qagen_dagster.errors import ModelError, StoreError
+from qagen_dagster.errors import BudgetExhaustedError, ConfigError, ModelError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import PATIENCE, SHARDS, build_index, open_index, shard_of
+from qagen_dagster.loop.index_budget import index_toll
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.index import Ranking
 from qagen_dagster.store import Keys
 from tests.support import waterworks
@@ -201,3 +204,33 @@ def test_documents_are_spread_over_the_shards() -> None:
     counts = np.bincount([shard_of(f"d{n}") for n in range(3_200)], minlength=SHARDS)
     assert len(counts) == SHARDS
     assert counts.min() > 120
+
+
+def test_the_budget_of_the_run_ends_paying_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    with WireServer(embeddings) as server:
+        place = Place(tmp_path, server)
+        space = replace(place.space, settings=replace(place.space.settings, document_workers=1))
+        toll = index_toll(space, "water", "launch-1", None, Allowance(max_calls=5))
+        first = build_index(space, "water", toll=toll)
+        assert len(server.requests) == len(first.embedded) == 5
+        left = [one.failure for one in first.index.documents if one.failure]
+        assert len(left) == 7
+        assert all("the run's max_calls 5" in one for one in left)
+        again = build_index(space, "water", toll=index_toll(space, "water", "launch-2"))
+        assert len(server.requests) == 12
+        assert {one.failure for one in again.index.documents} == {None}
+        search = open_index(
+            space, "water", index_toll(space, "water", "launch-1", None, Allowance(max_calls=5))
+        )
+        with pytest.raises(BudgetExhaustedError, match="max_calls 5"):
+            search.searcher.search(None, "which valve")
+    assert index_toll(space, "water", "launch-3") is None, "nothing is limited"
+
+
+def test_money_needs_the_price_of_the_embedder(tmp_path: Path) -> None:
+    with WireServer(embeddings) as server:
+        place = Place(tmp_path, server)
+        text = (place.project.profiles / "paid.yaml").read_text()
+        place.project.profile("paid", text.replace("  usd_per_million_input: 1.0\n", ""))
+        with pytest.raises(ConfigError, match="usd_per_million_input of embedder openai_compatible:e-1"):
+            index_toll(place.space, "water", "launch-1", None, Allowance(max_usd=1.0))

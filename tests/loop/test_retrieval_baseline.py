@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +14,16 @@ from qagen_dagster.loop.grounding_report import RunMark
 from qagen_dagster.loop.index import build_index, is_indexed
 from qagen_dagster.loop.retrieval_baseline import holders_of, measure_retrieval
 from qagen_dagster.loop.retrieval_scores import placed
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.index import Ranking
 from qagen_dagster.records.question import Evidence
-from tests.loop.conftest import CORPUS, PlayedWorkspace, put_documents
+from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents
 from tests.loop.evaluation_set import facts, opened, pair, put_published
+from tests.support.embeddings import embeddings
+from tests.support.wire_server import WireServer
 
 GEESE = "Geese fly south in autumn.\nThey come back in spring, when the lakes are open."
 BREAD = "Knead the dough for ten minutes.\nBake it at 230 degrees until the crust is brown."
@@ -114,6 +120,28 @@ def test_the_same_index_and_questions_give_the_same_report(workspace: PlayedWork
     assert {one.relevant for one in first.questions} == {1}
     places = [placed(one.placements, Ranking.BOTH) for one in cut.questions]
     assert all(place is not None and place.evidence for place in places)
+
+
+def test_the_budget_ends_searching_and_the_next_run_goes_on(workspace: PlayedWorkspace) -> None:
+    assert workspace.settings.profiles is not None
+    with WireServer(embeddings) as server:
+        url = server.url("openai_compatible")
+        (workspace.settings.profiles / "mine.yaml").write_text(
+            PROFILE.format(generator="writer")
+            + f"embedder: {{provider: openai_compatible, model: m, base_url: '{url}', concurrency: 1}}\n"
+        )
+        space = Workspace(
+            replace(workspace.settings, document_workers=1, state=workspace.settings.corpora / "state")
+        )
+        build_index(space, "probes")
+        put_published(space, facts("a.txt"))
+        report = measure_retrieval(opened(space, budget=Allowance(max_calls=2)))
+        assert [bool(one.failure) for one in report.questions] == [False, False, True]
+        assert ("max_calls 2" in report.questions[2].failure, report.unheard) == (True, 1)
+        assert not is_evaluated(opened(space), Kind.RETRIEVAL)
+        paid = len(server.requests)
+        again = measure_retrieval(opened(space, RunMark("run-2", "launch-2"), Allowance(max_calls=2)))
+        assert (again.failed, len(server.requests)) == (0, paid + 1)
 
 
 def test_without_an_index_it_says_what_makes_one(workspace: PlayedWorkspace) -> None:

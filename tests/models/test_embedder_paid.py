@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qagen_dagster.errors import ConfigError, MalformedResponseError, ModelError, PermanentModelError
+from qagen_dagster.errors import (
+    BudgetExhaustedError,
+    ConfigError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+)
+from qagen_dagster.models.budget import Spent, Toll
 from qagen_dagster.models.embedder import Embedder, EmbedderSpec
 from qagen_dagster.models.embedder_registry import build_embedder
 from qagen_dagster.models.ledger import Ledger
@@ -24,11 +31,12 @@ EmbedderMaker = Callable[..., Embedder]
 def make(tmp_path: Path) -> EmbedderMaker:
     blobs = MemoryBlobs()
 
-    def build(server: WireServer, **settings: Any) -> Embedder:
+    def build(server: WireServer, toll: Toll | None = None, **settings: Any) -> Embedder:
         values: dict[str, Any] = {"provider": "openai_compatible", "model": "e-1", "timeout_seconds": 5}
         spec = EmbedderSpec(**{**values, "base_url": server.url("openai"), **settings})
         kept = settings.get("api_key_env")
-        return build_embedder(spec, Ledger(blobs), lambda name: KEY if name == kept else None, tmp_path)
+        found = Ledger(blobs)
+        return build_embedder(spec, found, lambda name: KEY if name == kept else None, tmp_path, toll=toll)
 
     return build
 
@@ -159,3 +167,32 @@ def test_a_missing_key_names_its_variable(tmp_path: Path) -> None:
     spec = EmbedderSpec(provider="openai", model="text-embedding-3-small")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         build_embedder(spec, Ledger(MemoryBlobs()), lambda _: None, tmp_path)
+
+
+def test_a_toll_allows_and_counts_what_is_paid_and_no_replay(make: EmbedderMaker) -> None:
+    toll = Counting(2)
+    with WireServer(embeddings) as server:
+        free = make(server, batch_size=1, usd_per_million_input=100.0)
+        charged = make(server, toll, batch_size=1, usd_per_million_input=100.0)
+        charged.passages(["one", "two"])
+        charged.passages(["two", "one"])
+        with pytest.raises(BudgetExhaustedError):
+            charged.query("three")
+        assert len(server.requests) == 2
+        assert free.query("three").shape == (8,)
+    assert (toll.spent.usd, toll.spent.tokens, toll.spent.calls) == (pytest.approx(0.002), 20, 2)
+    assert (charged.use.calls, charged.use.replayed, free.use.calls) == (2, 2, 1)
+
+
+class Counting:
+    """Lets so many calls be paid."""
+
+    def __init__(self, calls: int) -> None:
+        self.calls, self.spent = calls, Spent()
+
+    def before(self) -> None:
+        if self.spent.calls >= self.calls:
+            raise BudgetExhaustedError("no more")
+
+    def paid(self, spent: Spent) -> None:
+        self.spent = self.spent.plus(spent)
