@@ -1,0 +1,151 @@
+"""Carries a command for physics problems out: the work with its progress bar, what went wrong, what is printed or written."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from qagen_dagster.cli.output import output_store
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problem import Wishes
+from qagen_dagster.loop.problem_plan import ProblemOptions, SetPlan, plan_set, vision_fault
+from qagen_dagster.loop.problem_record import failures
+from qagen_dagster.loop.problem_rules import output_breaches
+from qagen_dagster.loop.problem_set import SetOutcome, gather_record, run_stages
+from qagen_dagster.loop.problem_tools import engine_compiler, find_references
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.problem import Problem
+from qagen_dagster.records.problem_result import ProblemRecord
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a command wants: of which problems, what, and with what."""
+
+    name: str
+    problems: tuple[Problem, ...]
+    wishes: Wishes
+    options: ProblemOptions
+    references: tuple[Path, ...] = ()
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What there is now, and in one line each what there is not."""
+
+    plan: SetPlan
+    records: tuple[ProblemRecord, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def code(self) -> int:
+        return 1 if self.errors else 0
+
+
+def carry_out(space: Workspace, order: Order) -> Done:
+    """Do it. Raises ConfigError, before any work, for models that are not bound or that would have to see and cannot."""
+    references, notes = find_references(space, order.references)
+    plan = plan_set(
+        space,
+        order.name,
+        order.problems,
+        order.wishes,
+        order.options,
+        compiler=engine_compiler(),
+        references=references,
+    )
+    blind = next((fault for one in order.problems if (fault := vision_fault(plan, one))), "")
+    if blind:
+        raise ConfigError(blind)
+    ids = [one.id for one in order.problems]
+    with Progress(Console(stderr=True), quiet=order.quiet) as progress:
+        progress.begin(len(ids))
+        progress.say(f"{len(ids)} problems")
+
+        def step(_done: int, _total: int, note: str) -> None:
+            progress.step(note)
+            progress.done()
+
+        outcome = run_stages(space, plan, ids, order.wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
+    records = tuple(gather_record(space, plan, one) for one in order.problems)
+    warnings = tuple(f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings)
+    return Done(plan, records, tuple(_errors(outcome, records)), (*notes, *warnings))
+
+
+def _errors(outcome: SetOutcome, records: Sequence[ProblemRecord]) -> list[str]:
+    lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
+    lines += [f"{name}: the budget ended; the same command goes on from there" for name in outcome.stopped]
+    return lines + [line for one in records for line in failures(one)]
+
+
+def tell(done: Done) -> int:
+    """Warnings and errors on stderr, one line each; returns the exit code."""
+    for line in done.warnings:
+        click.echo(f"qagen: warning: {' '.join(line.split())}", err=True)
+    for line in done.errors:
+        click.echo(f"qagen: error: {' '.join(line.split())}", err=True)
+    return done.code
+
+
+def give(done: Done, pieces: Sequence[str], output: Path | None, *, as_json: bool = False) -> int:
+    """Print or write what was made; with `as_json` the whole records are printed. Returns the exit code."""
+    text = "\n\n".join(piece.strip() for piece in pieces)
+    if text and output is not None:
+        write(output, f"{text}\n".encode())
+    if as_json:
+        click.echo(json.dumps(told(done), indent=2, ensure_ascii=False))
+    elif text and output is None:
+        click.echo(text)
+    elif output is not None:
+        click.echo(f"{output}: {len(pieces)} written" if text else f"{output}: nothing to write", err=True)
+    return tell(done)
+
+
+def told(done: Done) -> dict[str, object]:
+    """For programs."""
+    return {
+        "ok": not done.errors,
+        "failures": list(done.errors),
+        "warnings": list(done.warnings),
+        "problems": [one.model_dump(mode="json") for one in done.records],
+    }
+
+
+def as_json_text(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def write(output: Path, data: bytes) -> None:
+    """Write a file whole or not at all, and look whether it is there (property 14). Raises ConfigError."""
+    if output.is_dir():
+        raise ConfigError(f"cannot write {output}: it is a folder")
+    store = output_store(output)
+    store.write_bytes(output.name, data)
+    broken = output_breaches(str(output), data, store.get(output.name))
+    if broken:
+        raise ConfigError(str(broken[0]))
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder, which is made. Raises ConfigError."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"cannot write {folder}: it is no folder")
+    for name, data in files.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(target, data)
+
+
+def check_output(output: Path | None) -> None:
+    """Raises ConfigError, before any work, when the folder of an output file is not there."""
+    if output is not None:
+        output_store(output)

@@ -1,0 +1,22 @@
+"""What tasks of problems may use of this machine: a TeX engine, folders with references. Found here, used in `problem_task.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from qagen_dagster.loop.problem_work import NO_ENGINE, Compiler, References
+from qagen_dagster.loop.workspace import Workspace
+
+
+def engine_compiler() -> Compiler:
+    """The TeX engine of this machine; without one the structure alone is looked at."""
+    return NO_ENGINE
+
+
+def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
+    """What the draughtsman may search, and in one line each which folders are not there."""
+    del space
+    return References(), tuple(
+        f"{folder}: there is no such folder; going on without it" for folder in folders if not folder.is_dir()
+    )

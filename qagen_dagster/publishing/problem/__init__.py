@@ -1,0 +1,1 @@
+"""Exports of problem banks: one file per format, pure, no disk."""
