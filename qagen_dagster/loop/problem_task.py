@@ -24,7 +24,7 @@ from qagen_dagster.loop.problem_properties import (
     variant_breaches,
 )
 from qagen_dagster.loop.problem_rules import prompt_breaches
-from qagen_dagster.loop.problem_text import format_of, item_of, kind_of
+from qagen_dagster.loop.problem_text import format_of, item_of, kind_of, scanned_as
 from qagen_dagster.loop.problem_work import ROLE_OF, ProblemWork, prompt_of
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
@@ -37,7 +37,6 @@ from qagen_dagster.records.problem import (
     Format,
     IdeaResult,
     ProblemInput,
-    QuestionKind,
     ScanResult,
     TikzResult,
     VariantKind,
@@ -128,7 +127,7 @@ class _Doing:
         if self._is_blind():
             return self._blind()
         prompt = prompt_of(self.task, self.work, self.state)
-        word = (kind or QuestionKind.MCQ_SC).value
+        word = scanned_as(problem, self.state).value
         broken = prompt_breaches(word, prompt.name)
         if broken:
             return TaskResult(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from qagen_dagster.latex.structure import has_environment, options_of, tikz_pictures
 from qagen_dagster.loop.problem import ProblemState
 from qagen_dagster.records.problem import DIAGRAM_MARK, Format, Problem, ProblemInput, QuestionKind
 from qagen_dagster.records.problem_result import Stage
 
+_OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 
 
@@ -46,6 +49,15 @@ def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
     if found is not None and found.classification is not None:
         known = found.classification
     return known.question_type if known is not None else None
+
+
+def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
+    """The kind whose prompt the scanner uses: what is known, else what loose TeX looks like, else mcq_sc."""
+    known = kind_of(problem, state)
+    if known is not None:
+        return known
+    loose = problem.input is ProblemInput.TEX and not _OPTIONS.search(problem.tex)
+    return QuestionKind.SUBJECTIVE if loose else QuestionKind.MCQ_SC
 
 
 def format_of(problem: Problem, state: ProblemState) -> Format:

@@ -10,13 +10,13 @@ from qagen_dagster.agents.problem import alternate, classifier, converter, idea,
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problem import ProblemState, earlier
-from qagen_dagster.loop.problem_text import format_of, item_of, kind_of
+from qagen_dagster.loop.problem_text import format_of, item_of, scanned_as
 from qagen_dagster.loop.work import charged
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problem import Picture, Problem, QuestionKind, VariantKind
+from qagen_dagster.records.problem import Picture, Problem, VariantKind
 from qagen_dagster.records.problem_result import Compiled, Stage, Task
 from qagen_dagster.toolkit.tool import Tool
 
@@ -81,7 +81,7 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
         case Stage.CLASSIFY:
             return classifier.prompt()
         case Stage.SCAN:
-            return scanner.prompt_for((kind_of(work.problem, state) or QuestionKind.MCQ_SC).value)
+            return scanner.prompt_for(scanned_as(work.problem, state).value)
         case Stage.DIAGRAM:
             return tikz.prompt()
         case Stage.IDEA:

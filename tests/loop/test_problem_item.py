@@ -261,6 +261,24 @@ def test_what_a_person_said_is_not_asked(tmp_path: Path) -> None:
     assert play.asked(Role.CLASSIFIER) == 0
 
 
+@pytest.mark.parametrize(
+    ("loose", "kind"),
+    [
+        ("A cart moves. How fast?", "subjective"),
+        ("How fast? (a) 1 (b) 2 (c) 3", "mcq_sc"),
+        ("\\item How fast? \\begin{tasks} \\task 1 \\end{tasks}", "mcq_sc"),
+    ],
+)
+def test_loose_tex_is_made_an_item_by_the_prompt_of_what_it_looks_like(
+    loose: str, kind: str, tmp_path: Path
+) -> None:
+    play = ProblemPlay()
+    result = one(run(play, tmp_path, typed(loose), Wishes(stages=(Stage.SCAN,))), Stage.SCAN)
+    assert (result.end, result.prompt) == (TaskEnd.DONE, f"problem_scan_{kind}")
+    assert f"Kind: {kind}" in told(play.fakes[Role.SCANNER].requests[0])
+    assert loose in told(play.fakes[Role.SCANNER].requests[0])
+
+
 def compiling(outcomes: list[CompileOutcome], seen: list[str]) -> Compiler:
     def compiled(latex: str, _preamble: str, _libraries: tuple[str, ...]) -> Compiled:
         seen.append(latex)
