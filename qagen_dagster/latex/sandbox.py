@@ -1,0 +1,145 @@
+"""Runs a program on untrusted input: in a folder of its own, under limits it cannot lift, killed with all it started.
+
+What belongs here: limits on processor time, memory, files, processes and the clock, and no network where the system allows
+to take it away. What does not: which program, and what its output means (`engine.py`). Limits need a POSIX system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+_LOOK = 0.05  # seconds between two looks at a running program
+_MOST_OUTPUT = 200_000
+# Runs in an interpreter of its own before the program takes its place: no thread of ours is forked.
+_LAUNCH = """
+import ctypes, json, os, resource, sys
+limits = json.loads(sys.argv[1])
+NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
+try:
+    closed = ctypes.CDLL(None, use_errno=True).unshare(NEW_USER | NEW_NETWORK) == 0
+except (OSError, AttributeError):
+    closed = False
+for name, value in limits.items():
+    kind = getattr(resource, "RLIMIT_" + name, None)
+    if kind is None:
+        continue
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, value))
+    except (ValueError, OSError):
+        pass
+if sys.argv[2] == "":
+    sys.exit(0 if closed else 1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one program. `seconds` is processor time and, twice that, time on the clock."""
+
+    seconds: int = 10
+    memory_bytes: int = 1_000_000_000
+    file_bytes: int = 20_000_000
+    folder_bytes: int = 100_000_000
+    processes: int | None = 0  # that it may start; None: no limit
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its code (negative: the signal), what it wrote, and why it was stopped, if it was."""
+
+    code: int
+    output: str
+    stopped: str = ""
+
+
+def run_limited(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits
+) -> Ended:
+    """Run `command` (its first part a path) in `folder` with that environment alone, and wait for its end."""
+    with tempfile.TemporaryFile() as written:
+        process = subprocess.Popen(  # noqa: S603 (a program that was looked up, no shell)
+            [*_launcher(limits), *command],
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # killed together with what it starts
+        )
+        try:
+            stopped = _watch(process, folder, limits)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+        size = written.seek(0, os.SEEK_END)
+        written.seek(max(0, size - _MOST_OUTPUT))
+        output = written.read().decode("utf-8", "replace")
+    return Ended(code, output, stopped or _signalled(code))
+
+
+@lru_cache(maxsize=1)
+def network_closed() -> bool:
+    """Whether this system lets a program be started without a network."""
+    ended = subprocess.run(  # noqa: S603 (our own interpreter and code)
+        [*_launcher(Limits()), ""], check=False, capture_output=True, timeout=60, cwd="/"
+    )
+    return ended.returncode == 0
+
+
+def _launcher(limits: Limits) -> list[str]:
+    values: dict[str, int] = {
+        "CPU": limits.seconds,
+        "AS": limits.memory_bytes,
+        "FSIZE": limits.file_bytes,
+        "NOFILE": 256,
+        "CORE": 0,
+    }
+    if limits.processes is not None:
+        values["NPROC"] = limits.processes
+    return [sys.executable, "-I", "-S", "-c", _LAUNCH, json.dumps(values)]
+
+
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: Limits) -> str:
+    """Wait for its end; why it must be stopped, or nothing."""
+    deadline = time.monotonic() + 2 * limits.seconds
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_LOOK)
+            return ""
+        if time.monotonic() > deadline:
+            return f"it was not done in {2 * limits.seconds} s"
+        if sum(_sizes(folder)) > limits.folder_bytes:
+            return f"it wrote more than {limits.folder_bytes // 1_000_000} MB"
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for place in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # gone since it was listed
+            yield place.lstat().st_size
+
+
+def _signalled(code: int) -> str:
+    if code >= 0:
+        return ""
+    name = signal.Signals(-code).name
+    return {
+        "SIGXCPU": "its processor time ran out",
+        "SIGKILL": "its processor time ran out",
+        "SIGXFSZ": "it wrote too large a file",
+        "SIGSEGV": "it broke down, out of memory or otherwise",
+    }.get(name, f"it ended with {name}")
