@@ -15,6 +15,8 @@ import click
 from qagen_dagster.cli.options import json_option, profile_option, with_profile
 from qagen_dagster.errors import QagenError
 from qagen_dagster.formats.ocr import tesseract_available
+from qagen_dagster.latex.engine import MISSING, find_engine
+from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop.checkup import checkup
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import minilm
@@ -29,7 +31,7 @@ Finding = tuple[str, bool | None, str]  # what, good (None: optional and absent)
 @json_option
 @click.pass_obj
 def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool) -> int:
-    """Check Python, packages, folders, the instance, OCR, corpora and the profile. Exit 1 if one fails.
+    """Check Python, packages, folders, the instance, OCR, TeX, corpora and the profile. Exit 1 if one fails.
 
     Each model of the profile is asked up to five short questions: does it answer, call tools, see pictures, keep to
     a form? That costs a few thousand tokens at most; --offline leaves it out.
@@ -57,6 +59,7 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
         yield package, True, metadata.version(package)
     yield _try("embeddings", lambda: f"{minilm.shared().encode(['ready']).shape[1]} dimensions, on this CPU")
     yield _ocr()
+    yield _tex()
     yield _try("store", lambda: _write_probe(space))
     home = dagster_home()
     yield "dagster instance", (home / "dagster.yaml").is_file(), str(home)
@@ -75,6 +78,14 @@ def _ocr() -> Finding:
     if tesseract_available():
         return "ocr", True, shutil.which("tesseract") or "tesseract"
     return "ocr", None, "tesseract is not installed: scanned pages have no text (visual mode works)"
+
+
+def _tex() -> Finding:
+    engine = find_engine()
+    if engine is None:
+        return "tex", None, MISSING
+    network = "" if network_closed() else "; this system does not let it run without a network"
+    return "tex", True, f"{engine.path} ({engine.version}){network}"
 
 
 def _try(what: str, probe: Callable[[], str]) -> Finding:
