@@ -5,8 +5,8 @@
 Each paragraph is a document; a question is asked of its own, and half of them once more of another. The whole way is
 measured: chunks, threshold, embedded reader. The reader's weights are fitted here, five times, each time without the articles
 that they then answer from (see `short/`); the shipped weights have seen them all, so they prove nothing here.
-`--every N`: of XQuAD's questions only each N-th. `--thresholds`: whole articles as documents instead, with different values of
-`similarity_threshold`. Exact match and F1 are those of Rajpurkar et al. 2016: case, punctuation and articles do not count.
+`--every N`: of XQuAD's questions only each N-th. `--thresholds`: instead, what different values of
+`similarity_threshold` let through where whole articles are documents. Exact match and F1 are those of Rajpurkar et al. 2016: case, punctuation and articles do not count.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ from qagen_dagster.models.embedded.short.weights import Weights
 from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.embedder_local import LocalEmbedder
 from qagen_dagster.models.ledger import LocalModel
+from qagen_dagster.records.answer import ChunkContext
 from qagen_dagster.records.answer_options import AnsweringOptions
 from qagen_dagster.records.corpus import IndexOptions
 
 LEAST_F1 = 0.50
+_ALL = 100  # more chunks than an article has
 
 
 @dataclass(frozen=True)
 class Said:
-    """What came back, the cosine of the best chunk, how many chunks were shown, and the seconds it took."""
+    """What came back, the cosine of the best chunk, and the seconds it took."""
 
     answer: str
     answerable: bool
     cosine: float
-    shown: int
     seconds: float
 
 
 class Answerer:
     """The whole way to an answer, with weights of the reader's own."""
 
-    def __init__(self, embedder: LocalEmbedder, options: AnsweringOptions | None = None) -> None:
-        self._chunks, self._usual = ChunkSource(embedder, IndexOptions()), options or AnsweringOptions()
+    def __init__(self, embedder: LocalEmbedder) -> None:
+        self._chunks, self._usual = ChunkSource(embedder, IndexOptions()), AnsweringOptions()
 
     def ask(self, fitted: Weights, document: str, text: str, question: str) -> Said:
         began = time.perf_counter()
@@ -67,7 +68,7 @@ class Answerer:
         run = answer_from_excerpts(model, question, None, shown, document_id=document)
         cosine = max(chunk.score for chunk in got.chunks)
         submitted = run.submitted or SubmittedAnswer(answer="", answerable=False, confidence=0.0)
-        return Said(submitted.answer, submitted.answerable, cosine, len(shown), time.perf_counter() - began)
+        return Said(submitted.answer, submitted.answerable, cosine, time.perf_counter() - began)
 
 
 def main() -> int:
@@ -77,9 +78,8 @@ def main() -> int:
     parser.add_argument("--thresholds", action="store_true")
     given = parser.parse_args()
     known = list(xquad(given.folder / XQUAD))
-    crossed = Crossed(given.folder, known)
     asked = known[:: given.every]
-    return tell_thresholds(crossed, asked) if given.thresholds else tell_answers(crossed, asked)
+    return tell_thresholds(asked) if given.thresholds else tell_answers(Crossed(given.folder, known), asked)
 
 
 def tell_answers(crossed: Crossed, asked: Sequence[Example]) -> int:
@@ -102,23 +102,46 @@ def tell_answers(crossed: Crossed, asked: Sequence[Example]) -> int:
     return 0 if reached >= max(LEAST_F1, oracle) else 1
 
 
-def tell_thresholds(crossed: Crossed, asked: Sequence[Example]) -> int:
-    """What a similarity threshold does where a document has many chunks."""
+def tell_thresholds(asked: Sequence[Example]) -> int:
+    """What a similarity threshold keeps and what it leaves out; the reader is not asked."""
     articles: dict[str, dict[str, str]] = {}
-    for one in crossed.examples:
+    for one in asked:
         articles.setdefault(one.group, {})[one.document] = one.text
     texts = {group: "\n\n".join(paragraphs.values()) for group, paragraphs in articles.items()}
-    embedder = LocalEmbedder(EmbedderSpec())
+    chunks, most = ChunkSource(LocalEmbedder(EmbedderSpec()), IndexOptions()), AnsweringOptions().max_chunks
     print(
-        f"{len(asked)} questions of {len(texts)} articles\nthreshold     F1  chunks shown  questions below it"
+        f"{len(asked)} questions; articles of {fmean(map(len, texts.values())):.0f} characters as documents"
     )
+    print("           of its own article                        of another article")
+    print("threshold  answer shown  chunks shown  none reached  none reached")
+    own = [retrieve(chunks, one.group, texts[one.group], one.question, _ALL, -1.0).chunks for one in asked]
+    far = [(one.question, _elsewhere(one, texts)) for one in asked]
+    strange = [retrieve(chunks, group, texts[group], question, _ALL, -1.0).chunks for question, group in far]
     for threshold in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
-        answerer = Answerer(embedder, AnsweringOptions(similarity_threshold=threshold))
-        said = [answerer.ask(crossed.of(one), one.group, texts[one.group], one.question) for one in asked]
-        reached = fmean(f1(mine.answer, one) for mine, one in zip(said, asked, strict=True))
-        shown, below = fmean(one.shown for one in said), fmean(one.cosine < threshold for one in said)
-        print(f"{threshold:9.1f} {reached:6.3f} {shown:13.2f} {below:19.3f}")
+        shown = [_kept(found, threshold) for found in own]
+        held = fmean(
+            _holds((kept or found)[:most], one) for kept, found, one in zip(shown, own, asked, strict=True)
+        )
+        count = fmean(len((kept or found)[:most]) for kept, found in zip(shown, own, strict=True))
+        missed = fmean(not kept for kept in shown)
+        none = fmean(not _kept(found, threshold) for found in strange)
+        print(f"{threshold:9.1f} {held:13.3f} {count:13.2f} {missed:13.3f} {none:13.3f}")
     return 0
+
+
+def _kept(chunks: Sequence[ChunkContext], threshold: float) -> list[ChunkContext]:
+    return [chunk for chunk in chunks if chunk.score >= threshold]
+
+
+def _holds(chunks: Sequence[ChunkContext], one: Example) -> bool:
+    """Whether the answer is shown with some of the words around it."""
+    around = one.text[max(0, one.start - 20) : one.start + len(one.answer) + 20].strip()
+    return any(around in chunk.text for chunk in chunks)
+
+
+def _elsewhere(one: Example, texts: dict[str, str]) -> str:
+    names = list(texts)
+    return names[(names.index(one.group) + 7) % len(names)]
 
 
 def _tell_refusals(asked: Sequence[Example], said: Sequence[Said], strange: Sequence[Said]) -> None:

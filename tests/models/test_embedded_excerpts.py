@@ -81,3 +81,5 @@ def test_pieces_stand_in_the_order_of_the_document_and_once() -> None:
     one, two = "A valve opens at nine bar.", "A ring seals the valve."
     shown = [(2, [Line(2, two), Line(3, one)]), (1, [Line(1, one), Line(2, two)])]
     assert [(unit.text, unit.quote.start_line) for unit in pieces_of(shown)] == [(one, 1), (two, 2), (one, 3)]
+    parts = [(1, [Line(1, f"{one} {two}")]), (2, [Line(1, f"{two} Salt blocks it.")])]
+    assert [unit.text for unit in pieces_of(parts)] == [one, two, "Salt blocks it."]

@@ -25,7 +25,33 @@ HARBOUR = (
     "In winter the keepers store the spare filters in the old chapel.",
 )
 WORDS = st.sampled_from(
-    ["the", "pump", "and", "in", "1987", "Kellogg", "(", ")", ",", ".", "“", "”", "who", "opened", "of", "a", "valve", "été", "水", "-", "$5", "3.5", "%", "'", "not"]
+    [
+        "the",
+        "pump",
+        "and",
+        "in",
+        "1987",
+        "Kellogg",
+        "(",
+        ")",
+        ",",
+        ".",
+        "“",
+        "”",
+        "who",
+        "opened",
+        "of",
+        "a",
+        "valve",
+        "été",
+        "水",
+        "-",
+        "$5",
+        "3.5",
+        "%",
+        "'",
+        "not",
+    ]
 )
 TEXTS = st.lists(WORDS, min_size=1, max_size=14).map(" ".join)
 
@@ -89,6 +115,10 @@ def test_every_candidate_is_words_of_its_sentence(text: str) -> None:
         assert start <= spans.root[row] < end
         assert any(char.isalnum() or char in "$%" for char in spans.text(row)) or "'" in spans.text(row)
         assert len(spans.labels[row]) == len(LABELS)
+        first, last = spans.doc[start], spans.doc[end - 1]
+        assert first.pos_ != "CCONJ"
+        assert not first.is_punct or first.text in '"“$'
+        assert end - start == 1 or last.pos_ not in ("CCONJ", "ADP", "DET")
         pairs.add((start, end))
     assert len(pairs) == len(spans)
 
@@ -106,6 +136,12 @@ def test_any_question_gets_a_span_of_the_text_or_nothing(question: str, sentence
         return
     assert sentences[found.sentence][found.start : found.end] == found.text
     assert 0 <= found.chance <= 1
+
+
+def test_no_candidate_is_longer_than_an_answer_may_be() -> None:
+    long = "The keeper said that the valve " + "of the pump of the mill " * 8 + "froze."
+    spans = spans_of(parse([long])[0])
+    assert 10 < max(spans.end - spans.start) <= MOST_TOKENS
 
 
 def test_steps_along_the_tree_are_a_distance() -> None:

@@ -72,9 +72,10 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
             there = known.setdefault(line.number, line)
             if line.text not in there.text:
                 parts[-1][line.number] = line
-    found = [unit for lines in (known, *parts) for unit in units(lines, {})]
-    once = {(unit.text, unit.label, unit.cells, unit.quote.start_line): unit for unit in reversed(found)}
-    return sorted(reversed(once.values()), key=lambda unit: unit.quote.start_line)
+    once: dict[tuple[object, ...], Unit] = {}
+    for unit in (unit for lines in (known, *parts) for unit in units(lines, {})):
+        once.setdefault((unit.text, unit.label, unit.cells, unit.quote.start_line), unit)
+    return sorted(once.values(), key=lambda unit: unit.quote.start_line)
 
 
 def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> tuple[_Found, bool] | None:
