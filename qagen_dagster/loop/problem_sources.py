@@ -132,7 +132,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
 
 def _pages(space: Workspace, named: Named) -> int:
     """Raises DocumentError when the PDF cannot be read."""
-    parsed = space.parsers().parse(FileSource(named.path.name, named.path), _QUIET)
+    parsed = space.parsers().parse(FileSource(named.path.name, named.path.absolute()), _QUIET)
     count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
     if not count:
         raise DocumentError(parsed.outcome.value, f"{named.shown}: {parsed.detail or 'it has no page'}")
@@ -152,11 +152,12 @@ def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> P
 
 
 def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
-    source = FileSource(named.path.name, named.path)
+    source = FileSource(named.path.name, named.path.absolute())  # workers were started elsewhere
     try:
         image = space.parsers().render(source, page, _QUIET, RenderOptions())
     except DocumentError as error:
-        raise DocumentError(error.outcome, f"{named.shown}: {error.detail}; {_KINDS}") from None
+        kinds = "" if named.path.suffix.lower() == PDF else f"; {_KINDS}"
+        raise DocumentError(error.outcome, f"{named.shown}: {error.detail}{kinds}") from None
     if image is None:
         raise DocumentError("unsupported", f"{named.shown} cannot be shown; {_KINDS}")
     return image
