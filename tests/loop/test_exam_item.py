@@ -73,7 +73,7 @@ def test_the_implementer_is_told_what_failed_and_who_caught_it(tmp_path: Path) -
     assert "Be shorter." in third
     assert "elegance" in third
     user = play.fakes["implementer"].requests[1].messages[0].content[0]
-    assert getattr(user, "text", "").startswith("This is a new attempt"), "in front of the user message"
+    assert getattr(user, "text", "").startswith("This is attempt 2"), "in front of the user message"
     systems = {request.system for request in play.fakes["implementer"].requests}
     assert len(systems) == 1, "the same system prompt"
 

@@ -12,7 +12,7 @@ from qagen_dagster.agents.exam.context import ExamContext, bullets, shown_option
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.exam import IdeaPlan, QuestionPackage, StyleReport, VerifierReport
+from qagen_dagster.records.exam import IdeaPlan, QuestionPackage, StyleReport, Verdict, VerifierReport
 from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "implementer"
@@ -45,10 +45,12 @@ def implement(
     """Ask for attempt `attempt`, from 1; all but the first are told what failed. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
+    thresholds = context.config.thresholds
+    values |= {"least_score": str(thresholds.least_score), "least_mean": f"{thresholds.least_mean:g}"}
     chosen = prompt()
     if failed is not None:
         chosen = retry_prompt().before(chosen)
-        values |= _told(failed)
+        values |= _told(failed) | {"attempt": str(attempt)}
     spec = AgentSpec(
         name="exam implementer",
         role=ROLE,
@@ -65,11 +67,20 @@ def _told(failed: Failed) -> dict[str, str]:
     return {
         "previous": _NONE if failed.package is None else _shown(failed.package),
         "caught_by": failed.caught_by,
-        "detail": one_line(failed.detail, 2000),
+        "why": _why(failed),
         "instructions": failed.instructions or _NONE,
-        "verifier_report": _NONE if failed.report is None else _rows(failed.report),
-        "style_report": _NONE if failed.style is None else _rows(failed.style),
     }
+
+
+def _why(failed: Failed) -> str:
+    """What the report that failed says, once; without one what code found."""
+    if failed.style is not None:
+        kind, points = failed.style.failure_type, (failed.detail,)
+    elif failed.report is not None and failed.report.verdict is Verdict.FAILED:
+        kind, points = failed.report.failure_type, failed.report.reasons or (failed.detail,)
+    else:
+        kind, points = "", tuple(failed.detail.split("; "))
+    return "\n".join(filter(None, (kind, bullets(tuple(one_line(one, 1000) for one in points)))))
 
 
 def _shown(package: QuestionPackage) -> str:
@@ -83,14 +94,4 @@ def _shown(package: QuestionPackage) -> str:
     ]
     if package.check is not None:
         rows.append(f"check: {package.check.expression} with {dict(package.check.givens)}")
-    return "\n".join(rows)
-
-
-def _rows(report: VerifierReport | StyleReport) -> str:
-    rows: list[str] = []
-    for name, value in report.model_dump(mode="json", exclude_none=True).items():
-        if isinstance(value, list):
-            rows.append(f"{name}:\n{bullets(tuple(str(one) for one in value))}")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        elif value != "":
-            rows.append(f"{name}: {value}")
     return "\n".join(rows)
