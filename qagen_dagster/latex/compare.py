@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from qagen_dagster.latex.answers import bare_answer
-from qagen_dagster.latex.answers import final_answer as final_answer
 from qagen_dagster.latex.said import numbers_of, words_of
 from qagen_dagster.mathematics.values import close, equal, rounds_to, value_of
 

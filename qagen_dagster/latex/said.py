@@ -14,7 +14,8 @@ from fractions import Fraction
 
 from qagen_dagster.latex.layout import without_layout
 
-_MOST_POWER = 1_000
+_MOST_DIGITS = 60  # of a number that is one, not a row of digits
+_MOST_POWER = 1_000  # also of digits that a power has when it is written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
 _POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
@@ -111,7 +112,7 @@ def _read(latex: str) -> _Said:
         kind = token.lastgroup or ""
         if kind == "math":
             inside = token.group() in (r"\(", r"\[") or (token.group()[0] == "$" and not inside)
-        elif kind in ("word", "index", "raised"):
+        elif kind in ("word", "index", "raised") or len(token.group()) > _MOST_DIGITS:
             _word(said, token)
         elif kind != "other":
             sign = -1 if _negative(text, token.start(), inside) else 1
@@ -155,7 +156,7 @@ def _values(token: re.Match[str]) -> Iterator[Fraction]:
     power = _exponent(token.group("e") or token.group("ten") or token.group("power") or "")
     if power is None:
         yield value
-    elif abs(power) > _MOST_POWER:
+    elif abs(power) * (len(token.group("value")) if token.group("power") else 1) > _MOST_POWER:
         yield from (value, Fraction(power))
     elif token.group("power"):
         yield value**power if value else value

@@ -64,6 +64,12 @@ def test_powers_that_nobody_could_write_out_are_two_numbers() -> None:
     assert numbers_of(r"$\frac{1}{0}$") == (Fraction(0), Fraction(0), Fraction(1))
 
 
+def test_a_row_of_digits_is_a_word() -> None:
+    assert numbers_of("1" * 50_000) == ()
+    assert words_of("1" * 50_000) != words_of("2" * 50_000)
+    assert len(str(numbers_of("9" * 50 + "^{900}")[0])) < 4_000
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
