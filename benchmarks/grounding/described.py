@@ -1,4 +1,4 @@
-"""The reference's semantic rule beside ours: `python -m benchmarks.grounding.described [--folder DIR] [--sample 100]`.
+"""The reference's semantic rule beside ours: `python -m benchmarks.grounding.described [--folder DIR] [--sample 25]`.
 
 Of every set, up to `--sample` right and as many wrong answers, drawn with one seed: encoding every window of every document
 is what takes the time. Described: grounded if each sentence has a cosine of 0.5 or more to a window of 1 to 3 sentences.
@@ -30,7 +30,7 @@ from qagen_dagster.models.minilm import shared
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=os.environ.get("QAGEN_REAL_DATA"))
-    parser.add_argument("--sample", type=int, default=100)
+    parser.add_argument("--sample", type=int, default=25)
     parser.add_argument("--only", nargs="*", default=[], help="names of sets, such as pubmedqa")
     chosen = parser.parse_args(arguments)
     items = (

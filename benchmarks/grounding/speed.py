@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=os.environ.get("QAGEN_REAL_DATA"))
     parser.add_argument("--file", type=Path, default=None)
-    parser.add_argument("--described", type=int, default=10, help="answers graded by the described rule")
+    parser.add_argument("--described", type=int, default=2, help="answers graded by the described rule")
     chosen = parser.parse_args(arguments)
     file = chosen.file or (_longest(Path(chosen.folder)) if chosen.folder else None)
     if file is None:
