@@ -17,6 +17,15 @@ from qagen_dagster.models.embedded.conversation import Action, Conversation, rea
 from qagen_dagster.models.embedded.exam.roles import Designer, Implementer, StyleJudge, Verifier
 from qagen_dagster.models.embedded.generator import Rules
 from qagen_dagster.models.embedded.matcher import Matcher
+from qagen_dagster.models.embedded.problem.roles import (
+    Alternate,
+    Artist,
+    Classifier,
+    Converter,
+    Ideas,
+    Scanner,
+    Variant,
+)
 from qagen_dagster.models.embedded.reader import Reader
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Text, ToolCall, Usage
 from qagen_dagster.records.base import Record
@@ -51,11 +60,18 @@ MECHANISMS: dict[str, Callable[..., Mechanism]] = {
     "exam-implementer": Implementer,
     "exam-verifier": Verifier,
     "exam-style-judge": StyleJudge,
+    "problem-classifier": Classifier,
+    "problem-scanner": Scanner,
+    "problem-tikz": Artist,
+    "problem-ideas": Ideas,
+    "problem-alternate": Alternate,
+    "problem-variant": Variant,
+    "problem-converter": Converter,
 }
 
 
 class EmbeddedProvider:
-    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-... (of exams).
+    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-..., problem-....
 
     `mechanism` is used instead of a new one, for instance a reader with weights of its own.
     """
