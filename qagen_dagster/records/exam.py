@@ -92,7 +92,7 @@ _SaidSeverity = Annotated[
         }
     ),
     Field(
-        description="With FAIL: fixable_with_regeneration if another implementation of the same idea can be right, "
+        description="With FAIL: fixable_with_regeneration if another implementation of the same idea can give a good question, "
         "structural_flaw if none can."
     ),
 ]
@@ -245,11 +245,14 @@ class VerifierReport(Record):
     confidence: Annotated[Literal["high", "medium"] | None, Field(description="With PASS.")] = None
     failure_type: Annotated[
         str,
-        Field(
-            description="With FAIL: mathematical_error, ambiguity, no_right_option, several_right_options, ..."
-        ),
+        Field(description="With FAIL: the gravest of the kinds that you were told."),
     ] = ""
-    reasons: Annotated[tuple[str, ...], Field(description="With FAIL: what is wrong, one point each.")] = ()
+    reasons: Annotated[
+        tuple[str, ...],
+        Field(
+            description="With FAIL: what is wrong, one point each. With PASS and medium: the doubt that remains."
+        ),
+    ] = ()
     severity: _SaidSeverity = None
     regen_instructions: Annotated[
         str, Field(description="With FAIL that can be fixed: what has to change.")
@@ -283,8 +286,10 @@ class StyleReport(Record):
 
     verdict: _SaidVerdict
     scores: StyleScores
-    failure_type: Annotated[str, Field(description="With FAIL: what kind of fault of style.")] = ""
+    failure_type: Annotated[
+        str, Field(description="With FAIL, or with any score below 8: the gravest kind of fault.")
+    ] = ""
     regen_instructions: Annotated[
-        str, Field(description="With FAIL that can be fixed: what has to change.")
+        str, Field(description="With FAIL, or with any score below 8: what has to change.")
     ] = ""
     severity: _SaidSeverity = None
