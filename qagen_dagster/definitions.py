@@ -8,6 +8,7 @@ import dagster as dg
 
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams import load_exams
+from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
 from qagen_dagster.defs.evaluation import build_evaluation_assets
@@ -27,11 +28,14 @@ from qagen_dagster.defs.jobs import (
     ITEM_BANK,
     ITEM_BANK_ASSETS,
     PARSE_CORPUS,
+    PROBLEM_ASSETS,
+    PROBLEM_SET,
     QUESTION_ASSETS,
     QUESTION_SET,
 )
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
+from qagen_dagster.defs.problems import build_problem_assets
 from qagen_dagster.defs.questions import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.schedules import build_nightly_refresh
@@ -61,6 +65,7 @@ def build_definitions(
             build_grounding_report(partitions),
             *build_evaluation_assets(partitions),
             *build_exam_assets(build_exam_partitions(load_exams(chosen.corpora))),
+            *build_problem_assets(load_problem_sets(chosen.corpora)),
             build_catalog(),
         ],
         jobs=[
@@ -70,6 +75,7 @@ def build_definitions(
             dg.define_asset_job(EVALUATION, EVALUATION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
             dg.define_asset_job(EXAM_ITEMS, EXAM_ASSETS),  # pyright: ignore[reportUnknownMemberType]
             dg.define_asset_job(ITEM_BANK, ITEM_BANK_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(PROBLEM_SET, PROBLEM_ASSETS),  # pyright: ignore[reportUnknownMemberType]
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
+from qagen_dagster.defs.problems import STAGES
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Allowance
@@ -110,6 +111,15 @@ class Graph:
     def item_bank(self, exam: str) -> list[str]:
         """Gather an exam's items and export them; returns what failed."""
         return self.materialize(f"bank {exam}", ("item_bank",), exam)
+
+    def problem_set(self, key: str, wishes: dict[str, Any]) -> list[str]:
+        """Work a problem set to its bank; returns what failed. `wishes` are fields of ProblemConfig."""
+        ops: dict[str, Any] = {
+            name: {"ops": {f"plan_{stage.value}": {"config": wishes}}} for name, (stage, *_) in STAGES.items()
+        }
+        assets = ("problem_sources", *STAGES, "problem_bank")
+        ops["problem_bank"] = {"config": wishes}
+        return self.materialize(f"problems {key}", assets, key, {"ops": ops})
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog; returns what failed."""

@@ -16,3 +16,15 @@ EXAM_ITEMS = "exam_part"
 ITEM_BANK = "exam_bank"
 EXAM_ASSETS = dg.AssetSelection.assets("idea_plans", "exam_items")
 ITEM_BANK_ASSETS = dg.AssetSelection.assets("item_bank")
+PROBLEM_SET = "problem_set"
+PROBLEM_ASSETS = dg.AssetSelection.assets(
+    "problem_sources",
+    "classifications",
+    "scans",
+    "diagrams",
+    "ideas",
+    "alternates",
+    "variants",
+    "conversions",
+    "problem_bank",
+)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, RenderOptions
@@ -15,6 +15,7 @@ from qagen_dagster.formats.base import PageImage, RenderOptions
 _JPEG_QUALITIES = (88, 75, 60, 45)
 _SHRINK = 0.75
 _MIN_SIDE = 16
+_INKED = [255 * (value > 12) for value in range(256)]  # fainter is white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 
 
@@ -50,6 +51,18 @@ def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
             raise DocumentError("too_large", f"no picture fits into {how.max_bytes:,} bytes")
         smaller = (max(1, int(picture.width * _SHRINK)), max(1, int(picture.height * _SHRINK)))
         picture = picture.resize(smaller, Image.Resampling.LANCZOS)
+
+
+def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:
+    """A page that we have drawn, without the white around what is on it; a white page is left as it is."""
+    with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
+        picture = flatten(opened)
+    box = ImageChops.invert(picture.convert("L")).point(_INKED).getbbox()
+    if box is None:
+        return encode(picture, how)
+    left, top, right, bottom = box
+    corner = (min(picture.width, right + margin), min(picture.height, bottom + margin))
+    return encode(picture.crop((max(0, left - margin), max(0, top - margin), *corner)), how)
 
 
 def flatten(picture: Image.Image) -> Image.Image:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from qagen_dagster.configuration.problems import ProblemSet
+from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.structure import (
@@ -20,15 +20,21 @@ from qagen_dagster.latex.structure import (
     statement_of,
 )
 from qagen_dagster.loop.problem import FULL
+from qagen_dagster.loop.problem_combine import combined, whole_item
 from qagen_dagster.loop.problem_plan import ProblemOptions, SetPlan, plan_set, wishes_of
+from qagen_dagster.loop.problem_properties import (
+    alternate_breaches,
+    conversion_breaches,
+    scan_breaches,
+    variant_breaches,
+)
 from qagen_dagster.loop.problem_record import pipeline_result
 from qagen_dagster.loop.problem_set import gather_bank, gather_record
-from qagen_dagster.loop.problem_sources import combined
-from qagen_dagster.loop.problem_text import with_diagram
+from qagen_dagster.loop.problem_sources import read_set
 from qagen_dagster.loop.problem_tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problem.registry import PROBLEM_EXPORTERS
-from qagen_dagster.records.problem import Problem
+from qagen_dagster.records.problem import Breach, Format, Problem, VariantKind
 from qagen_dagster.records.problem_export import ORIGINAL, BankExport, BankItem, BankOption
 from qagen_dagster.records.problem_result import ProblemBank, ProblemRecord, Stage
 from qagen_dagster.records.problem_source import ProblemSources
@@ -57,6 +63,13 @@ def read_sources(space: Workspace, key: str) -> ProblemSources:
     return found
 
 
+def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
+    """Read a set's sources and write down what they hold. Raises as `problem_sources.read_file` does."""
+    found = read_set(space, problem_set)
+    space.store.write(Keys.problem_file(problem_set.key, SOURCES), found)
+    return found
+
+
 def plan_problem_set(
     space: Workspace, problem_set: ProblemSet, options: ProblemOptions | None = None
 ) -> SetPlan:
@@ -76,17 +89,19 @@ def plan_problem_set(
         compiler=engine_compiler(),
         references=references,
     )
-    merged = tuple(_combined(space, plan, problem_set))
-    return replace(plan, problems=(*plan.problems, *merged))
+    return replace(plan, problems=(*plan.problems, *_combined(space, plan, problem_set)))
+
+
+def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
+    """All problems of a set of the corpora as far as they are. Raises ConfigError for a set that is gone."""
+    return gather_bank(space, plan, find_problem_set(space.settings.corpora, plan.name).config.name)
 
 
 def items_of(record: ProblemRecord) -> Iterator[BankItem]:
     """The problem itself, its variants and its conversions."""
-    tikz = record.tikz.tikz_code if record.tikz is not None else ""
     if record.latex.strip():
-        whole = with_diagram(record.latex, tikz)
         alternates = tuple(one.solution for one in record.alternates)
-        yield _item(record, ORIGINAL, whole).model_copy(update={"alternates": alternates})
+        yield _item(record, ORIGINAL, whole_item(record)).model_copy(update={"alternates": alternates})
     for made, latex in (*record.variants.items(), *record.conversions.items()):
         yield _item(record, made, latex)
 
@@ -112,14 +127,16 @@ def export_files(export: BankExport) -> dict[str, bytes]:
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:
     """bank.json (every problem of the set, rejected ones too) and results.jsonl (what the pipeline gave of the others)."""
+    timeless = tuple(_timeless(one) for one in bank.problems)
+    bank = bank.model_copy(update={"problems": timeless})
     results = [found for one in bank.accepted if (found := pipeline_result(one)) is not None]
     lines = "".join(f"{one.model_dump_json()}\n" for one in results)
     return dict(zip(FILES, (f"{bank.model_dump_json(indent=1)}\n".encode(), lines.encode()), strict=True))
 
 
-def publish_problem_bank(space: Workspace, plan: SetPlan, title: str, run_id: str) -> PublishedBank:
+def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> PublishedBank:
     """Write the bank's files and all its exports; what changed of the former is kept under the run, too."""
-    bank = gather_bank(space, plan, title)
+    bank = open_bank(space, plan)
     export = export_of(bank)
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
     changed: list[str] = []
@@ -132,6 +149,33 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, title: str, run_id: st
     return PublishedBank(bank, export, paths, tuple(changed))
 
 
+def broken_items(bank: ProblemBank) -> dict[str, str]:
+    """Items of the bank that do not have the properties they were accepted for, looked at anew: id to what is wrong."""
+    found: dict[str, str] = {}
+    for record in bank.accepted:
+        whole = next((one.latex for one in items_of(record) if one.made == ORIGINAL), "")
+        for item in items_of(record):
+            breaches = _breaches(whole, item)
+            if breaches:
+                found[item.id] = "; ".join(str(one) for one in breaches)
+        for number, other in enumerate(record.alternates, 1):
+            lost = alternate_breaches(whole, other)
+            if lost:
+                found[f"{record.id}--alternate-{number}"] = "; ".join(map(str, lost))
+    return found
+
+
+def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
+    kind = item.made.rstrip("0123456789").rstrip("-")
+    if item.made == ORIGINAL:
+        return scan_breaches(item.latex, None)
+    if kind in {one.value for one in Format}:
+        return conversion_breaches(whole, Format(kind), item.latex)
+    if kind == VariantKind.MULTI.value:
+        return scan_breaches(item.latex, None)
+    return variant_breaches(VariantKind(kind), whole, item.latex)
+
+
 def stage_counts(bank: ProblemBank) -> dict[Stage, Counter[str]]:
     """Of every stage, how many tasks ended how."""
     found: dict[Stage, Counter[str]] = {stage: Counter() for stage in Stage}
@@ -139,6 +183,12 @@ def stage_counts(bank: ProblemBank) -> dict[Stage, Counter[str]]:
         for task in record.tasks:
             found[task.task.stage][task.end.value] += 1
     return found
+
+
+def _timeless(record: ProblemRecord) -> ProblemRecord:
+    """Without when it was made and what it cost, so that the same results give the same file."""
+    tasks = tuple(one.model_copy(update={"at": "", "calls": ()}) for one in record.tasks)
+    return record.model_copy(update={"tasks": tasks, "timestamp": ""})
 
 
 def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
@@ -162,14 +212,15 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
     )
 
 
-def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Iterator[Problem]:
+def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple[Problem, ...]:
     """Problems that others are combined to, once all of these have LaTeX."""
     config = problem_set.config
     known = {one.id for one in plan.problems}
-    for number, group in enumerate(config.combine, 1):
-        unknown = [one for one in group if one not in known]
-        if unknown:
-            raise ConfigError(f"combine names {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-        parts = [gather_record(space, plan, plan.problem(one)).latex for one in group]
-        if all(part.strip() for part in parts):
-            yield combined(f"combined-{number}", ", ".join(group), parts, config.target_style)
+    wanted = {one for group in config.combine for one in group}
+    if wanted - known:
+        unknown, there = ", ".join(sorted(wanted - known)), ", ".join(sorted(known))
+        raise ConfigError(
+            f"combine names {unknown}; there are: {there}", file=problem_set.folder / CONFIG_NAME
+        )
+    records = {one: gather_record(space, plan, plan.problem(one)) for one in sorted(wanted)}
+    return combined(config.combine, config.target_style, records).problems

@@ -6,6 +6,7 @@ Diagrams cannot be shown there: words say so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from qagen_dagster.publishing.exam.markup import paragraphs, with_fences
 from qagen_dagster.publishing.exam.segments import split
@@ -22,11 +23,11 @@ _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def html(latex: str) -> str:
-    """Paragraphs of HTML."""
+def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
+    """Paragraphs of HTML, well-formed as XML, too; `flow` says how formulas are shown."""
     text = _COMMENT.sub("", _TASKS.sub("", latex))
     text = _DIAGRAM.sub("\n\n[diagram: see the TeX of this item]\n\n", text)
-    return paragraphs(_flow(text).strip(), with_fences)
+    return paragraphs(_flow(text).strip(), flow)
 
 
 def _flow(text: str) -> str:
