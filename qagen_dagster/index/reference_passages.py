@@ -1,0 +1,99 @@
+r"""Cuts a reference (a manual's TeX, a package, the text of a PDF) into passages: whole lines, under the headings they stand below.
+
+What does not belong here: reading files and ranking passages (`references.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+PASSAGES_VERSION = "1"  # raised when the same text would give other passages
+MOST_CHARACTERS = 1_800  # of a passage
+MOST_TITLE = 80
+_ENOUGH = 700  # from here on an empty line ends a passage
+_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
+_HEADING = re.compile(
+    rf"[ \t]*\\(?P<level>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\])?\{{(?P<title>.*)"
+)
+_COMMAND = re.compile(r"\\(?:label|index|cite|footnote)\{[^{}]{0,200}\}|\\[A-Za-z@]+\*?|[{}$~|\\]")
+_LICENCE = re.compile(r"copyright|licen[cs]e", re.IGNORECASE)
+_PARTS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Lines of a reference. `path` is as people know the file; lines are counted from 1, of the PDF's text in a PDF."""
+
+    path: str
+    start_line: int
+    end_line: int
+    headings: tuple[str, ...]  # outermost first
+    text: str
+
+    @property
+    def file_type(self) -> str:
+        return PurePosixPath(self.path).suffix.lower().lstrip(".")
+
+
+def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
+    """The passages of a text, in order; lines without anything are in none.
+
+    `headings` are line, level and title where the text itself does not say them, as in a PDF.
+    """
+    given = {line: (level, title) for line, level, title in headings}
+    trail: dict[int, str] = {}
+    found: list[Passage] = []
+    for start, lines in _blocks(text.split("\n"), frozenset(given)):
+        level, title = given.get(start) or _heading(lines[0]) or (0, "")
+        if title:
+            trail = {above: one for above, one in trail.items() if above < level} | {level: title}
+        first, last = _filled(lines)
+        kept = "\n".join(lines[first : last + 1])
+        if kept and not _licence(kept):
+            titles = tuple(trail[one] for one in sorted(trail))
+            found.append(Passage(path, start + first, start + last, titles, kept))
+    return tuple(found)
+
+
+def stem_words(path: str) -> str:
+    """The words of a file's name: `pgfmanual-en-library-3d.tex` is `pgfmanual en library 3d`."""
+    return " ".join(one for one in _PARTS.split(PurePosixPath(path).stem) if one)
+
+
+def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines with the number of the first: a heading begins one, an empty line may end one, length always does."""
+    block: list[str] = []
+    size = 0
+    for number, line in enumerate(lines, 1):
+        heads = number in given or _heading(line) is not None
+        if block and (heads or size + len(line) > MOST_CHARACTERS or (size >= _ENOUGH and not line.strip())):
+            yield number - len(block), block
+            block, size = [], 0
+        block.append(line)
+        size += len(line) + 1
+    if block:
+        yield len(lines) + 1 - len(block), block
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    title = " ".join(_COMMAND.sub(" ", found.group("title")).split())[:MOST_TITLE]
+    return (_LEVELS.index(found.group("level")), title) if title else None
+
+
+def _filled(lines: list[str]) -> tuple[int, int]:
+    """First and last line that are more than space, comment signs and braces."""
+    full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
+    return (full[0], full[-1]) if full else (0, -1)
+
+
+def _licence(text: str) -> bool:
+    """Whether it is nothing but comments about who may copy the file."""
+    return _LICENCE.search(text) is not None and all(
+        line.lstrip()[:1] in ("%", "") for line in text.split("\n")
+    )

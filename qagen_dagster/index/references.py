@@ -1,0 +1,213 @@
+"""Folders of references (PDF, TeX, STY) that can be searched by words and by meaning at once.
+
+What belongs here: reading the folders and ranking. What does not: how a text is cut (`reference_passages.py`), how a model sees what
+was found (`toolkit/search_tikz_reference.py`). A folder that is missing and a file that cannot be read are logged and
+left out. Meanings are those of headings: vectors of code tell little, and a manual of a thousand pages has few headings.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from qagen_dagster.errors import ModelError
+from qagen_dagster.formats.base import ParsedText, ParseOptions
+from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.index import scores
+from qagen_dagster.index.reference_passages import PASSAGES_VERSION, Passage, passages_of, stem_words
+from qagen_dagster.index.words import WORDS_VERSION, words_of
+from qagen_dagster.models.embedder import Embedder, Vectors
+from qagen_dagster.records.ids import digest, fingerprint
+
+FILE_TYPES = ("pdf", "tex", "sty")
+MOST_BYTES = 20_000_000  # of a file
+MOST_FILES = 2_000
+MOST_OF_A_FILE = 2  # passages of one file among the results, so that one long manual does not fill them
+_LABEL_WEIGHT = 3  # how often a word of a heading counts
+_LEAST_MEANING = 0.35  # of a passage that has none of the words
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A passage that was found; `score` is of both methods, 0-1, `words` and `meaning` what each of them says."""
+
+    passage: Passage
+    score: float
+    words: float
+    meaning: float
+
+
+@dataclass(frozen=True)
+class _File:
+    path: str
+    sha256: str
+    passages: tuple[Passage, ...]
+
+
+class ReferenceStore:
+    """References that have been read. Safe for many threads. `skipped` tells what was left out, one line each."""
+
+    def __init__(self, files: Sequence[_File], skipped: Sequence[str], embedder: Embedder) -> None:
+        self.skipped = tuple(skipped)
+        self.passages = tuple(passage for one in files for passage in one.passages)
+        spec = sorted(f"{name}={value}" for name, value in embedder.spec.identity().items())
+        read = [f"{one.path}\n{one.sha256}" for one in files]
+        self.version = fingerprint([PASSAGES_VERSION, WORDS_VERSION, *spec, *read]) if files else ""
+        self._embedder, self._guard = embedder, threading.Lock()
+        self._names = _names([one.path for one in files])
+        self._bags = [_bag(one, self._label(one)) for one in self.passages]
+        self._lengths = np.array([bag.total() for bag in self._bags], dtype=np.float64)
+        self._postings: dict[int, list[tuple[int, int]]] = {}
+        for row, bag in enumerate(self._bags):
+            for word, times in bag.items():
+                self._postings.setdefault(word, []).append((row, times))
+        self._labels: Vectors | None = None
+
+    def search(
+        self, query: str, file_types: Collection[str] | None = None, limit: int = 3
+    ) -> list[Reference]:
+        """The best passages for `query`, best first, of files of these types; at most two of one file."""
+        rows = self._of_types(file_types)
+        if not query.strip() or not rows.size:
+            return []
+        shares = self._words(query)[rows]
+        meanings = self._meanings(query)[rows]
+        total = scores.both(meanings, shares)
+        found: list[Reference] = []
+        taken = Counter[str]()
+        for place in np.argsort(-total, kind="stable"):
+            passage = self.passages[int(rows[place])]
+            if len(found) == limit:
+                break
+            if taken[passage.path] == MOST_OF_A_FILE or not (
+                shares[place] or meanings[place] >= _LEAST_MEANING
+            ):
+                continue
+            taken[passage.path] += 1
+            found.append(
+                Reference(passage, float(total[place]), float(shares[place]), float(meanings[place]))
+            )
+        return found
+
+    def _label(self, passage: Passage) -> str:
+        """What a passage is about, in words: its file's name and its headings."""
+        return " ".join((self._names[passage.path], *passage.headings))
+
+    def _of_types(self, file_types: Collection[str] | None) -> scores.Integers:
+        wanted = None if file_types is None else {one.lower().lstrip(".") for one in file_types}
+        kept = [row for row, one in enumerate(self.passages) if wanted is None or one.file_type in wanted]
+        return np.array(kept, dtype=np.int64)
+
+    def _words(self, query: str) -> scores.Floats:
+        """BM25 of every passage as a share of what the query could reach."""
+        asked = words_of(query)
+        entries = [(row, word, times) for word in asked for row, times in self._postings.get(word, ())]
+        table = np.array(entries, dtype=np.int64).reshape(-1, 3)
+        _, shares = scores.bm25(
+            self._lengths, table[:, 0], table[:, 1], table[:, 2].astype(np.float64), len(asked)
+        )
+        return shares
+
+    def _meanings(self, query: str) -> scores.Floats:
+        """The cosine of every passage's label with the query; nothing where the embedder does not work now."""
+        try:
+            vector = self._embedder.query(query)
+            labels = self._vectors()
+        except ModelError as error:
+            _LOG.warning("references are searched by words alone: %s", error)
+            return np.zeros(len(self.passages))
+        return (labels @ vector).astype(np.float64)
+
+    def _vectors(self) -> Vectors:
+        """One vector for each passage, of its label; made at the first search. Raises ModelError."""
+        with self._guard:
+            if self._labels is None:
+                texts = [self._label(one) for one in self.passages]
+                unique = list(dict.fromkeys(texts))
+                places = {text: place for place, text in enumerate(unique)}
+                self._labels = self._embedder.passages(unique)[[places[text] for text in texts]]
+            return self._labels
+
+
+def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceStore:
+    """Read every PDF, TeX and STY file below the folders, in the order of their names."""
+    files: list[_File] = []
+    skipped: list[str] = []
+    with ParserPool(workers=1) as parsers:  # starts a process when the first PDF comes
+        for path, shown in _listed(folders, skipped):
+            try:
+                data = _bytes(path)
+                passages = _pdf(path, shown, parsers) if path.suffix.lower() == ".pdf" else _tex(data, shown)
+            except (OSError, ValueError) as error:
+                _skip(skipped, f"{path}: {error}")
+                continue
+            files.append(_File(shown, digest(data), passages))
+    return ReferenceStore(files, skipped, embedder)
+
+
+def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path, str]]:
+    """The files to read, and how they are called: with the folder's own name, wherever it lies."""
+    for folder in dict.fromkeys(folders):
+        if not folder.is_dir():
+            _skip(skipped, f"{folder}: there is no such folder; going on without it")
+            continue
+        found = [
+            path
+            for path in sorted(folder.rglob("*"))
+            if path.suffix.lower().lstrip(".") in FILE_TYPES and path.is_file()
+        ]
+        if len(found) > MOST_FILES:
+            _skip(skipped, f"{folder}: of {len(found)} files only the first {MOST_FILES} are read")
+        for path in found[:MOST_FILES]:
+            yield path, (Path(folder.resolve().name) / path.relative_to(folder)).as_posix()
+
+
+def _bytes(path: Path) -> bytes:
+    """Raises OSError, and ValueError for what is too large."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; going on without it")
+    return path.read_bytes()
+
+
+def _tex(data: bytes, shown: str) -> tuple[Passage, ...]:
+    if b"\0" in data:
+        raise ValueError("not a text file; going on without it")
+    return passages_of(shown, decode(data).text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:
+    parsed = parsers.parse(FileSource(shown, path), ParseOptions(ocr=False))
+    text = next((one for one in parsed.entries if isinstance(one, ParsedText) and one.text.strip()), None)
+    if text is None:
+        raise ValueError(f"{parsed.detail or 'it has no text'}; going on without it")
+    headings = [(one.start_line, one.level, one.title) for one in text.sections]
+    return passages_of(shown, text.text, headings)
+
+
+def _skip(skipped: list[str], reason: str) -> None:
+    _LOG.warning("%s", reason)
+    skipped.append(reason)
+
+
+def _names(paths: Sequence[str]) -> dict[str, str]:
+    """What is special of each file's name: words that most of the names share, such as a manual's, tell nothing."""
+    words = {path: stem_words(path).split() for path in paths}
+    shared = Counter(word for one in words.values() for word in set(one))
+    common = {word for word, times in shared.items() if times > max(2, len(words) / 2)}
+    return {path: " ".join(word for word in one if word not in common) for path, one in words.items()}
+
+
+def _bag(passage: Passage, label: str) -> Counter[int]:
+    """How often each word stands in a passage, those of its label counted more."""
+    bag = words_of(passage.text)
+    for word, times in words_of(label).items():
+        bag[word] += _LABEL_WEIGHT * times
+    return bag
