@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from qagen_dagster.index.references import FILE_TYPES, ReferenceStore, read_references
+from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import Engine, compile_item, find_engine
 from qagen_dagster.loop.problem_work import NO_ENGINE, Compiler, References
-from qagen_dagster.models.embedder_local import LocalEmbedder
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.embedder_local import LocalEmbedder
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problem_result import Compiled
 from qagen_dagster.toolkit.search_tikz_reference import NAME, make
-from qagen_dagster.toolkit import search_tikz_reference
-
-_Seen = tuple[tuple[str, int, int], ...]  # path, time of change, size
 
 
 def engine_compiler() -> Compiler:
