@@ -5,6 +5,9 @@ from __future__ import annotations
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problem.asked import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problem.classify import classify, ideas_of
+from qagen_dagster.models.embedded.problem.convert import convert
+from qagen_dagster.models.embedded.problem.vary import vary
+from qagen_dagster.records.problem import Format
 
 _NO_EYES = "embedded models cannot see pictures: bind {role} to a model with images"
 _VARIANTS = {
@@ -79,14 +82,22 @@ class Variant(_Role):
         kind = label_of(prompt, "Variant")
         if kind != "numerical":
             raise UnableError(_VARIANTS.get(kind, _VARIANTS["context"]))
-        raise UnableError("embedded:problem-variant cannot vary this")
+        number = label_of(prompt, "Number")
+        latex, changes = vary(
+            part_of(prompt, "item"), int(number) if number.isdecimal() else 1, part_of(prompt, "earlier")
+        )
+        return Action("submit_variant", {"latex": latex, "changes": f"embedded:problem-variant: {changes}"})
 
 
 class Converter(_Role):
     """Another format of the same numerical answer."""
 
     def answer(self, prompt: str) -> Action:
-        raise UnableError("embedded:problem-converter cannot convert this")
+        target = label_of(prompt, "To")
+        if target not in set(Format):
+            raise UnableError(f"embedded:problem-converter knows no format {target!r}")
+        latex, answer = convert(part_of(prompt, "item"), Format(target))
+        return Action("submit_conversion", {"latex": latex, "final_answer": answer})
 
 
 class Alternate(_Role):
