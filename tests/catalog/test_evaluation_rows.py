@@ -9,6 +9,8 @@ import pytest
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.catalog import rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.grounding.grade import of_document
+from qagen_dagster.grounding.grade import report as grade_report
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.evaluation import (
     AnswerReport,
@@ -22,7 +24,7 @@ from qagen_dagster.records.evaluation import (
     RetrievalReport,
     RetrievedQuestion,
 )
-from qagen_dagster.records.grounding import AnswerGrade
+from qagen_dagster.records.grounding import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.index import Ranking
 
@@ -131,3 +133,21 @@ def test_evaluating_has_a_price_of_its_own(
     assert stats.question(path, name).model_calls == stats.question(plain, name).model_calls
     stages = ask(path, "SELECT request_key, counted FROM model_calls WHERE stage = 'evaluation' ORDER BY ALL")
     assert stages == [("k-0-1-0", False), ("x", True), ("y", True)], "asked while it was made: paid there"
+
+
+def test_what_grading_asks_too_is_the_price_of_grading(tmp_path: Path, make_world: Any) -> None:
+    grading = AnswerGrade(is_grounded=True, confidence=1.0, method="llm", calls=(paid("j"),))
+    graded = GradedAnswer(id="q-1", question="What is 0?", answer="42", grading=grading)
+    grades = grade_report(
+        [of_document("d0", "d0", [graded])], corpus="c", scenario="s", mode=Mode.TEXTUAL, method=Method.LLM, run_id="r1"
+    )  # fmt: skip
+    answered = BaselineAnswer(
+        question_id="q-1", document_id="d0", question="What is 0?", answer="42", calls=(paid("j"),)
+    )
+    evaluated = report(Kind.ANSWERS, 1, {}, answered)
+    path = tmp_path / "catalog.duckdb"
+    rebuild(replace(make_world(size=1).source(), reports=[grades], evaluations=[evaluated]), path)
+    assert ask(path, "SELECT stage, counted FROM model_calls WHERE request_key = 'j' ORDER BY ALL") == [
+        ("evaluation", False),
+        ("grading", True),
+    ]
