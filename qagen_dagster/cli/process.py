@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from qagen_dagster.cli.problem_options import (
     run_options,
     tex_option,
 )
+from qagen_dagster.cli.problem_set import process_set
 from qagen_dagster.cli.problem_work import Done, Order, as_json_text, carry_out, tell, told, write_folder
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problem import Wishes
@@ -30,10 +32,17 @@ from qagen_dagster.records.problem_config import MOST_VARIANTS
 from qagen_dagster.records.problem_result import ProblemBank, ProblemEnd, Stage
 from qagen_dagster.settings import Settings
 
+_NOTHING = {"alternate": False, "variants": (), "count": 1, "conversions": ()}
+
 
 @click.command(cls=SpreadCommand)
 @image_option
 @tex_option
+@click.option(
+    "--set",
+    "set_key",
+    help="A problem set of the corpora instead: the asset graph, as problems.yaml wants it.",
+)
 @range_option
 @click.option(
     "--variants", multiple=True, type=ONE_PROBLEM_VARIANTS, help="Kinds of variants, one or several."
@@ -50,7 +59,7 @@ from qagen_dagster.settings import Settings
 @click.option("--convert", "conversions", multiple=True, type=FORMATS, help="Formats to convert to.")
 @reference_option
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write."
+    "-o", "--output", type=click.Path(path_type=Path), help="Folder to write; may be left out with --set."
 )
 @run_options
 @click.pass_obj
@@ -58,13 +67,10 @@ def process(
     settings: Settings,
     image: Path | None,
     tex: Path | None,
+    set_key: str | None,
     item_range: tuple[int, int] | None,
-    variants: tuple[str, ...],
-    count: int,
-    alternate: bool,
-    conversions: tuple[str, ...],
     references: tuple[Path, ...],
-    output: Path,
+    output: Path | None,
     as_json: bool,
     **wished: Any,
 ) -> int:
@@ -77,25 +83,34 @@ def process(
       qagen process -i images/q1.png --variants numerical context -o output/
       qagen process -t problems.tex -r 1 5 --alternate -o output/
       qagen process -t problems.tex --variants numerical context conceptual calculus -o output/
+      qagen process --set mechanics
     """
-    if output.exists() and not output.is_dir():
+    if output is not None and output.exists() and not output.is_dir():
         raise ConfigError(f"cannot write {output}: it is no folder")
-    space = Workspace(settings)
+    space, options = Workspace(settings), problem_options(wished)
+    if set_key is not None:
+        if image or tex or item_range or references or _wishes(wished) != _wishes(_NOTHING):
+            raise ConfigError("--set works a set as its problems.yaml says: leave files and wishes out")
+        return process_set(space, set_key, options, output, as_json=as_json)
+    if output is None:
+        raise ConfigError("name a folder to write (-o)")
     problems = read_input(space, image, tex, item_range)
-    wishes = Wishes(
-        stages=tuple(Stage),
-        alternates=1 if alternate else 0,
-        variants=tuple(VariantKind(one) for one in dict.fromkeys(variants)),
-        variants_each=count,
-        conversions=tuple(Format(one) for one in dict.fromkeys(conversions)),
-    )
-    options = problem_options(wished)
-    done = carry_out(space, Order(name_of(problems), problems, wishes, options, references, quiet=as_json))
-    title = (image or tex or output).stem
-    bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
+    order = Order(name_of(problems), problems, _wishes(wished), options, references, quiet=as_json)
+    done = carry_out(space, order)
+    bank = ProblemBank(name=done.plan.name, title=(image or tex or output).stem, problems=done.records)
     write_folder(output, bank_files(bank) | export_files(export_of(bank)))
     _say(done, bank, output, as_json=as_json)
     return tell(done)
+
+
+def _wishes(wished: Mapping[str, Any]) -> Wishes:
+    return Wishes(
+        stages=tuple(Stage),
+        alternates=1 if wished["alternate"] else 0,
+        variants=tuple(VariantKind(one) for one in dict.fromkeys(wished["variants"])),
+        variants_each=wished["count"],
+        conversions=tuple(Format(one) for one in dict.fromkeys(wished["conversions"])),
+    )
 
 
 def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:

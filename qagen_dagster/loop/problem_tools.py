@@ -12,7 +12,6 @@ from qagen_dagster.latex.engine import Engine, compile_item, find_engine
 from qagen_dagster.loop.problem_work import NO_ENGINE, Compiler, References
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedder import EmbedderSpec
-from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.embedder_local import LocalEmbedder
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problem_result import Compiled

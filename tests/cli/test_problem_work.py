@@ -24,6 +24,7 @@ Play = Callable[..., ProblemBoard]
 def play(qagen: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Play]:
     """Puts models behind the command; what they submit can be given by the name of the tool."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
     servers: list[WireServer] = []
 
     def start(**replies: Any) -> ProblemBoard:

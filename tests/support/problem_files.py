@@ -24,16 +24,16 @@ def tex(items: int, *, first: int = 2) -> str:
     return HEAD + "\n\n".join(made) + "\n" + TAIL
 
 
-def picture(form: str = "PNG") -> bytes:
+def picture(form: str = "PNG", number: int = 1) -> bytes:
     image = Image.new("RGB", (240, 120), "white")
-    ImageDraw.Draw(image).text((8, 40), "A cart starts from rest.", fill="black")
+    ImageDraw.Draw(image).text((8, 40), f"{number}. A cart starts from rest.", fill="black")
     out = io.BytesIO()
     image.save(out, form)
     return out.getvalue()
 
 
 def pdf(pages: int) -> bytes:
-    shown = [Image.open(io.BytesIO(picture())) for _ in range(pages)]
+    shown = [Image.open(io.BytesIO(picture(number=page))) for page in range(1, pages + 1)]
     out = io.BytesIO()
     shown[0].save(out, "PDF", save_all=True, append_images=shown[1:])
     return out.getvalue()
