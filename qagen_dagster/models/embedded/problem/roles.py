@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from qagen_dagster.latex.code import code_of
+from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problem.asked import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problem.classify import classify, ideas_of
@@ -10,6 +14,7 @@ from qagen_dagster.models.embedded.problem.vary import vary
 from qagen_dagster.records.problem import Format
 
 _NO_EYES = "embedded models cannot see pictures: bind {role} to a model with images"
+_ITEM = re.compile(r"\\item(?![A-Za-z@])")
 _VARIANTS = {
     "context": "embedded:problem-variant cannot invent another scene: bind variant to a language model",
     "conceptual": "embedded:problem-variant cannot change the physics: bind variant to a language model",
@@ -48,14 +53,19 @@ class Classifier(_Role):
 
 
 class Scanner(_Role):
-    """Nothing: TeX that is an item needs no scanner, and what is not needs a model."""
+    """An item without the comments around it; to write what is missing needs a model."""
 
     def answer(self, prompt: str) -> Action:
         if label_of(prompt, "Input") == "image":
             raise UnableError(_NO_EYES.format(role="scanner"))
-        raise UnableError(
-            r"embedded:problem-scanner cannot write what an item lacks to run from \item to \end{solution}"
-        )
+        text = part_of(prompt, "problem")
+        begun, solutions = _ITEM.search(code_of(text)), environments(text, "solution")
+        end = solutions[0][1] if solutions else len(text)
+        item = text[begun.start() : end] if begun else text
+        if faults := item_faults(item):
+            raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
+        scan = {"latex": item, "has_diagram": bool(tikz_pictures(item))}
+        return Action("submit_scan", scan)
 
 
 class Artist(_Role):
