@@ -221,3 +221,32 @@ def test_what_was_refused_is_not_submitted_again() -> None:
         ask("converter", f"To: integer\n\n<item>\n{ITEMS[0]}\n</item>", refused="property 11: no")
     )
     assert "property 11" in reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "solution"),
+    [
+        (
+            r"A charge of $3 \times 10^{-6}\,\mathrm{C}$ in a field of $200\,\mathrm{N/C}$.",
+            r"\[F = q E = 3 \times 10^{-6} \times 200 = 6 \times 10^{-4}\,\mathrm{N}\]",
+        ),
+        (
+            r"A train of $72\,\mathrm{km/h}$ stops in $10\,\mathrm{s}$.",
+            r"$v = 72 \times \frac{1000}{3600} = 20\,\mathrm{m/s}$, so $a = \frac{v}{t} = \frac{20}{10} = 2\,\mathrm{m/s^2}$.",
+        ),
+        (
+            r"Resistors of $6\,\Omega$ and $3\,\Omega$ in parallel.",
+            r"$R = \frac{R_1 R_2}{R_1 + R_2} = \frac{6 \cdot 3}{6 + 3} = \frac{18}{9} = 2\,\Omega$.",
+        ),
+        (
+            r"A pendulum is $1.2\,\mathrm{m}$ long, $g = 9.8\,\mathrm{m/s^2}$.",
+            r"$T = 2\pi\sqrt{\frac{l}{g}} = 2\pi\sqrt{\frac{1.2}{9.8}} \approx 2.20\,\mathrm{s}$.",
+        ),
+    ],
+)
+def test_powers_of_ten_units_steps_between_and_roundings(statement: str, solution: str) -> None:
+    item = item_of(statement, solution)
+    name, arguments = vary(item)
+    assert name == "submit_variant"
+    assert not variant_breaches(VariantKind.NUMERICAL, item, arguments["latex"])
+    assert "18" not in arguments["latex"]
