@@ -71,6 +71,8 @@ def alternate(
 
 def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...]:
     """The problems with the ideas of a file: one object is of all, of a list each is of its item."""
+    if not file.is_file():
+        raise ConfigError(f"there is no file {file}")
     try:
         value = json.loads(file.read_bytes())
         if isinstance(value, list):

@@ -17,7 +17,7 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problem import Format, Problem, QuestionKind, VariantKind
 
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path)  # of references: one that is missing is told and left out
 image_option = click.option("-i", "--image", type=FILE, help="Picture: PNG, JPEG, WebP, or pages of a PDF.")
 tex_option = click.option("-t", "--tex", type=FILE, help="TeX file; every item of it is one problem.")
@@ -69,6 +69,8 @@ def read_input(
     if (image is None) == (tex is None):
         raise ConfigError("name one file: an image (-i) or TeX (-t)")
     path = image or tex or Path()
+    if not path.is_file():
+        raise ConfigError(f"there is no file {path}")
     if tex is not None and tex.suffix.lower() != ".tex":
         raise ConfigError(f"{tex}: -t takes a .tex file; images go to -i")
     if image is not None and image.suffix.lower() == ".tex":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from qagen_dagster.answering.fulltext import keep
-from qagen_dagster.loop import exam_bank
+from qagen_dagster.loop import exam_bank, problem_bank
 from qagen_dagster.publishing import corpus_json, jsonl
 from qagen_dagster.records.exam import ExamPart
 from qagen_dagster.records.ids import Combination
@@ -52,8 +52,10 @@ def stored_keys() -> Iterator[str]:
             yield from (maker(*place, path) for path in (*exam_bank.FILES, *made))
         elif name in ("problem_file", "problem_history"):
             place = ("mechanics",) if name == "problem_file" else ("mechanics", "run")
-            made = ("exports/bank.jsonl",) if name == "problem_file" else ()
-            yield from (maker(*place, path) for path in ("bank.json", *made))
+            made = (
+                (problem_bank.SOURCES, f"{problem_bank.EXPORTS}/moodle.xml") if name == "problem_file" else ()
+            )
+            yield from (maker(*place, path) for path in (*problem_bank.FILES, *made))
         elif name == "picture":
             yield from (maker("aabbcc", suffix) for suffix in ("png", "jpg"))
         elif name == "problem_spending":
