@@ -40,7 +40,7 @@ def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
         | INDEX_ASSETS
         | EVALUATION_ASSETS
         | ITEM_BANK_ASSETS
-        | dg.AssetSelection.assets("catalog"),
+        | dg.AssetSelection.assets("problem_bank", "catalog"),
         description="Start backfills of exactly the combinations whose configuration or documents changed.",
     )
     return [observe_model_config, automation]
