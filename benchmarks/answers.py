@@ -94,11 +94,12 @@ def tell_answers(crossed: Crossed, asked: Sequence[Example]) -> int:
     print(f"the sentence most similar                   {nearest:6.3f}")
     print(f"the sentence with most of the words         {repeated:6.3f}")
     print(f"the best sentence, could one know it        {oracle:6.3f}")
-    strange = [
-        answerer.ask(crossed.of(one), two.document, two.text, one.question) for one, two in elsewhere(asked)
-    ]
-    _tell_refusals(asked, said, strange)
-    _tell_the_rest(said, strange)
+    pairs = sorted(elsewhere(asked), key=lambda pair: pair[1].document)  # each document is embedded once
+    strange = [answerer.ask(crossed.of(one), two.document, two.text, one.question) for one, two in pairs]
+    same = [mine for mine, (one, two) in zip(strange, pairs, strict=True) if one.group == two.group]
+    others = [mine for mine, (one, two) in zip(strange, pairs, strict=True) if one.group != two.group]
+    _tell_refusals(asked, said, others, same)
+    _tell_the_rest(said, others)
     return 0 if reached >= max(LEAST_F1, oracle) else 1
 
 
@@ -144,18 +145,19 @@ def _elsewhere(one: Example, texts: dict[str, str]) -> str:
     return names[(names.index(one.group) + 7) % len(names)]
 
 
-def _tell_refusals(asked: Sequence[Example], said: Sequence[Said], strange: Sequence[Said]) -> None:
+def _tell_refusals(
+    asked: Sequence[Example], said: Sequence[Said], others: Sequence[Said], same: Sequence[Said]
+) -> None:
     own = fmean(mine.answerable for mine in said)
     right = [f1(mine.answer, one) >= 0.5 for mine, one in zip(said, asked, strict=True) if mine.answerable]
-    others, same = strange[::2], strange[1::2]
     print(f"\nanswered of its own document {own:.3f}, of these with an F1 of 0.5 or more {fmean(right):.3f}")
     print(f"answered of another article  {fmean(one.answerable for one in others):.3f}")
     print(f"answered of another paragraph of the article {fmean(one.answerable for one in same):.3f}")
 
 
-def _tell_the_rest(said: Sequence[Said], strange: Sequence[Said]) -> None:
+def _tell_the_rest(said: Sequence[Said], others: Sequence[Said]) -> None:
     print("\ncosine of the best chunk    1 %   5 %  10 %  50 %  90 %")
-    for name, values in (("own document", said), ("another article", strange[::2])):
+    for name, values in (("own document", said), ("another article", others)):
         print(f"{name:24}", *(f"{cut:5.2f}" for cut in _cuts([one.cosine for one in values])))
     seconds = sorted(one.seconds for one in said)
     print(
