@@ -22,7 +22,9 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 
 def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table: numbers and calls of all reports, questions of the latest."""
-    told: set[tuple[str, str]] = set()  # a question that was not asked again is in every later report, with its calls
+    told: set[tuple[str, str]] = (
+        set()
+    )  # a question that was not asked again is in every later report, with its calls
     for report in source.evaluations:
         yield from _numbers(report)
         yield from _calls(report, told)

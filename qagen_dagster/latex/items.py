@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from qagen_dagster.latex.code import plain_of
+from qagen_dagster.latex.code import code_of, plain_of
 
 _MARK = re.compile(
     r"\\(?P<kind>begin|end)[ \t]*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
@@ -42,6 +42,11 @@ class TexItems:
     def items(self) -> tuple[str, ...]:
         """The items in order, each with the white space behind it."""
         return tuple(piece.text for piece in self.pieces if piece.is_item)
+
+    @property
+    def bare_items(self) -> tuple[str, ...]:
+        """The items without white space and comments behind them: such a comment is about the next one."""
+        return tuple(_without_tail(item) for item in self.items)
 
     @property
     def text(self) -> str:
@@ -145,3 +150,9 @@ def _lists(plain: str, start: int, stop: int) -> list[_Frame]:
         reader.read(mark)
     reader.finish(stop)
     return reader.lists
+
+
+def _without_tail(item: str) -> str:
+    end = len(code_of(item).rstrip())
+    lines = (line.strip() for line in item[end:].split("\n"))
+    return item[:end] if all(line[:1] in ("", "%") for line in lines) else item.rstrip()

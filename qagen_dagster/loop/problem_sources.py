@@ -91,7 +91,7 @@ def _of_tex(named: Named) -> tuple[Problem, ...]:
         raise DocumentError("binary", f"{named.shown} is no text")
     text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
     cut = split_items(text)
-    items = [one.strip() for one in cut.items]
+    items = list(cut.bare_items)
     if not items:
         body = _BODY.search(text)
         items = [(body.group(1) if body else text).strip()]

@@ -123,3 +123,12 @@ def test_long_texts_that_never_close_are_cut() -> None:
     for part in ("\\begin{a}\\item ", "\\verb|", "\\end{a}", "\\begin{verbatim}", "{\\item}", "\\iffalse "):
         text = part * 40_000
         assert split_items(text).text == text
+
+
+def test_bare_items_end_where_their_code_ends() -> None:
+    text = "\\item A \\begin{solution}a\\end{solution} % done\n\n% the next one\n\\item B \\verb|%| \n"
+    assert split_items(text).bare_items == (
+        "\\item A \\begin{solution}a\\end{solution}",
+        "\\item B \\verb|%|",
+    )
+    assert split_items("\\item 10\\% \\\\ % x").bare_items == ("\\item 10\\% \\\\",)

@@ -42,7 +42,9 @@ def question(stem: str = "What is $1 + 1$?", key: str = "B", **options: str) -> 
 
 
 def package(of: ExamQuestion, **fields: Any) -> QuestionPackage:
-    wrong = {key: f"adds {key} = $\\frac{{1}}{{2}}$ twice #1" for key in of.options if key != of.correct_option}
+    wrong = {
+        key: f"adds {key} = $\\frac{{1}}{{2}}$ twice #1" for key in of.options if key != of.correct_option
+    }
     usual: dict[str, Any] = {
         "question": of,
         "solution": ExamSolution(
