@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume test-real samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -25,7 +25,12 @@ test: $(READY) ## the ordinary tests: nothing but this clone, no network
 
 test-real: $(READY) ## every file of QAGEN_REAL_DATA parses or has a named outcome
 	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }
-	$(BIN)/python -m pytest -m real tests/real
+	$(BIN)/python -m pytest -m "real and not tex" tests/real
+
+test-tex: $(READY) ## real TeX through a real engine, which is installed first where it can be (Debian, Ubuntu, as root)
+	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }
+	command -v pdflatex >/dev/null || apt-get install -y -q --no-install-recommends texlive-latex-base texlive-latex-extra texlive-pictures texlive-science
+	$(BIN)/python -m pytest -m tex tests/real
 
 check: $(READY) ## formatting, lint, types, architecture
 	$(BIN)/ruff format --check .

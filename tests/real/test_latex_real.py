@@ -1,6 +1,6 @@
 r"""Real TeX: items are cut exactly and compile, or the engine says why not; what is hostile is stopped.
 
-Needs a TeX engine: on Debian and Ubuntu texlive-latex-base, texlive-latex-extra, texlive-pictures and texlive-science.
+Tests marked `tex` need a TeX engine (`make test-tex`): on Debian and Ubuntu texlive-latex-base, texlive-latex-extra, texlive-pictures and texlive-science.
 """
 
 from __future__ import annotations
@@ -87,12 +87,14 @@ def test_converted_items_come_back_from_one_file(converted: dict[str, str]) -> N
     assert sum(bool(numbers_of(item)) for item in converted.values()) > len(converted) / 2
 
 
+@pytest.mark.tex
 def test_forty_items_compile(engine: Engine, written: TexItems) -> None:
     made = [compile_item(engine, item, written.preamble) for item in written.items]
     wrong = [(n, one.compiled.message) for n, one in enumerate(made, 1) if one.pdf is None]
     assert wrong == []
 
 
+@pytest.mark.tex
 def test_converted_items_compile_or_are_reported(engine: Engine, converted: dict[str, str]) -> None:
     made = {name: compile_item(engine, item).compiled for name, item in converted.items()}
     failed = {name: one.message for name, one in made.items() if one.outcome is not CompileOutcome.COMPILED}
@@ -100,6 +102,7 @@ def test_converted_items_compile_or_are_reported(engine: Engine, converted: dict
     assert len(failed) <= len(made) / 10, failed
 
 
+@pytest.mark.tex
 def test_diagrams_compile_or_are_reported(engine: Engine) -> None:
     diagrams = _diagrams()
     assert len(diagrams) >= DIAGRAMS
@@ -109,6 +112,7 @@ def test_diagrams_compile_or_are_reported(engine: Engine) -> None:
     assert len(made) - len(failed) >= DIAGRAMS, failed
 
 
+@pytest.mark.tex
 @pytest.mark.parametrize(
     "hostile",
     [
