@@ -36,8 +36,16 @@ def text_of(spec: ModelSpec, send: Callable[[], str], api_key: str | None, error
     except (errors.timeout, TimeoutError):
         failure = TransientModelError(f"{spec.name}: no response within {round(seconds, 1):g} s")
     except errors.connection as error:
-        cause = type(error.__cause__).__name__
-        failure = TransientModelError(f"{spec.name}: connection failed ({cause})")
+        cause = error.__cause__
+        late = isinstance(
+            cause, TimeoutError
+        )  # our deadline, which an SDK may take for a fault of the connection
+        said = (
+            f"no response within {round(seconds, 1):g} s"
+            if late
+            else f"connection failed ({type(cause).__name__})"
+        )
+        failure = TransientModelError(f"{spec.name}: {said}")
     except errors.every as error:
         failure = PermanentModelError(faults.scrub(f"{spec.name}: {error}", api_key))
     raise failure  # outside the handlers, so that no SDK exception, with its headers, hangs on it
