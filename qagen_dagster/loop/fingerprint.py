@@ -17,8 +17,8 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "2"  # raised when the same responses would give another result
-BATCH_VERSION = "2"  # the same of the batch strategy alone, and of how its answers are graded
+LOOP_VERSION = "3"  # raised when the same responses would give another result
+BATCH_VERSION = "3"  # the same of the batch strategy alone, and of how its answers are graded
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # how many of what: a limit, as a target is
 
 

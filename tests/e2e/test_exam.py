@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +21,10 @@ from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.exam_play import PASS, idea, solved, styled
 from tests.support.mini_exam import write_exam
 from tests.support.once import once
+from tests.support.patience import Patience
 from tests.support.project import Ended, Project, ended
-from tests.support.wire_reader import Asked, read
-from tests.support.wire_server import Call, Hang, Reply, Seen, Step, WireServer
+from tests.support.wire_reader import Asked
+from tests.support.wire_server import Call, Reply, Step, WireServer
 
 RUN = (
     "exam",
@@ -140,27 +140,10 @@ def test_an_exam_without_items_cannot_be_exported(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-class Board:
-    """Plays all four roles on the wire and counts; after `answers` answers it keeps its callers waiting."""
+class Board(Patience):
+    """Plays all four roles on the wire."""
 
-    def __init__(self) -> None:
-        self.answers: int | None = None
-        self.silent = threading.Event()
-        self.received: list[Asked] = []
-
-    def allow(self, answers: int | None) -> None:
-        self.answers = answers
-        self.silent.clear()
-
-    def __call__(self, seen: Seen, number: int) -> Step:
-        del number
-        asked = read(seen)
-        self.received.append(asked)
-        if self.answers == 0:
-            self.silent.set()
-            return Hang(120)
-        if self.answers is not None:
-            self.answers -= 1
+    def play(self, asked: Asked) -> Step:
         (tool,) = [name for name in asked.tools if name.startswith("submit_")]
         return Reply(calls=(Call(tool, self.arguments(tool, asked)),))
 

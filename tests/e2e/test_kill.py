@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,9 +22,10 @@ from qagen_dagster.loop import ledger_report
 from qagen_dagster.records.question import GenerationResult
 from qagen_dagster.store import Store
 from tests.support import waterworks
+from tests.support.patience import Patience
 from tests.support.project import Project, ended
-from tests.support.wire_reader import Asked, read
-from tests.support.wire_server import Hang, Seen, Step, WireServer
+from tests.support.wire_reader import Asked
+from tests.support.wire_server import Step, WireServer
 
 STATIONS = ("ridge", "quay", "mill", "lock", "weir")
 TWELVE = (*STATIONS, "pond", "well", "creek", "shore", "marsh", "spring", "canal")
@@ -41,27 +41,10 @@ roles:
 """
 
 
-class Watch:
-    """Answers by rule and counts; after `answers` answers it keeps its callers waiting, until told otherwise."""
+class Watch(Patience):
+    """Answers by rule."""
 
-    def __init__(self) -> None:
-        self.answers: int | None = None
-        self.silent = threading.Event()
-        self.received: list[Asked] = []
-
-    def allow(self, answers: int | None) -> None:
-        self.answers = answers
-        self.silent.clear()
-
-    def __call__(self, seen: Seen, number: int) -> Step:
-        del number
-        asked = read(seen)
-        self.received.append(asked)
-        if self.answers == 0:
-            self.silent.set()
-            return Hang(120)
-        if self.answers is not None:
-            self.answers -= 1
+    def play(self, asked: Asked) -> Step:
         return waterworks.play(asked)
 
 

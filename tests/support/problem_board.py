@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
 from typing import Any
 
+from tests.support.patience import Patience
 from tests.support.problem_play import IDEAS, MERGED, SCENES, TERMINALS, TIKZ, classified, integer, item, mcq
-from tests.support.wire_reader import Asked, read
-from tests.support.wire_server import Call, Hang, Reply, Seen, Step
+from tests.support.wire_reader import Asked
+from tests.support.wire_server import Call, Reply, Step
 
 PROFILE = """\
 roles:
@@ -20,28 +20,14 @@ _STEPS = "Integrate $a(t)$: $v = \\int_0^{{{t}}} {a}\\,dt = \\boxed{{{v}\\,\\mat
 _GIVENS = re.compile(r"\$(\d+)\\,\\mathrm\{m\\,s\^\{-2\}\}\$.*?after \$(\d+)\\,\\mathrm\{s\}\$", re.DOTALL)
 
 
-class ProblemBoard:
-    """A script for the wire server; after `answers` answers it keeps its callers waiting."""
+class ProblemBoard(Patience):
+    """Plays all seven roles on the wire."""
 
     def __init__(self, **replies: Any) -> None:
+        super().__init__()
         self.replies = replies  # terminal tool to arguments, in the place of the usual ones
-        self.answers: int | None = None
-        self.silent = threading.Event()
-        self.received: list[Asked] = []
 
-    def allow(self, answers: int | None) -> None:
-        self.answers = answers
-        self.silent.clear()
-
-    def __call__(self, seen: Seen, number: int) -> Step:
-        del number
-        asked = read(seen)
-        self.received.append(asked)
-        if self.answers == 0:
-            self.silent.set()
-            return Hang(120)
-        if self.answers is not None:
-            self.answers -= 1
+    def play(self, asked: Asked) -> Step:
         (tool,) = [name for name in asked.tools if name in TERMINALS.values()]
         return Reply(calls=(Call(tool, self.replies.get(tool) or played(tool, asked.user)),))
 
