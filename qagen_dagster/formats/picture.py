@@ -56,6 +56,7 @@ def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
 def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:
     """A page that we have drawn, without the white around what is on it; a white page is left as it is."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
+        opened.load()
         picture = flatten(opened)
     box = ImageChops.invert(picture.convert("L")).point(_INKED).getbbox()
     if box is None:
