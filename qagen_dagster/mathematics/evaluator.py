@@ -64,17 +64,21 @@ def _point(name: str, number: int) -> Any:
 
 
 def _decimal(value: Any) -> str | None:
-    number = _sympy().N(value, DIGITS, maxn=250)
-    if not number.is_Float and not number.is_Integer and not number.is_Rational:
-        real, imaginary = number.as_real_imag()
-        if not real.is_Float or not abs(imaginary) < 10**-45:
-            return None
-        number = real
-    if not number.is_finite:
+    number = _real_part(value)
+    if number is None or not number.is_finite:
         return None
     if number.is_Float and abs(number._mpf_[2]) > 100_000:
         raise FormError(FormFailure.TOO_LARGE, "a value with too many digits to write down")
     return str(number)
+
+
+def _real_part(value: Any) -> Any:
+    """The number as a decimal; None if it is not real. Roots of cubics may be real and yet be written with I."""
+    number = _sympy().N(value, DIGITS, maxn=250)
+    if number.is_Float or number.is_Integer or number.is_Rational:
+        return number
+    real, imaginary = number.as_real_imag()
+    return real if real.is_Float and abs(imaginary) < 10**-45 else None
 
 
 class _Walk:
@@ -160,7 +164,10 @@ class _Walk:
         if any(root.free_symbols for root in roots):
             ordered = roots
         else:
-            ordered = sorted((root for root in roots if root.is_real), key=lambda root: root.evalf(DIGITS))
+            sizes = {root: _real_part(root) for root in roots}
+            ordered = sorted(
+                (root for root in roots if sizes[root] is not None), key=lambda root: sizes[root]
+            )
         if not -len(ordered) <= place < len(ordered):
             raise FormError(
                 FormFailure.UNDEFINED, f"there is no root number {place}: {len(ordered)} are real"

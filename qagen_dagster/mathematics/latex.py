@@ -14,14 +14,16 @@ _BARE = re.compile(r"\\(?:frac|dfrac|sqrt|times|cdot|pi|theta|lambda|sin|cos|tan
 
 def latex_fault(text: str) -> str:
     """What is broken, for a person to read; empty when nothing is."""
+    text = _ESCAPED.sub("  ", text)  # a line break before a bracket opens no formula
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):
             return f"{opening} and {closing} do not pair"
+        text = text.replace(opening, "$").replace(closing, "$")
     if len(_LEFT.findall(text)) != len(_RIGHT.findall(text)):
         return "\\left and \\right do not pair"
     if fault := _environment_fault(text):
         return fault
-    return _inline_fault(_ESCAPED.sub("  ", text))
+    return _inline_fault(text)
 
 
 def _environment_fault(text: str) -> str:

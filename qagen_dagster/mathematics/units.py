@@ -115,7 +115,7 @@ _SPELLED = {
     "millimetre": "mm", "millimeter": "mm", "gram": "g", "kilogram": "kg", "second": "s", "sec": "s", "minute": "min",
     "hour": "h", "newton": "N", "joule": "J", "kilojoule": "kJ", "watt": "W", "kilowatt": "kW", "pascal": "Pa",
     "hertz": "Hz", "coulomb": "C", "volt": "V", "amp": "A", "ampere": "A", "kelvin": "K", "mole": "mol", "litre": "L",
-    "liter": "L", "farad": "F", "tesla": "T", "pound": "\u00a3", "euro": "\u20ac", "kph": "kmh",
+    "liter": "L", "farad": "F", "tesla": "T", "ohm": "\u03a9", "pound": "\u00a3", "euro": "\u20ac", "kph": "kmh",
 }  # fmt: skip
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
 INVERTED = {"ms": ("m", "s")}  # "ms^{-1}" in a British paper is metres a second

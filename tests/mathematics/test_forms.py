@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -127,6 +128,15 @@ def test_values_are_exact(expression: str, givens: dict[str, str], value: str) -
     exact, numbers = evaluate(parse_form(expression, givens))
     assert exact == value
     assert len(set(numbers)) == 1
+
+
+@pytest.mark.parametrize(("place", "ninths"), [(0, 8), (1, 4), (2, 2), (-1, 2)])
+def test_real_roots_of_a_cubic_are_found_though_they_are_written_with_i(place: int, ninths: int) -> None:
+    _, (found, *_) = evaluate(parse_form(f"solve(x**3-3*x+1,x)[{place}]"))
+    _, (known, *_) = evaluate(parse_form(f"2*cos({ninths}*pi/9)"))
+    assert found is not None
+    assert known is not None
+    assert abs(Decimal(found) - Decimal(known)) < Decimal("1e-40")
 
 
 def test_givens_are_held_to_the_same_list() -> None:

@@ -15,6 +15,8 @@ WHOLE = [
     "$\\left(\\frac{a}{b}\\right)^{2}$",
     "$\\begin{cases}1 & x>0\\\\0 & x\\leq 0\\end{cases}$",
     "$\\{1,2\\}$",
+    "$$\\begin{cases}1 & x>0\\\\[2pt]0 & x\\leq 0\\end{cases}$$",
+    "\\(\\frac{1}{2}\\) beside $x$",
     "$x \\leftarrow y$ and $a\\rightarrow b$",
     "",
 ]

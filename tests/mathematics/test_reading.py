@@ -50,6 +50,7 @@ EQUAL = [
     (r"$6\,\mu\mathrm{C}$", r"$6\times10^{-6}\ \mathrm{C}$"),
     ("1 N m", "1 J"),
     ("90 minutes", "1.5 hours"),
+    ("5 ohms", "$0.005\\,\\mathrm{k\\Omega}$"),
     ("£2.50", "250 pence"),
     ("$5", "5 dollars"),
     (r"$4\pi\ \text{cm}^2$", r"$\frac{\pi}{2500}\,\mathrm{m}^2$"),
