@@ -17,6 +17,7 @@ from qagen_dagster.cli.options import budget_options, json_option, profile_optio
 from qagen_dagster.cli.output import write_output
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams import Exam, Exams, load_exams
+from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.exam_bank import gather, is_bank_current, is_part_current, schema_library
 from qagen_dagster.loop.exam_plan import ExamOptions, PartPlan, plan_part
@@ -28,7 +29,7 @@ from qagen_dagster.records.exam_config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys
 
-ROLES = ("designer", "implementer", "verifier", "style_judge")
+ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [one.name for one in BANK_EXPORTERS]
 _SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
@@ -128,8 +129,7 @@ def run(
     with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, wishes, progress)
     _print([report(space, one) for one in chosen], settings, failures, as_json)
-    for fault in exams.faults:
-        click.echo(f"qagen: warning: {fault}", err=True)
+    _warn(exams)
     for failure in failures:
         click.echo(f"qagen: error: {failure}", err=True)
     return 1 if failures else 0
@@ -141,10 +141,9 @@ def run(
 @click.pass_obj
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show what each exam has: accepted and rejected items, who caught what, cost."""
-    space = Workspace(settings)
-    _print(
-        [report(space, one) for one in _chosen(load_exams(settings.corpora), exam_key)], settings, [], as_json
-    )
+    space, exams = Workspace(settings), load_exams(settings.corpora)
+    _print([report(space, one) for one in _chosen(exams, exam_key)], settings, [], as_json)
+    _warn(exams)
 
 
 @exam.command()
@@ -181,6 +180,12 @@ def export(
         click.echo(f"{name}: {path}")
 
 
+def _warn(exams: Exams) -> None:
+    """Tell of exams and schemas that could not be read."""
+    for fault in exams.faults:
+        click.echo(f"qagen: warning: {fault}", err=True)
+
+
 def _chosen(exams: Exams, key: str | None) -> list[Exam]:
     if key is not None:
         return [exams.get(key)]
@@ -206,7 +211,7 @@ def _options(profile: str | None, budget: Allowance | None, wished: dict[str, An
 
 
 def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
-    schemas = [schema for one in chosen for schema in one.schemas]
+    schemas = sorted({part.schema_id for one in chosen for part in one.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
             raise ConfigError(f"--schema: none begins with {prefix!r} (there are: {', '.join(schemas)})")

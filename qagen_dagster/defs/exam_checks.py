@@ -70,7 +70,7 @@ def _result(
 
 
 def _confirmed(item: ExamItem) -> bool:
-    reached = item.blind_solution.chosen_option == item.question.correct_option
+    reached = item.blind_solution.right == (item.question.correct_option,)
     return reached and item.proof.status is not ProofStatus.REFUTED
 
 

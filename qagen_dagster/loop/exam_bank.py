@@ -84,11 +84,9 @@ def gather(workspace: Workspace, key: str) -> Bank:
 
 
 def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
-    """Write the bank's files and all its exports; what changed is kept under the run, too."""
+    """Write the bank's files and all its exports; what changed is kept under the run, too. As `gather`."""
     found = gather(workspace, key)
-    files = bank_files(found)
-    for exporter in BANK_EXPORTERS:
-        files |= {f"{EXPORTS}/{path}": data for path, data in exporter.export(found.bank).items()}
+    files = bank_files(found) | export_files(found.bank)
     changed: list[str] = []
     for path, data in files.items():
         if workspace.store.write_if_changed(Keys.exam_file(key, path), data):
@@ -119,6 +117,15 @@ def bank_files(found: Bank) -> dict[str, bytes]:
             strict=True,
         )
     )
+
+
+def export_files(bank: ItemBank) -> dict[str, bytes]:
+    """The bank in every format, by path beside its files."""
+    return {
+        f"{EXPORTS}/{path}": data
+        for exporter in BANK_EXPORTERS
+        for path, data in exporter.export(bank).items()
+    }
 
 
 def schema_library(exam: Exam) -> bytes:
@@ -189,6 +196,7 @@ def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:
-    """Whether the bank's files say what the results say. Raises ConfigError, StoreError."""
-    files = bank_files(gather(workspace, key))
+    """Whether the bank's files and exports say what the results say. Raises ConfigError, StoreError."""
+    found = gather(workspace, key)
+    files = bank_files(found) | export_files(found.bank)
     return all(workspace.store.get(Keys.exam_file(key, path)) == data for path, data in files.items())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from qagen_dagster.records.exam import (
     BlindSolution,
     ExamQuestion,
-    Letter,
     Severity,
     StyleReport,
     Verdict,
@@ -52,11 +51,9 @@ def _of_gates(examination: Examination) -> Finding | None:
 def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
     """The verifier's own answer must be the key and nothing beside it."""
     key = question.correct_option
-    others = sorted(set(blind.right_options) - {blind.chosen_option})
-    if blind.chosen_option == key and not others:
+    right = blind.right
+    if right == (key,):
         return None
-    chosen: tuple[Letter, ...] = (blind.chosen_option,) if blind.chosen_option else ()
-    right = sorted({*blind.right_options, *chosen})
     if len(right) > 1:
         name, said = SEVERAL_RIGHT, f"found {', '.join(right)} all right"
     elif not right:

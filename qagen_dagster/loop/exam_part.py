@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.exam import Accepted, replay
 from qagen_dagster.loop.exam_item import Worked, work_item
 from qagen_dagster.loop.exam_plan import PartPlan
@@ -21,7 +22,6 @@ from qagen_dagster.loop.exam_work import ExamModels
 from qagen_dagster.loop.journal import JournalFile, exam_events
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Spent
 from qagen_dagster.records.exam import IdeaPlan
 from qagen_dagster.records.exam_result import SlotPlan, SlotResult
 
@@ -93,7 +93,7 @@ class _PartRun:
     run_id: str
     spending_id: str
     progress: Progress | None
-    ideas: list[str] = field(default_factory=list[str])
+    ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
     permanent: list[int] = field(default_factory=list[int])  # slots that failed for good
@@ -107,15 +107,17 @@ class _PartRun:
         return SpendingBook(self.workspace.store, self.spending_id, self.plan.part)
 
     def design(self) -> PartOutcome:
+        """Each design is told of those before it, and one that failed in an earlier run of those after it, too."""
         outcome = PartOutcome()
-        for known in part_plans(self.workspace, self.plan):
-            slot, plan = known.slot, known.plan
-            if plan is not None or len(known.failures) > self.plan.limits.max_designer_retries:
-                outcome.reused.append(slot)
-            else:
-                plan = self._design(slot, outcome)
+        slots = part_plans(self.workspace, self.plan)
+        self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
+        for known in slots:
+            if known.plan is not None or len(known.failures) > self.plan.limits.max_designer_retries:
+                outcome.reused.append(known.slot)
+                continue
+            plan = self._design(known.slot, outcome)
             if plan is not None:
-                self.ideas.append(f"{plan.idea_summary} Asked for: {plan.what_is_asked}")
+                self.ideas[known.slot] = _idea(plan)
         return outcome
 
     def finish(self, designed: PartOutcome) -> PartOutcome:
@@ -141,7 +143,8 @@ class _PartRun:
             outcome.failed[slot] = _NOT_TRIED
             return None
         (outcome.stopped if worked.stopped else outcome.finished).append(slot)
-        self._say(slot, len(outcome.finished) + len(outcome.reused), "designed")
+        note = "budget exhausted" if worked.stopped else "designed"
+        self._say(slot, len(outcome.finished) + len(outcome.reused), note)
         return worked.state.plan
 
     def _guarded(self, slot: int, *, design_only: bool = False) -> Worked | None:
@@ -161,7 +164,9 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        worked = work_item(work, journal, self.ideas, design_only=design_only)
+        worked = work_item(
+            work, journal, [self.ideas[one] for one in sorted(self.ideas)], design_only=design_only
+        )
         if not design_only:
             result = slot_result(work, worked, self.plan.fingerprint)
             key = (self.plan.result_key if worked.over else self.plan.partial_key)(slot)
@@ -173,12 +178,7 @@ class _PartRun:
         """The models, charged to the item's budget where there is one."""
         if self.plan.budget.unlimited:
             return self.models
-        calls = [call for event in journal.events for call in event.calls]
-        spent = Spent(
-            usd=sum(call.usd or 0.0 for call in calls),
-            tokens=sum(call.input_tokens + call.output_tokens for call in calls),
-            calls=len(calls),
-        )
+        spent = spent_on(call for event in journal.events for call in event.calls)
         return self.models.charged_to(DocumentToll(self.plan.budget, self.book, spent, "item"))
 
     def _side_by_side(self, todo: Sequence[int], outcome: PartOutcome) -> None:
@@ -220,3 +220,8 @@ class _PartRun:
     def _say(self, slot: int, done: int, note: str) -> None:
         if self.progress is not None:
             self.progress(done, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
+
+
+def _idea(plan: IdeaPlan) -> str:
+    """As other designs are told of it."""
+    return f"{plan.idea_summary} Asked for: {plan.what_is_asked}"

@@ -102,7 +102,7 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
     profile = _with_models(workspace.profile(name), options.models, name)
     specs = exam_specs(profile, name)
     seed = exam.config.seed if options.seed is None else options.seed
-    items = options.n_items or exam.config.items
+    items = exam.config.items if options.n_items is None else options.n_items
     if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
         raise ConfigError(f"a seed is 0 to {MOST_SEED}, and items are 1 to {MOST_ITEMS}")
     return PartPlan(
@@ -120,8 +120,11 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
+    """Raises ConfigError for a number of retries below 0."""
     config = exam.config
     designs, retries = options.max_designer_retries, options.max_implementer_retries
+    if min(designs or 0, retries or 0) < 0:
+        raise ConfigError("retries are 0 or more")
     return ItemLimits(
         max_designer_retries=config.max_designer_retries if designs is None else designs,
         max_implementer_retries=config.max_implementer_retries if retries is None else retries,
@@ -146,10 +149,12 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """Another model of the same provider, or one of another provider; its price is not known."""
+    """Another model of the same provider, at the same address, or one of another provider; its price is not known."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
-        return ModelSpec(provider=provider, model=rest)
+        if spec is None or spec.provider != provider:
+            return ModelSpec(provider=provider, model=rest)
+        model = rest
     if spec is None:
         raise ConfigError(f"{role.value}: name the provider too, as in openai:{model}")
     return spec if spec.model == model else spec.model_copy(update={"model": model, **_PRICES})

@@ -20,7 +20,7 @@ from qagen_dagster.records.exam import ExamPart, QuestionPackage
 from qagen_dagster.records.exam_proof import Examination
 from qagen_dagster.records.ids import fingerprint
 
-EXAM_VERSION = "1"  # raised when the same responses would give another result
+EXAM_VERSION = "2"  # raised when the same responses would give another result
 Examiner = Callable[[QuestionPackage], Examination]
 
 

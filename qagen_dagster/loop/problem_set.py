@@ -10,15 +10,15 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.problem_item import Worked, work_problem
 from qagen_dagster.loop.problem_plan import SetPlan
 from qagen_dagster.loop.problem_record import record_of
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Spent
 from qagen_dagster.records.problem import Problem
-from qagen_dagster.records.problem_result import ProblemBank, ProblemEnd, ProblemRecord, Stage, TaskResult
+from qagen_dagster.records.problem_result import ProblemBank, ProblemEnd, ProblemRecord, Stage
 
 STOP_AFTER = 3  # permanent model failures in a row, with no success, that end a run early
 Progress = Callable[[int, int, str], None]
@@ -127,7 +127,12 @@ class _SetRun:
         shelf = self.plan.shelf(problem, self.workspace.store)
         if not self.plan.budget.unlimited:
             known = work_problem(work, shelf, ()).state.results
-            toll = DocumentToll(self.plan.budget, self.book, _spent(known), "problem")
+            toll = DocumentToll(
+                self.plan.budget,
+                self.book,
+                spent_on(call for result in known for call in result.calls),
+                "problem",
+            )
             work = work.charged_to(toll)
         return work_problem(work, shelf, self.stages)
 
@@ -154,12 +159,3 @@ def _note(problem_id: str, worked: Worked | None, outcome: SetOutcome) -> str:
     (outcome.finished if worked.asked else outcome.reused).append(problem_id)
     ended = worked.ended
     return "done" if ended.end in (ProblemEnd.ACCEPTED, ProblemEnd.UNFINISHED) else ended.end.value
-
-
-def _spent(results: Sequence[TaskResult]) -> Spent:
-    calls = [call for result in results for call in result.calls]
-    return Spent(
-        usd=sum(call.usd or 0.0 for call in calls),
-        tokens=sum(call.input_tokens + call.output_tokens for call in calls),
-        calls=len(calls),
-    )

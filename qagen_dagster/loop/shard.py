@@ -13,6 +13,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.views import open_view
+from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.combination import CombinationPlan
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.meaning import Meanings
@@ -20,7 +21,7 @@ from qagen_dagster.loop.qa_document import run_document
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.work import DocumentWork, QAModels
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance, Spent
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.question import DocumentEnd, GenerationResult
 
@@ -135,12 +136,7 @@ class _ShardRun:
         """The models, charged to the document's budget where there is one."""
         if self.planned.budget.unlimited:
             return self.models
-        calls = [call for event in journal.events for call in event.calls]
-        spent = Spent(
-            usd=sum(call.usd or 0.0 for call in calls),
-            tokens=sum(call.input_tokens + call.output_tokens for call in calls),
-            calls=len(calls),
-        )
+        spent = spent_on(call for event in journal.events for call in event.calls)
         return self.models.charged_to(DocumentToll(self.planned.budget, self.book, spent))
 
 

@@ -237,6 +237,12 @@ class BlindSolution(Record):
         Field(description="The one option that is right; null if none is, or several are."),
     ]
 
+    @property
+    def right(self) -> tuple[Letter, ...]:
+        """Every option that it calls right, in one place or the other."""
+        chosen = () if self.chosen_option is None else (self.chosen_option,)
+        return tuple(sorted({*self.right_options, *chosen}))
+
 
 class VerifierReport(Record):
     """Submit your verdict on the question."""

@@ -19,7 +19,7 @@ from qagen_dagster.records.exam_bank import BankStats, ExamItem
 from qagen_dagster.records.exam_result import SlotResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.exam_play import PASS, idea, solved, styled
-from tests.support.mini_exam import write_exam
+from tests.support.mini_exam import YAML, write_exam
 from tests.support.once import once
 from tests.support.patience import Patience
 from tests.support.project import Ended, Project, ended
@@ -120,6 +120,7 @@ def test_status_and_export(esat: Project, tmp_path: Path) -> None:
     [
         (("run", "--exam", "nope"), "there is no exam 'nope'"),
         (("run", "--exam", "esat", "--schema", "X"), "none begins with 'X'"),
+        (("run", "--exam", "esat", "--w-easy", "nan"), "a number from 0 on"),
         (("run", "--exam", "esat", "--model-verifier", "exam-implementer"), "verifier"),
         (("export", "--exam", "esat", "--format", "docx", "--output", "x"), "docx"),
     ],
@@ -129,6 +130,20 @@ def test_bad_wishes_are_told_before_any_work(esat: Project, words: Sequence[str]
     assert found.code == 2
     assert len(found.errors) == 1, found.err
     assert said in found.errors[0]
+
+
+def test_what_is_wrong_with_an_exam_is_told(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project")
+    folder = write_exam(project.corpora, yaml=f"{YAML}schema_prefixes: [M]\n")
+    with (folder / "schemas.md").open("a") as schemas:
+        schemas.write("\n## M9. Broken\n")
+    status = project.qagen("exam", "status")
+    assert status.code == 0
+    assert "qagen: warning:" in status.err
+    assert "M9" in status.err
+    left_out = project.qagen("exam", "run", "--schema", "P", QAGEN_PROFILE="embedded")
+    assert left_out.code == 2, "the exam has P2, but allows only M"
+    assert "none begins with 'P' (there are: M1)" in left_out.errors[0]
 
 
 def test_an_exam_without_items_cannot_be_exported(tmp_path: Path) -> None:

@@ -164,6 +164,12 @@ def test_a_failed_attempt_is_made_again_or_given_up_by_severity(name: str) -> No
     assert last.finding.stage is stage
 
 
+def test_a_solver_that_calls_the_key_alone_right_has_reached_it() -> None:
+    way = (DESIGNED, IMPLEMENTED, CLEAN)
+    assert isinstance(after(*way, blind(None, "B")), Verify), "it forgot to choose"
+    assert isinstance(after(*way, blind("B", "D")), Implement), "it calls another one right as well"
+
+
 def test_scores_decide_and_not_the_verdict() -> None:
     way = (DESIGNED, IMPLEMENTED, CLEAN, RIGHT, PASSES)
     assert isinstance(after(*way, style(PASSING, verdict="FAIL", severity="structural_flaw")), Accepted)

@@ -92,6 +92,17 @@ def test_the_same_bank_changes_nothing(space: Workspace) -> None:
     assert space.store.list("exams/mini/history/run-2") == []
 
 
+@pytest.mark.parametrize("name", [*FILES, "exports/gift.txt"])
+def test_a_bank_whose_file_is_lost_is_not_current(space: Workspace, name: str) -> None:
+    """A run may be killed between two files."""
+    fill(space)
+    publish_bank(space, "mini", "run-1")
+    Path(space.store.path(Keys.exam_file("mini", name))).unlink()
+    assert not is_bank_current(space, "mini")
+    assert publish_bank(space, "mini", "run-2").changed == (name,)
+    assert is_bank_current(space, "mini")
+
+
 def test_two_items_of_one_id_are_one(space: Workspace) -> None:
     options = ExamOptions(n_items=8)
     store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, item_of(plan, "One?")), options)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
 from qagen_dagster.loop.exam_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exam_plan import ExamOptions, PartPlan, plan_part
@@ -174,6 +175,11 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
     play = ExamPlay()
     here = space(play)
     plan = planned(here, run_budget=Allowance(max_calls=4))
+    notes: list[str] = []
+    design_part(
+        here, planned(here, run_budget=Allowance(max_calls=0)), "run-0", lambda *said: notes.append(said[2])
+    )
+    assert notes == [f"trial/M1/easy {slot}: budget exhausted" for slot in (1, 2, 3)]
     outcome = run_part(here, plan, "run-1")
     assert outcome.finished == []
     assert outcome.stopped == [1, 2, 3]
@@ -192,6 +198,8 @@ def test_options_are_checked(space: Space) -> None:
     for options, said in (
         ({"seed": -1}, "a seed is 0 to"),
         ({"n_items": 100_000}, "items are 1 to"),
+        ({"n_items": 0}, "items are 1 to"),
+        ({"max_designer_retries": -1}, "retries are 0 or more"),
         ({"schema_prefixes": ("P",)}, "no schema of exam trial"),
         ({"weights": {Difficulty.EASY: 0}}, "no difficulty of exam trial"),
         ({"models": {"judge": "x"}}, "there is no exam role 'judge'"),
@@ -212,6 +220,36 @@ def test_options_are_checked(space: Space) -> None:
         "openai:gpt-x",
         "scripted:style_judge",
     ]
+
+
+def test_another_model_of_the_same_provider_is_at_the_same_address(space: Space) -> None:
+    here = space(ExamPlay())
+    assert here.settings.profiles is not None
+    mine = here.settings.profiles / "mine.yaml"
+    mine.write_text(
+        PROFILE.replace(
+            "verifier: {provider: scripted, model: verifier}",
+            "verifier: {provider: openai_compatible, model: v1, base_url: 'http://127.0.0.1:9/v1'}",
+        )
+    )
+    for name in ("v2", "openai_compatible:v2"):
+        verifier = planned(here, models={"verifier": name}).specs[Role.VERIFIER]
+        assert (verifier.name, verifier.base_url) == ("openai_compatible:v2", "http://127.0.0.1:9/v1")
+
+
+def test_a_design_that_is_made_up_for_knows_those_after_it(space: Space) -> None:
+    def design(slot: int, _number: int) -> object:
+        if slot == 2:
+            raise TransientModelError("503")
+        return idea(slot)
+
+    here = space(ExamPlay(design=design))  # pyright: ignore[reportArgumentType]
+    assert list(design_part(here, planned(here), "run-1").failed) == [2]
+    here.plays.append(ExamPlay())
+    assert design_part(here, planned(here), "run-2").finished == [2]
+    (request,) = here.plays[-1].fakes["designer"].requests
+    for case in ("as in case i.", "as in case iii."):
+        assert case in told(request)
 
 
 def test_slots_draw_apart(space: Space) -> None:

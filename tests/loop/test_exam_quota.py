@@ -69,6 +69,11 @@ def test_prefixes_and_weights_of_schemas() -> None:
     narrowed = quotas(FOURTEEN, 7, 0, prefixes=("P",))
     assert {part.schema_id[0] for part, count in narrowed.items() if count} == {"P"}
     assert len(narrowed) == 42, "parts without items are told too"
+    with pytest.raises(ConfigError, match="exam trial has no hard items"):
+        quotas(exam("M1", difficulties={"easy": 1}), 7, 0, {HARD: 1.0})
+    for wrong in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(ConfigError, match="weight of easy items must be a number from 0 on"):
+            quotas(FOURTEEN, 7, 0, {EASY: wrong})
     for prefixes, weights in ((("X",), None), (None, dict.fromkeys(Difficulty, 0.0))):
         with pytest.raises(ConfigError, match="that is asked for has a weight above 0"):
             quotas(FOURTEEN, 7, 0, weights, prefixes)

@@ -64,7 +64,7 @@ def verify(
     values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}
     values |= shown_question(package.question)
     values |= {
-        "own_answer": f"{blind.chosen_option or 'none'} ({blind.value})",
+        "own_answer": f"{', '.join(blind.right) or 'none'} ({blind.value})",
         "own_reasoning": blind.reasoning,
         "paths": "\n".join(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
     }
