@@ -30,6 +30,9 @@ class ParseOptions:
     max_pixels: int = 40_000_000  # of one decoded image
     ocr: bool = True  # use tesseract if it is installed
     ocr_languages: str = "eng"
+    known_pages: tuple[
+        PageSpan, ...
+    ] = ()  # of the stored text: visuals stand on its lines, nothing is recognised again
 
 
 @dataclass(frozen=True)

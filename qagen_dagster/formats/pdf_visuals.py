@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.labels import Labels
@@ -61,13 +61,25 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     Raises:
         DocumentError: as `read_pages`.
     """
-    search = _Search(pdf, read_pages(pdf, options))
+    search = _Search(pdf, _text_of(pdf, options))
     found = search.run()
     visuals = _labelled(found[:MAX_VISUALS])
     stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
     if stopped:
         visuals.append(_note(visuals, stopped, len(visuals), pdf.count))
     return tuple(visuals)
+
+
+def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
+    """The text whose lines the visuals name: the stored one's pages where they are known.
+
+    Recognition has limits of time, so that another reading of the same scan may end at another line.
+    """
+    if len(options.known_pages) != pdf.count:
+        return read_pages(pdf, options)
+    text = read_pages(pdf, replace(options, ocr=False))
+    text.pages = list(options.known_pages)
+    return text
 
 
 class _Search:

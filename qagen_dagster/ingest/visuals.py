@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from qagen_dagster.configuration.corpora import Corpus
@@ -11,7 +12,7 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.ingest.parsing import USABLE, Progress
-from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
 
@@ -45,6 +46,8 @@ def _manifest(
     if known is not None and known.document_version == entry.version and known.failure is None:
         return known
     source = FileSource(entry.source, corpus.documents_folder / entry.source)
+    document = store.find(Keys.record(corpus.key, entry.id), Document)
+    options = replace(options, known_pages=document.pages if document else ())
     try:
         visuals, failure = pool.visuals(source, entry.row, options), None
     except DocumentError as error:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pymupdf
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.pdf import PdfFormat
-from qagen_dagster.records.document import Visual, VisualType
+from qagen_dagster.records.document import PageSpan, Visual, VisualType
 
 OPTIONS = ParseOptions(ocr=False)
 PROSE = (
@@ -362,3 +364,34 @@ def test_whatever_stands_on_a_page_boxes_lie_on_it_and_labels_differ(
         assert 0 <= one.box.x0 <= one.box.x1 <= max(595, 842 if turn == 90 else 0)
         assert 0 <= one.box.y0 <= one.box.y1 <= max(595, 842 if turn != 90 else 0)
         assert 1 <= (one.start_line or 1) <= (one.end_line or 1) <= len(lines)
+
+
+def test_visuals_stand_on_the_lines_of_the_stored_text_and_nothing_is_recognised_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, (first, scan, last) = pages(3)
+    prose(first, 60, 60, 535, 300)
+    raster(scan, (40, 60, 555, 780))
+    grid(last, 60, 120, CELLS)
+    caption(last, 60, 110, "Table 1: What the stations measured")
+    read = {one.label: one for one in visuals_of(document)}
+    program = tmp_path / "tesseract"
+    program.write_text(f"#!/bin/sh\n/bin/echo asked >> {tmp_path / 'asked'}\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    length = len(lines_of(document))
+    table = read["Table 1"]
+    assert table.start_line
+    assert table.end_line
+    shift = 7  # lines that an earlier reading recognised on the second page
+    ends = table.start_line - 1  # of the first page
+    known = (
+        PageSpan(page=1, start_line=1, end_line=ends),
+        PageSpan(page=2, start_line=ends + 1, end_line=ends + shift),
+        PageSpan(page=3, start_line=ends + shift + 1, end_line=length + shift),
+    )
+    found = {one.label: one for one in visuals_of(document, ParseOptions(known_pages=known))}
+    assert (found["Page 2"].start_line, found["Page 2"].end_line) == (ends + 1, ends + shift)
+    assert found["Table 1"].start_line == table.start_line + shift
+    assert found["Table 1"].end_line == table.end_line + shift
+    assert not (tmp_path / "asked").exists()

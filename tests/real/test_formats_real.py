@@ -10,7 +10,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +99,8 @@ def look(pool: ParserPool, path: Path, options: ParseOptions) -> Line:
         for entry in parsed.entries:
             if isinstance(entry, ParsedText):
                 check_positions(entry)
-                found = pool.visuals(source, entry.row, options) if entry.row is None else ()
+                known = replace(options, known_pages=entry.pages)
+                found = pool.visuals(source, entry.row, known) if entry.row is None else ()
                 visuals += len(found)
                 check_visuals(entry, found)
     except DocumentError as error:
