@@ -16,11 +16,11 @@ from itertools import pairwise
 from qagen_dagster.latex.code import code_of, plain_of
 
 _MARK = re.compile(
-    r"\\(?P<kind>begin|end)[ \t]*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
+    r"\\(?P<kind>begin|end)\s*\{(?P<name>[^{}\n]{1,60})\}|(?P<item>\\item)(?![A-Za-z@])|(?P<brace>[{}])"
 )
-_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
-_OVER = re.compile(r"\\end[ \t]*\{document\}")
-_SOLUTION = re.compile(r"\\begin[ \t]*\{solution\*?\}")
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_OVER = re.compile(r"\\end\s*\{document\}")
+_SOLUTION = re.compile(r"\\begin\s*\{solution\*?\}")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """Its words in order, in small letters: prose, units, symbols, their indices and exponents; no layout, no numbers.
+    """Its words in order: prose in small letters, units, symbols, their indices and exponents; no layout, no numbers.
 
     What a number does to the word beside it does not count: "an 8", "3 seconds" and "2nd" are "a 8", "3 second" and "2 th".
     """
@@ -113,7 +113,7 @@ def _read(latex: str) -> _Said:
         if kind == "math":
             inside = token.group() in (r"\(", r"\[") or (token.group()[0] == "$" and not inside)
         elif kind in ("word", "index", "raised") or len(token.group()) > _MOST_DIGITS:
-            _word(said, token)
+            _word(said, token, inside=inside)
         elif kind != "other":
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
@@ -126,13 +126,15 @@ def _read(latex: str) -> _Said:
     return said
 
 
-def _word(said: _Said, token: re.Match[str]) -> None:
+def _word(said: _Said, token: re.Match[str], *, inside: bool) -> None:
     word = token.group()
     if token.lastgroup != "word":
         word = re.sub(r"[\s{}+]", "", _FONTS.sub("", word))
     elif word in _SILENT:
         return
-    word = word.casefold() if not word.startswith("\\") else word
+    prose = not (inside or said.counted)  # M and m are two symbols, MW and mW two units
+    if prose and (len(word) == 1 or word[1:].islower()):
+        word = word.casefold()
     if said.counted and said.at == token.start() and word in _ORDINAL:
         word = "th"
     elif said.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):

@@ -15,7 +15,7 @@ from qagen_dagster.records.problem import ANSWER_MARK
 
 PICTURES = ("tikzpicture", "circuitikz")  # environments that draw
 _MOST_FAULTS = 6
-_ENVIRONMENT = re.compile(r"\\(begin|end)[ \t]*\{([^{}\n]{1,60})\}")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\n]{1,60})\}")
 _NESTING = re.compile(rf"{_ENVIRONMENT.pattern}|[{{}}]")
 _ITEM = re.compile(r"\\item(?![A-Za-z@])")
 _TASK = re.compile(r"\\task(?:[*!](?:\(\d{1,2}\))?|(?![A-Za-z@]))(?:[ \t]*\[[^\]\n]{0,40}\])?")
@@ -74,6 +74,14 @@ def statement_of(latex: str) -> str:
     start = first.end() if first and not plain[: first.start()].strip() else 0
     solutions = environments(latex, "solution")
     return latex[start : solutions[0][0] if solutions else len(latex)].strip()
+
+
+def question_of(latex: str) -> str:
+    """The statement without its tasks environments."""
+    asked = statement_of(latex)
+    for start, end in reversed(environments(asked, "tasks")):
+        asked = f"{asked[:start].rstrip()}\n{asked[end:].lstrip()}"
+    return asked.strip()
 
 
 def solution_of(latex: str) -> str:

@@ -5,20 +5,13 @@ The bank is derived: it can be made again from the results of the tasks at any t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.answers import final_answer
-from qagen_dagster.latex.structure import (
-    environments,
-    has_environment,
-    options_of,
-    solution_of,
-    statement_of,
-)
+from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problem import FULL
 from qagen_dagster.loop.problem_combine import combined, whole_item
 from qagen_dagster.loop.problem_plan import ProblemOptions, SetPlan, plan_set, wishes_of
@@ -36,7 +29,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problem.registry import PROBLEM_EXPORTERS
 from qagen_dagster.records.problem import Breach, Format, Problem, VariantKind
 from qagen_dagster.records.problem_export import ORIGINAL, BankExport, BankItem, BankOption
-from qagen_dagster.records.problem_result import ProblemBank, ProblemRecord, Stage
+from qagen_dagster.records.problem_result import ProblemBank, ProblemRecord
 from qagen_dagster.records.problem_source import ProblemSources
 from qagen_dagster.store import Keys
 
@@ -176,15 +169,6 @@ def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
     return variant_breaches(VariantKind(kind), whole, item.latex)
 
 
-def stage_counts(bank: ProblemBank) -> dict[Stage, Counter[str]]:
-    """Of every stage, how many tasks ended how."""
-    found: dict[Stage, Counter[str]] = {stage: Counter() for stage in Stage}
-    for record in bank.problems:
-        for task in record.tasks:
-            found[task.task.stage][task.end.value] += 1
-    return found
-
-
 def _timeless(record: ProblemRecord) -> ProblemRecord:
     """Without when it was made and what it cost, so that the same results give the same file."""
     tasks = tuple(one.model_copy(update={"at": "", "calls": ()}) for one in record.tasks)
@@ -193,16 +177,13 @@ def _timeless(record: ProblemRecord) -> ProblemRecord:
 
 def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
     options = tuple(BankOption(text=one.text, right=one.right) for one in options_of(latex))
-    statement = statement_of(latex)
-    for start, end in reversed(environments(statement, "tasks") if has_environment(latex, "tasks") else ()):
-        statement = f"{statement[:start].rstrip()}\n{statement[end:].lstrip()}".strip()
     solution = solution_of(latex)
     return BankItem(
         id=record.id if made == ORIGINAL else f"{record.id}--{made}",
         problem=record.id,
         made=made,
         latex=latex,
-        statement=statement,
+        statement=question_of(latex),
         options=options,
         solution=solution,
         answer=final_answer(solution) if solution else None,

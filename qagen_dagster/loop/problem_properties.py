@@ -2,7 +2,7 @@ r"""The correctness properties of the physics question pipeline, as pure checks 
 
 A breach has the property's number and words that a model can act on. Property 1 is the schema of the classification and
 12 the search's own; 2, 13, 14 and 15 are about the pipeline and not about what a model wrote: see `problem_rules.py`.
-How numbers and words of LaTeX are read is `latex/`.
+What is wrong with one text alone is `problem_faults.py`'s, how numbers and words of LaTeX are read `latex/`'s.
 """
 
 from __future__ import annotations
@@ -14,15 +14,28 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
 from qagen_dagster.latex.said import numbers_of, words_of
 from qagen_dagster.latex.structure import (
+    environments,
     has_environment,
-    item_faults,
     options_of,
+    question_of,
     solution_of,
     statement_of,
     structure_faults,
     tikz_pictures,
 )
-from qagen_dagster.mathematics.values import value_of
+from qagen_dagster.loop.problem_faults import (
+    LEAST_WORDS,
+    is_number,
+    is_value,
+    other_key,
+    own_document,
+    repeated,
+    right_ones,
+    stepless,
+    undrawn,
+    unlike_options,
+    whole_item,
+)
 from qagen_dagster.records.problem import (
     AlternateResult,
     Breach,
@@ -33,8 +46,6 @@ from qagen_dagster.records.problem import (
     VariantKind,
 )
 
-LEAST_WORDS = 8  # of a solution without a formula
-_STEP = re.compile(r"=|\\(?:implies|Rightarrow|therefore|frac|approx|propto)(?![A-Za-z])|\$")
 _LETTERS = re.compile(
     r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
 )
@@ -50,14 +61,14 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
 
     Not `strict`, a tasks environment is let pass in kinds that need none. Without a kind options are not looked at.
     """
-    faults = _item_faults(latex)
+    faults = whole_item(latex)
     tasks = has_environment(latex, "tasks")
     if kind is not None and kind.is_mcq and not tasks:
         faults.append(f"a {kind.value} question has its options in a tasks environment")
     if kind is not None and not kind.is_mcq and tasks and strict:
         faults.append(f"a {kind.value} question has no tasks environment")
     if kind is not None and kind.is_mcq and tasks:
-        faults += _right_ones(latex, one=kind is QuestionKind.MCQ_SC)
+        faults += right_ones(latex, one=kind is QuestionKind.MCQ_SC)
     return _breaches(3, faults)
 
 
@@ -71,9 +82,9 @@ def diagram_breaches(
         return _breaches(4, ["the TikZ code is empty"])
     pictures = tikz_pictures(tikz_code or "")
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
-    if pictures and not any(_drawn(one) for one in pictures):
+    if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
-    return _breaches(4, [*faults, *structure_faults(tikz_code or "")])
+    return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
 
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
@@ -86,12 +97,19 @@ def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
     return _breaches(5, [f"{name} is empty" for name in missing])
 
 
-def alternate_breaches(item: str, alternate: AlternateResult) -> tuple[Breach, ...]:
-    """Property 6: the alternate solution reaches the original's answer."""
+def alternate_breaches(
+    item: str, alternate: AlternateResult, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Property 6: another solution than the original and `earlier` ones, that reaches the original's answer."""
     text = alternate.solution.strip()
     if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
         return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
-    faults = list(structure_faults(text))
+    faults = [*structure_faults(text), *own_document(text), *stepless(solution_of(text))]
+    if len(environments(text, "solution")) > 1:
+        faults.append("it must be one solution environment")
+    if same_words(text, solution_of(item)) and same_numbers(text, solution_of(item)):
+        faults.append("it is the original solution, word for word")
+    faults += repeated(text, earlier)
     faults += _other_letters(solution_of(item), text)
     original = answer_of(item)
     if original is not None:
@@ -100,26 +118,38 @@ def alternate_breaches(item: str, alternate: AlternateResult) -> tuple[Breach, .
             same = None if answer is None else same_answer(original, answer)
             if same is False:
                 faults.append(f"{name} reaches {answer}, but the original answer is {original}")
-            elif same is None and name == "the solution" and _is_value(original):
+            elif same is None and name == "the solution" and is_value(original):
                 faults.append(
                     f"the final answer {original} is not found in the solution: put it into \\boxed"
                 )
     return _breaches(6, faults)
 
 
-def variant_breaches(kind: VariantKind, source: str, variant: str) -> tuple[Breach, ...]:
-    """Properties 7, 8 and 9: what a variant of one problem may change, and that its solution is complete."""
-    by_kind: tuple[Breach, ...] = ()
-    if kind is VariantKind.NUMERICAL:
-        by_kind = _breaches(7, _numerical(statement_of(source), statement_of(variant)))
-    elif kind is VariantKind.CONTEXT:
-        by_kind = _breaches(8, _context(source, variant))
-    return (*by_kind, *_breaches(9, _complete(kind, source, variant)))
+def variant_breaches(
+    kind: VariantKind, source: str, variant: str, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Properties 7, 8 and 9: what a variant of one problem may change, that it is unlike the `earlier` ones of its kind, and
+    that its solution is complete.
+    """
+    again = repeated(statement_of(variant), [statement_of(one) for one in earlier])
+    complete = _complete(kind, source, variant)
+    match kind:
+        case VariantKind.NUMERICAL:
+            return (*_breaches(7, (*_numerical(source, variant), *again)), *_breaches(9, complete))
+        case VariantKind.CONTEXT:
+            return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
+        case _:
+            return _breaches(9, (*complete, *again))
 
 
-def combined_breaches(sources: Sequence[str], variant: str) -> tuple[Breach, ...]:
-    """Property 10: one coherent problem with one solution, and no fragments joined together."""
-    faults = _item_faults(variant)
+def combined_breaches(
+    sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
+) -> tuple[Breach, ...]:
+    """Property 10: one coherent problem with one solution, no fragments joined together, and none of the `earlier` ones."""
+    faults = whole_item(variant)
+    if has_environment(variant, "tasks"):
+        faults += [*right_ones(variant, one=False), *unlike_options(variant), *other_key(variant)]
+    faults += repeated(statement_of(variant), [statement_of(one) for one in earlier])
     statement = statement_of(variant)
     words = _joined(statement)
     for number, source in enumerate(sources, 1):
@@ -132,17 +162,18 @@ def combined_breaches(sources: Sequence[str], variant: str) -> tuple[Breach, ...
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
-    return _breaches(10, [*faults, *_stepless(solution_of(variant))])
+    return _breaches(10, [*faults, *stepless(solution_of(variant))])
 
 
 def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
     """Property 11: the structure is that of the target format, and the answer is still the source's."""
-    faults = _item_faults(converted)
+    faults = whole_item(converted)
     tasks = has_environment(converted, "tasks")
     if target.is_mcq and not tasks:
         faults.append(f"{target.value} needs its options in a tasks environment")
     if target.is_mcq and tasks:
-        faults += _right_ones(converted, one=target is Format.MCQ_SC)
+        faults += right_ones(converted, one=target is Format.MCQ_SC)
+        faults += [*unlike_options(converted), *other_key(converted)]
     if not target.is_mcq and tasks:
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
@@ -162,39 +193,14 @@ def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
     return tuple(Breach(property=number, detail=one) for one in dict.fromkeys(faults))
 
 
-def _item_faults(latex: str) -> list[str]:
-    """As `item_faults`; a solution of layout alone is none."""
-    faults = list(item_faults(latex))
-    solution = solution_of(latex)
-    if solution and not words_of(solution) and not numbers_of(solution):
-        faults.append("its solution says nothing")
-    return faults
-
-
-def _drawn(picture: str) -> bool:
-    return bool(
-        re.search(
-            r"\\(?:draw|node|path|fill|filldraw|shade|foreach|coordinate|addplot|pic)(?![A-Za-z])", picture
-        )
-    )
-
-
-def _right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    options = options_of(latex)
-    right = sum(option.right for option in options)
-    if len(options) < 2:
-        yield "the tasks environment needs at least two options"
-    elif one and right != 1:
-        yield rf"exactly one option ends with \ans, not {right}"
-    elif not one and not right:
-        yield r"no option ends with \ans"
-
-
 def _numerical(source: str, variant: str) -> Iterator[str]:
-    if same_numbers(source, variant):
-        yield "no number of the statement differs from the source"
-    if not same_words(source, variant):
-        yield f"words of the statement differ from the source: {_difference(source, variant)}"
+    before, after = statement_of(source), statement_of(variant)
+    asked = question_of(source)
+    same = same_numbers(asked, question_of(variant)) if numbers_of(asked) else same_numbers(before, after)
+    if same:
+        yield "no number of the question differs from the source"
+    if not same_words(before, after):
+        yield f"words of the statement differ from the source: {_difference(before, after)}"
 
 
 def _context(source: str, variant: str) -> Iterator[str]:
@@ -212,10 +218,10 @@ def _context(source: str, variant: str) -> Iterator[str]:
 
 
 def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
-    yield from _item_faults(variant)
+    yield from whole_item(variant)
     old, new = solution_of(source), solution_of(variant)
-    yield from _stepless(new)
-    if kind is not VariantKind.CONTEXT and " ".join(old.split()) == " ".join(new.split()):
+    yield from stepless(new)
+    if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
         yield "the solution is the source's: work it out anew for the variant"
     elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
         yield "the solution still has the source's numbers: work it out anew"
@@ -223,21 +229,25 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
         if not has_environment(variant, "tasks"):
             yield "the source has options in a tasks environment, the variant has none"
         else:
-            yield from _right_ones(variant, one=sum(option.right for option in options_of(source)) == 1)
+            yield from _options_kept(kind, source, variant)
     elif has_environment(variant, "tasks"):
         yield "the source has no options, the variant has a tasks environment"
 
 
-def _stepless(solution: str) -> Iterator[str]:
-    if not _STEP.search(solution) and len(solution.split()) < LEAST_WORDS:
-        yield "the solution shows no steps"
+def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
+    before, after = options_of(source), options_of(variant)
+    yield from right_ones(variant, one=sum(option.right for option in before) == 1)
+    yield from unlike_options(variant)
+    yield from other_key(variant)
+    if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT) and len(before) != len(after):
+        yield f"the source has {len(before)} options, the variant has {len(after)}"
 
 
 def _asks_number(converted: str) -> Iterator[str]:
     if not _ASKS_NUMBER.search(statement_of(converted)):
         yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
     answer = answer_of(converted)
-    if answer is None or not numbers_of(answer):
+    if answer is None or not numbers_of(answer) or (is_value(answer) and not is_number(answer)):
         yield r"the solution must end at a number in \boxed{...}"
 
 
@@ -245,7 +255,11 @@ def _answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
     if target in (Format.INTEGER, Format.MCQ_MC):  # may count in another unit, or ask for several statements
         return
     old, new = answer_of(source), answer_of(converted)
-    if old is not None and new is not None and numbers_of(old) and same_answer(old, new) is False:
+    if old is None or not numbers_of(old):
+        return
+    if new is None and is_value(old):
+        yield rf"the answer {old} is not found in the solution: put it into \boxed"
+    elif new is not None and same_answer(old, new) is False:
         yield f"the answer must stay {old}; here it is {new}"
 
 
@@ -255,15 +269,6 @@ def _other_letters(original: str, alternate: str) -> Iterator[str]:
         yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
 
 
-def _is_value(answer: str) -> bool:
-    """Whether an answer is one value, and no sentence."""
-    try:
-        value_of(answer)
-    except ValueError:
-        return False
-    return True
-
-
 def _letters(solution: str) -> set[str]:
     """The option letters that the last sentence about an option names."""
     found = _LETTERS.findall(solution)
@@ -271,7 +276,7 @@ def _letters(solution: str) -> set[str]:
 
 
 def _joined(text: str) -> str:
-    return " ".join(words_of(text))
+    return " ".join(words_of(text)).casefold()
 
 
 def _difference(source: str, variant: str) -> str:

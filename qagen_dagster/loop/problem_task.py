@@ -173,10 +173,11 @@ class _Doing:
 
     def _solve_again(self) -> TaskResult:
         item = item_of(self.work.problem, self.state)
-        asking: Asking[AlternateResult] = self._asking(
-            lambda one: alternate_breaches(item, one), lambda one: (one.solution, ())
-        )
         before = [one.alternate for one in earlier(self.state, self.task) if one.alternate is not None]
+        known = [one.solution for one in before]
+        asking: Asking[AlternateResult] = self._asking(
+            lambda one: alternate_breaches(item, one, known), lambda one: (one.solution, ())
+        )
         said = alternate.solve_again(
             asking, self.task.number, statement_of(item), solution_of(item), self._ideas(), before
         )
@@ -186,12 +187,14 @@ class _Doing:
         kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
         if kind is VariantKind.MULTI:
-            asking = self._asking(lambda one: combined_breaches(problem.parts, one.latex), _latex_of_variant)
+            asking = self._asking(
+                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of_variant
+            )
             return self._result(
                 variant.combine(asking, self.task.number, problem.parts, problem.style, before)
             )
         item = item_of(problem, self.state)
-        asking = self._asking(lambda one: variant_breaches(kind, item, one.latex), _latex_of_variant)
+        asking = self._asking(lambda one: variant_breaches(kind, item, one.latex, before), _latex_of_variant)
         return self._result(variant.vary(asking, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:

@@ -1,0 +1,108 @@
+r"""What is wrong with one text, in words that a model can act on: items, options, solutions, drawings, repetitions.
+
+Which property a fault breaks is said in `problem_properties.py`; the structure of LaTeX itself is `latex/structure.py`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.code import plain_of
+from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
+from qagen_dagster.latex.layout import without_pictures
+from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.structure import item_faults, options_of, solution_of
+from qagen_dagster.mathematics.reading import read_value
+from qagen_dagster.mathematics.values import value_of
+
+LEAST_WORDS = 8  # of a solution without a relation
+_STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
+_DOCUMENT = re.compile(r"\\(?:documentclass|usepackage)(?![A-Za-z])|\\(?:begin|end)[ \t]*\{document\}")
+_BOXED = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_DRAWS = re.compile(
+    r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
+)
+
+
+def whole_item(latex: str) -> list[str]:
+    """As `item_faults`; a solution of layout alone is none, and an item is no document."""
+    faults = [*item_faults(latex), *own_document(latex)]
+    solution = solution_of(latex)
+    if solution and not words_of(solution) and not numbers_of(solution):
+        faults.append("its solution says nothing")
+    return faults
+
+
+def own_document(latex: str) -> Iterator[str]:
+    """What belongs to a document and not into one."""
+    found = _DOCUMENT.search(plain_of(latex))
+    if found:
+        yield f"{found.group()} does not belong here: no preamble and no document environment"
+
+
+def right_ones(latex: str, *, one: bool) -> Iterator[str]:
+    """Options of which none, or more than one, is right."""
+    options = options_of(latex)
+    right = sum(option.right for option in options)
+    if len(options) < 2:
+        yield "the tasks environment needs at least two options"
+    elif one and right != 1:
+        yield rf"exactly one option ends with \ans, not {right}"
+    elif not one and not right:
+        yield r"no option ends with \ans"
+
+
+def unlike_options(latex: str) -> Iterator[str]:
+    """Options that stand there twice."""
+    texts = [option.text for option in options_of(latex)]
+    twice = next((text for text in texts if text and texts.count(text) > 1), None)
+    if twice is not None:
+        yield f"two options are {twice}"
+
+
+def other_key(latex: str) -> Iterator[str]:
+    """A right option that is not what the solution puts into its box."""
+    right = [option.text for option in options_of(latex) if option.right]
+    solution = solution_of(latex)
+    boxed = final_answer(solution) if _BOXED.search(without_pictures(solution)) else None
+    if len(right) == 1 and boxed is not None and same_answer(right[0], boxed) is False:
+        yield f"the right option says {right[0]}, but the solution ends at {boxed}"
+
+
+def stepless(solution: str) -> Iterator[str]:
+    """A solution that only names its answer."""
+    text = without_pictures(solution)
+    if not _STEP.search(text) and len(text.split()) < LEAST_WORDS:
+        yield "the solution shows no steps"
+
+
+def undrawn(picture: str) -> bool:
+    """Whether a picture draws nothing; what a comment says draws nothing either."""
+    return not _DRAWS.search(plain_of(picture))
+
+
+def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
+    """A text that says what an earlier one said."""
+    for number, one in enumerate(earlier, 1):
+        if same_words(text, one) and same_numbers(text, one):
+            yield f"it is number {number} once more: make another one"
+            return
+
+
+def is_value(answer: str) -> bool:
+    """Whether an answer is one value, and no sentence."""
+    try:
+        value_of(answer)
+    except ValueError:
+        return False
+    return True
+
+
+def is_number(answer: str) -> bool:
+    """Whether an answer is one value without symbols."""
+    try:
+        return not read_value(answer).symbols
+    except ValueError:
+        return False
