@@ -8,6 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs import evaluation_metadata
 from qagen_dagster.defs.automation import keep_once_made
+from qagen_dagster.defs.evaluation_metadata import Metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -15,6 +16,7 @@ from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.answer_baseline import measure_answers
 from qagen_dagster.loop.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation import Evaluation, open_evaluation, report_version
+from qagen_dagster.loop.evaluation_work import Progress
 from qagen_dagster.loop.grounding_report import RunMark
 from qagen_dagster.loop.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.workspace import Workspace
@@ -61,69 +63,83 @@ class EvaluationConfig(SpendingConfig):
     profile: str | None = None
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """What one kind of evaluation does, and how its asset is shown."""
+
+    kind: Kind
+    store: str  # what the UI says it is made with
+    description: str
+    verb: str  # of its progress
+    work: Callable[[Evaluation, Progress], tuple[EvaluationReport[Any], Metadata]]
+
+
+def _closed_book(found: Evaluation, progress: Progress) -> tuple[EvaluationReport[Any], Metadata]:
+    report = check_closed_book(found, progress)
+    return report, evaluation_metadata.of_closed_book(found.space, report)
+
+
+def _retrieval(found: Evaluation, progress: Progress) -> tuple[EvaluationReport[Any], Metadata]:
+    report = measure_retrieval(found, progress)
+    return report, evaluation_metadata.of_retrieval(found.space, report)
+
+
+def _answers(found: Evaluation, progress: Progress) -> tuple[EvaluationReport[Any], Metadata]:
+    report = measure_answers(found, minilm.encode, progress)
+    return report, evaluation_metadata.of_answers(found.space, report)
+
+
+_STAGES = (
+    _Stage(
+        Kind.CLOSED_BOOK,
+        "llm",
+        "Each published question answered without its document: a right answer marks it leaked.",
+        "asked",
+        _closed_book,
+    ),
+    _Stage(
+        Kind.RETRIEVAL,
+        "parquet",
+        "How well BM25, embeddings and both together find each question's document and evidence.",
+        "searched",
+        _retrieval,
+    ),
+    _Stage(
+        Kind.ANSWERS,
+        "llm",
+        "Each published question answered from its own document: exact match, token F1, grounded share.",
+        "answered",
+        _answers,
+    ),
+)
+
+
 def build_evaluation_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """closed_book_check, retrieval_baseline and answer_baseline over the combinations."""
-    return [_closed_book_check(partitions), _retrieval_baseline(partitions), _answer_baseline(partitions)]
+    return [_asset(partitions, stage) for stage in _STAGES]
 
 
-def _closed_book_check(partitions: Partitions) -> dg.AssetsDefinition:
+def _asset(partitions: Partitions, stage: _Stage) -> dg.AssetsDefinition:
+    searched = [dg.AssetDep("document_index", partition_mapping=partitions.fan_out)]
+
     @dg.asset(
+        name=BOUNDS[stage.kind].asset,
         partitions_def=partitions.combinations,
         group_name=GROUP,
-        kinds={"llm"},
-        deps=["corpus_json"],
+        kinds={stage.store},
+        deps=["corpus_json", *(searched if stage.kind is Kind.RETRIEVAL else [])],
         automation_condition=keep_once_made(),
-        check_specs=_specs(Kind.CLOSED_BOOK),
-        description="Each published question answered without its document: a right answer marks it leaked.",
+        check_specs=_specs(stage.kind),
+        description=stage.description,
     )
-    def closed_book_check(  # pyright: ignore[reportUnknownParameterType]
+    def evaluation(  # pyright: ignore[reportUnknownParameterType]
         context: dg.AssetExecutionContext, config: EvaluationConfig, workspace: WorkspaceResource
     ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
         found = _open(context, config, workspace)
-        report = check_closed_book(found, log_progress(context, "asked"))
-        return _result(found, report, evaluation_metadata.of_closed_book(found.space, report))
+        report, shown = stage.work(found, log_progress(context, stage.verb))
+        return _result(found, report, shown)
 
-    return closed_book_check
-
-
-def _retrieval_baseline(partitions: Partitions) -> dg.AssetsDefinition:
-    @dg.asset(
-        partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"parquet"},
-        deps=["corpus_json", dg.AssetDep("document_index", partition_mapping=partitions.fan_out)],
-        automation_condition=keep_once_made(),
-        check_specs=_specs(Kind.RETRIEVAL),
-        description="How well BM25, embeddings and both together find each question's document and evidence.",
-    )
-    def retrieval_baseline(  # pyright: ignore[reportUnknownParameterType]
-        context: dg.AssetExecutionContext, config: EvaluationConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
-        found = _open(context, config, workspace)
-        report = measure_retrieval(found, log_progress(context, "searched"))
-        return _result(found, report, evaluation_metadata.of_retrieval(found.space, report))
-
-    return retrieval_baseline
-
-
-def _answer_baseline(partitions: Partitions) -> dg.AssetsDefinition:
-    @dg.asset(
-        partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"llm"},
-        deps=["corpus_json"],
-        automation_condition=keep_once_made(),
-        check_specs=_specs(Kind.ANSWERS),
-        description="Each published question answered from its own document: exact match, token F1, grounded share.",
-    )
-    def answer_baseline(  # pyright: ignore[reportUnknownParameterType]
-        context: dg.AssetExecutionContext, config: EvaluationConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
-        found = _open(context, config, workspace)
-        report = measure_answers(found, minilm.encode, log_progress(context, "answered"))
-        return _result(found, report, evaluation_metadata.of_answers(found.space, report))
-
-    return answer_baseline
+    return evaluation
 
 
 def _open(
@@ -135,9 +151,7 @@ def _open(
     return open_evaluation(space, combination, run, config.profile, config.allowance)
 
 
-def _result(
-    found: Evaluation, report: EvaluationReport[Any], shown: evaluation_metadata.Metadata
-) -> dg.MaterializeResult[Any]:
+def _result(found: Evaluation, report: EvaluationReport[Any], shown: Metadata) -> dg.MaterializeResult[Any]:
     corpus = found.space.corpus(found.combination.corpus)
     options = corpus.scenario(found.combination.scenario).evaluation
     return dg.MaterializeResult(
