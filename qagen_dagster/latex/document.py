@@ -49,7 +49,9 @@ _USED = (
 _PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _USED)
 _SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree: the first is enough
 _LIBRARY = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,40}\Z")
-_USUAL = "arrows.meta,calc,angles,quotes,patterns,positioning,decorations.pathmorphing,decorations.markings"
+USUAL_LIBRARIES = (
+    "arrows.meta", "calc", "angles", "quotes", "patterns", "positioning", "decorations.pathmorphing", "decorations.markings",
+)  # fmt: skip  # of TikZ, loaded with it
 _SIGNS = {
     "00B0": r"^\circ",
     "00B1": r"\pm",
@@ -96,6 +98,11 @@ _SIGNS = {
 }
 _RAISED = ("2070", "2074", "2075", "2076", "2077", "2078", "2079")
 _LOWERED = tuple(f"208{digit}" for digit in range(10))
+_DEGREES = r"""\makeatletter
+\AtBeginDocument{\@ifpackageloaded{siunitx}{%
+\def\degree{\ensuremath{^\circ}}\def\celsius{\ensuremath{^\circ\mathrm{C}}}}{}}
+\makeatother
+"""  # outside of its own commands siunitx makes errors of them
 _GIVEN = r"""\makeatletter
 \providecommand{\ans}{\ensuremath{\surd}}
 \@ifundefined{solution}{\newenvironment{solution}{\par\noindent\textbf{Solution. }}{\par}}{}
@@ -111,16 +118,16 @@ def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )
     wanted = [one.removeprefix("tikzlibrary") for one in libraries if _LIBRARY.match(one)]
-    packages = _packages(latex, wanted)
+    packages = packages_of(latex, wanted)
     loaded = "".join(f"\\@ifpackageloaded{{{name}}}{{}}{{\\usepackage{{{name}}}}}\n" for name in packages)
     if {"siunitx", "circuitikz"} <= set(packages):  # for values such as R=5<\\ohm>
         loaded = f"\\PassOptionsToPackage{{siunitx}}{{circuitikz}}\n{loaded}"
     known = {name for name, _ in _PACKAGES}
     named = [one for one in dict.fromkeys(wanted) if one not in known]
-    tikz = f"\\usetikzlibrary{{{','.join((_USUAL, *named))}}}\n" if "tikz" in packages else ""
+    tikz = f"\\usetikzlibrary{{{','.join((*USUAL_LIBRARIES, *named))}}}\n" if "tikz" in packages else ""
     if "pgfplots" in packages:
         tikz += "\\pgfplotsset{compat=newest}\n"
-    return f"{head}\\makeatletter\n{loaded}\\makeatother\n{tikz}{_unicode()}{_GIVEN}"
+    return f"{head}\\makeatletter\n{loaded}\\makeatother\n{tikz}{sign_declarations()}{_GIVEN}"
 
 
 def document_of(
@@ -146,7 +153,8 @@ def _whole(body: str) -> bool:
     return first is None or any(start < first.start() < end for start, end in lists)
 
 
-def _packages(latex: str, libraries: Sequence[str]) -> tuple[str, ...]:
+def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
+    """The packages that a text uses, in the order in which they are loaded; `libraries` may name some, too."""
     plain = plain_of(latex)
     found = [name for name, pattern in _PACKAGES if pattern.search(plain) or name in libraries]
     if set(found) >= _SIUNITX_DEGREE:
@@ -156,8 +164,8 @@ def _packages(latex: str, libraries: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unicode() -> str:
-    """What people type and an engine of 8 bits does not know; engines that know Unicode skip it."""
+def sign_declarations() -> str:
+    """What people type and an engine of 8 bits does not know (engines that know Unicode skip it), and degrees beside siunitx."""
     signs = [
         f"\\DeclareUnicodeCharacter{{{code}}}{{\\ensuremath{{{sign}}}}}" for code, sign in _SIGNS.items()
     ]
@@ -165,4 +173,4 @@ def _unicode() -> str:
     signs += [f"\\DeclareUnicodeCharacter{{{code}}}{{\\ensuremath{{_{code[-1]}}}}}" for code in _LOWERED]
     signs.append("\\DeclareUnicodeCharacter{207B}{\\ensuremath{^-}}")
     lines = "".join(f"{sign}\n" for sign in signs)
-    return f"\\ifdefined\\DeclareUnicodeCharacter\n{lines}\\fi\n"
+    return f"\\ifdefined\\DeclareUnicodeCharacter\n{lines}\\fi\n{_DEGREES}"

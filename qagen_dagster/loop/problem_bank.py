@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problem import FULL
 from qagen_dagster.loop.problem_combine import combined, whole_item
@@ -100,16 +101,20 @@ def items_of(record: ProblemRecord) -> Iterator[BankItem]:
 
 
 def export_of(bank: ProblemBank) -> BankExport:
-    """The accepted part of a bank."""
+    """The accepted part of a bank, with all that its items were compiled with."""
     accepted = bank.accepted
+    items = tuple(item for record in accepted for item in items_of(record))
     libraries = [one for record in accepted if record.tikz is not None for one in record.tikz.libraries]
-    preambles = [record.problem.preamble for record in accepted if record.problem.preamble.strip()]
+    preambles = dict.fromkeys(one.problem.preamble for one in accepted if one.problem.preamble.strip())
+    texts = [text for item in items for text in (item.latex, *item.alternates)]
     return BankExport(
         name=bank.name,
         title=bank.title,
-        items=tuple(item for record in accepted for item in items_of(record)),
-        preambles=tuple(dict.fromkeys(preambles)),
-        libraries=tuple(dict.fromkeys(libraries)),
+        items=items,
+        preambles=tuple(preambles),
+        libraries=tuple(dict.fromkeys((*USUAL_LIBRARIES, *libraries))),
+        packages=packages_of("\n".join((*preambles, *texts)), libraries),
+        signs=sign_declarations(),
     )
 
 

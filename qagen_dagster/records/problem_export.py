@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Name
 from qagen_dagster.records.problem import ClassificationResult, IdeaResult
@@ -46,10 +44,19 @@ class BankItem(Record):
 
 
 class BankExport(Record):
-    """All items of a bank in order. `preambles` are what stood in front of their sources, each once."""
+    """All items of a bank in order.
+
+    Attributes:
+        preambles: what stood in front of their sources, each once.
+        libraries: of TikZ, and packages that draw.
+        packages: that the items use.
+        signs: declarations of the signs beyond ASCII that an engine of 8 bits does not know.
+    """
 
     name: Name
     title: str
     items: tuple[BankItem, ...] = ()
     preambles: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = Field(default=())  # of TikZ, and packages that draw
+    libraries: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    signs: str = ""

@@ -1,6 +1,6 @@
 r"""The commands and TikZ libraries that preambles of TeX files define, so that their items can stand in another document.
 
-Packages are not taken over: which ones a project loads is `tex_project.py`'s.
+Of packages those are taken over that only bring commands and signs; layout, fonts and languages stay the project's.
 """
 
 from __future__ import annotations
@@ -9,9 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 _START = re.compile(
-    r"(?m)^[ \t]*(?P<how>\\(?:newcommand|renewcommand|providecommand|DeclareMathOperator|usetikzlibrary|newenvironment|def))(?![A-Za-z])\*?"
-    r"[ \t]*\{?(?P<name>\\?[A-Za-z@]{1,40})?"
+    r"(?m)^[ \t]*(?P<how>\\(?:newcommand|renewcommand|providecommand|DeclareMathOperator|usetikzlibrary|newenvironment|def|definecolor"
+    r"|colorlet|tikzset|ctikzset|pgfplotsset|sisetup|DeclareSIUnit|NewDocumentCommand))(?![A-Za-z])\*?"
+    r"[ \t]*\{?(?P<name>\\[A-Za-z@]{1,40}|[A-Za-z@][\w@.-]{0,39})?"
 )
+_SETTINGS = ("\\usetikzlibrary", "\\tikzset", "\\ctikzset", "\\pgfplotsset", "\\sisetup")  # define no name
+_LOADED = re.compile(
+    r"\\usepackage[ \t]*(?P<options>\[[\w=, .-]{0,200}\])?[ \t]*\{(?P<names>[\w, -]{1,300})\}"
+)
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_PACKAGES = (
+    "amsfonts array bbm bm booktabs braket cancel chemfig circuitikz commath diagbox dsfont empheq esint esvect eurosym float gensymb "
+    "longtable mathrsfs mathtools mhchem multirow nicefrac pgfplots physics relsize siunitx slashed soul tabularx tensor textcomp "
+    "tikz-3dplot tikz-feynman ulem units upgreek wasysym wrapfig xcolor xfrac"
+)
+_HARMLESS = frozenset(_PACKAGES.split())
 _OWN = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project's
 _MOST = 4_000  # characters of one definition
 
@@ -25,17 +37,27 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
+def packages(preambles: Sequence[str]) -> dict[str, str]:
+    """Each package that is taken over, with its options in brackets: those of the first source that loads it."""
+    found: dict[str, str] = {}
+    for mark in (mark for preamble in preambles for mark in _LOADED.finditer(_COMMENT.sub("", preamble))):
+        for name in (one.strip() for one in mark.group("names").split(",")):
+            if name in _HARMLESS:
+                found.setdefault(name, mark.group("options") or "")
+    return found
+
+
 def _of(preamble: str) -> Iterator[tuple[str, str]]:
     for mark in _START.finditer(preamble):
         how, name = mark.group("how"), mark.group("name") or ""
         text = _whole(preamble, mark.start())
         if name in _OWN or text is None:
             continue
-        if how == "\\newcommand":
-            text = text.replace("\\newcommand", "\\providecommand", 1)
+        text = text.replace("\\newcommand", "\\providecommand")
+        text = text.replace("\\NewDocumentCommand", "\\ProvideDocumentCommand")
         if how == "\\DeclareMathOperator":
             text = f"\\ifdefined{name}\\else{text}\\fi"
-        yield (text if how == "\\usetikzlibrary" else name), text
+        yield (text if how in _SETTINGS else name), text
 
 
 def _whole(text: str, start: int) -> str | None:

@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from qagen_dagster.publishing.problem.definitions import definitions
+from qagen_dagster.publishing.problem.definitions import definitions, packages
 from qagen_dagster.records.problem_export import BankExport, BankItem
 
 FOLDER = "tex"
 _HOSTILE = re.compile(
     r"\\(?:input|include|InputIfFileExists|openin|openout|read|readline|write|immediate|catcode|csname|special|directlua|luaexec"
-    r"|ShellEscape|usepackage|RequirePackage|documentclass|verbatiminput|lstinputlisting|expandafter|scantokens|everyeof)(?![A-Za-z@])|\^\^"
-)
-_PACKAGES = ("amsmath", "amssymb", "mathtools", "bm", "cancel", "siunitx", "xcolor", "multicol", "enumitem")
-_DRAWING = ("tikz", "circuitikz", "pgfplots")
+    r"|ShellEscape|usepackage|RequirePackage|documentclass|verbatiminput|lstinputlisting|expandafter|scantokens|everyeof|makeatletter"
+    r"|ExplSyntaxOn|UseName|ExpandArgs|pgfimage|pgfdeclareimage|pgfplotstableread|pdffiledump|pdfobj|pdfximage|XeTeXpicfile)(?![A-Za-z@])"
+    r"|\\begin\s*\{\s*(?:input|include|read|write|openin|openout|immediate|special|csname|filecontents\*?|verbatiminput)\s*\}"
+    r"|\\addplot[^;{}]{0,300}\b(?:table|file|gnuplot|shell)\b|\bplot\s*\[?[^;{}\]]{0,100}\]?\s*(?:file|gnuplot)\s*\{|\^\^"
+)  # also by the name of an environment, as that is called like a command
+_BASIC = ("amsmath", "amssymb", "mathtools")
+_OURS = frozenset(("tasks", "graphicx", "tikz"))  # loaded in any case
 _LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _HEAD = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[margin=25mm]{geometry}
@@ -29,11 +32,12 @@ _HEAD = r"""\documentclass[11pt,a4paper]{article}
 \begin{document}
 \maketitle
 """
-_OWN = r"""\newcommand{\maybe}[1]{\IfFileExists{#1.sty}{\usepackage{#1}}{}}
+_OWN = r"""\newcommand{\maybe}[2][]{\IfFileExists{#2.sty}{\usepackage[#1]{#2}}{}}
 %(packages)s
 \usepackage{tasks}
 \usepackage{graphicx}
 %(libraries)s
+%(signs)s
 \providecommand{\ans}{\hfill$\checkmark$}
 \providecommand{\solution}{}
 \let\solution\relax
@@ -92,19 +96,37 @@ def _shown(name: str, text: str) -> str:
 
 
 def _preamble(bank: BankExport) -> str:
-    drawing = [name for name in _DRAWING if name != "tikz"]
-    text = "".join(item.latex for item in bank.items)
-    wanted = [name for name in drawing if name in text or name in bank.libraries]
-    libraries = [one for one in bank.libraries if one not in _DRAWING and _LIBRARY.fullmatch(one)]
-    loaded = "\n".join(f"\\maybe{{{name}}}" for name in (*_PACKAGES, *wanted))
-    lines = ["\\usepackage{tikz}", *(f"\\usetikzlibrary{{{one}}}" for one in dict.fromkeys(libraries))]
     found = [one for one in definitions(bank.preambles) if not hostile(one)]
-    return (
-        _OWN.replace("%(packages)s", loaded)
-        .replace("%(libraries)s", "\n".join(lines))
-        .replace("%(definitions)s", "\n".join(found))
-        .replace("%%", "%")
-    )
+    parts = {
+        "packages": "\n".join(_loaded(bank)),
+        "libraries": "\n".join(_drawing(bank)),
+        "signs": bank.signs.strip(),
+        "definitions": "\n".join(found),
+    }
+    text = _OWN.replace("%%", "%")
+    for name, part in parts.items():
+        text = text.replace(f"%({name})s\n", f"{part}\n" if part else "")
+    return text
+
+
+def _loaded(bank: BankExport) -> Iterator[str]:
+    """The packages of the items and of their sources, if the machine that compiles has them."""
+    given = packages(bank.preambles)
+    names = dict.fromkeys((*_BASIC, *given, *bank.packages))
+    if {"siunitx", "circuitikz"} <= set(names):  # for values such as R=5<\ohm>
+        yield "\\PassOptionsToPackage{siunitx}{circuitikz}"
+    for name in names:
+        if name not in _OURS:
+            yield f"\\maybe{given.get(name, '')}{{{name}}}"
+    if "pgfplots" in names:
+        yield "\\pgfplotsset{compat=newest}"
+
+
+def _drawing(bank: BankExport) -> Iterator[str]:
+    yield "\\usepackage{tikz}"
+    for one in dict.fromkeys(bank.libraries):
+        if _LIBRARY.fullmatch(one) and one not in bank.packages:
+            yield f"\\usetikzlibrary{{{one}}}"
 
 
 def _prose(text: str) -> str:
