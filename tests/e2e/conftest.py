@@ -41,5 +41,5 @@ def _run(folder: Path) -> None:
     }
     project.corpus("water", waterworks.corpus(2, "textual, visual"), documents)
     project.corpus("broken", BROKEN, {})
-    ended = project.qagen("run")
+    ended = project.qagen_fresh("run")
     (folder / "first_run.json").write_text(json.dumps(vars(ended)))

@@ -100,7 +100,7 @@ def test_killed_again_and_again_it_ends_with_the_set_of_an_unkilled_run(tmp_path
             watch.allow(None)
             bench.killed(project, _reached(project, place))
             _nothing_of(finished, watch.received[before:])
-        last = project.qagen("run", "--json", "--profile", "remote")
+        last = project.qagen_fresh("run", "--json", "--profile", "remote")
         total = len(watch.received)
         again = project.qagen("run", "--json", "--profile", "remote")
         assert len(watch.received) == total

@@ -1,0 +1,81 @@
+"""A process that has loaded what `qagen` needs and is forked for each command: the other side of `warm`.
+
+A command stays what it is, a process with its own environment, folder, output and signals. It only need not spend
+seconds on imports. All commands of one such process share its hash seed: tests that would notice start a fresh one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import socket
+import sys
+from multiprocessing import get_context
+from typing import Any
+
+LOADED = ("qagen_dagster.cli.main", "qagen_dagster.definitions", "alembic.command")
+LENGTH = 8  # bytes that say how long an order is; the descriptors of its output and status come with them
+
+
+def serve(orders: socket.socket) -> None:
+    """Fork for each order until the other side is gone."""
+    while True:
+        length, (out, err, status), _, _ = _next(orders)
+        order = json.loads(_whole(orders, int.from_bytes(length)))
+        if os.fork() == 0:
+            orders.close()
+            _watch(order, out, err, status)
+            os._exit(0)
+        for descriptor in (out, err, status):
+            os.close(descriptor)
+
+
+def _next(orders: socket.socket) -> tuple[bytes, list[int], int, Any]:
+    found = socket.recv_fds(orders, LENGTH, 3)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass  # those that ended are forgotten
+    if not found[0]:
+        sys.exit(0)
+    return found
+
+
+def _whole(orders: socket.socket, length: int) -> bytes:
+    data = b""
+    while len(data) < length:
+        data += orders.recv(length - len(data))
+    return data
+
+
+def _watch(order: dict[str, Any], out: int, err: int, status: int) -> None:
+    """Start the command, tell its process id, and how it ends."""
+    # It ends without taking the interpreter apart: DuckDB would wait for a thread that the fork left behind.
+    command = get_context("fork").Process(target=_work, args=(order, out, err, status))
+    command.start()
+    os.close(out)
+    os.close(err)
+    os.write(status, b"%d\n" % (command.pid or 0))
+    command.join()
+    os.write(status, b"%d\n" % (command.exitcode or 0))
+
+
+def _work(order: dict[str, Any], out: int, err: int, status: int) -> None:
+    os.close(status)
+    for descriptor, place in ((out, 1), (err, 2)):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
+    os.chdir(order["folder"])
+    os.environ.clear()
+    os.environ.update(order["environ"])
+    sys.argv = ["qagen", *order["words"]]
+    importlib.import_module(LOADED[0]).main()
+
+
+if __name__ == "__main__":
+    for module in LOADED:
+        importlib.import_module(module)
+    gc.freeze()  # what is loaded is not looked through again while a command runs
+    serve(socket.socket(fileno=int(sys.argv[1])))
