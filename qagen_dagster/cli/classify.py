@@ -44,7 +44,7 @@ def classify(
     """Stage 1: find out what kind of physics question it is.
 
     Gives question_type, difficulty, topic, has_diagram and more; a confidence below 0.5 is flagged. One problem gives
-    one JSON object, several give a list.
+    one JSON object, several give a list, each with its item's or page's number.
 
     \b
     Examples:
@@ -58,8 +58,11 @@ def classify(
     done = carry_out(
         space, Order(name_of(problems), problems, wishes, problem_options(wished), quiet=as_json)
     )
-    found = [one.classification for one in done.records if one.classification is not None]
-    values = [one.model_dump(mode="json") | {"flagged": one.flagged} for one in found]
+    values = [
+        ({} if len(problems) == 1 else {"item": one.problem.index}) | _fields(one.classification)
+        for one in done.records
+        if one.classification is not None
+    ]
     text = as_json_text(values[0] if len(problems) == 1 and values else values)
     if output is not None and values:
         write(output, f"{text}\n".encode())
@@ -70,6 +73,10 @@ def classify(
             if record.classification is not None:
                 click.echo(f"{record.id}: {_line(record.classification)}")
     return tell(done)
+
+
+def _fields(found: ClassificationResult) -> dict[str, Any]:
+    return found.model_dump(mode="json") | {"flagged": found.flagged}
 
 
 def _line(found: ClassificationResult) -> str:

@@ -42,8 +42,9 @@ def process_set(
         progress.begin(1)
         with open_quietly(space, progress) as graph:
             errors = graph.problem_set(key, _fields(options))
-    bank = open_bank(space, plan_problem_set(space, problem_set, options))
-    errors += [line for one in bank.problems for line in failures(one)]
+    plan = plan_problem_set(space, problem_set, options)
+    bank = open_bank(space, plan)
+    errors += [*plan.missing, *(line for one in bank.problems for line in failures(one))]
     if output is not None:
         write_folder(output, bank_files(bank) | export_files(export_of(bank)))
     _tell(bank, errors, space.store.path(Keys.problem_file(key, FILES[0])), as_json=as_json)

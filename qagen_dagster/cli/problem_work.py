@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,8 +127,7 @@ def as_json_text(value: object) -> str:
 
 def write(output: Path, data: bytes) -> None:
     """Write a file whole or not at all, and look whether it is there (property 14). Raises ConfigError."""
-    if output.is_dir():
-        raise ConfigError(f"cannot write {output}: it is a folder")
+    check_output(output)
     store = output_store(output)
     store.write_bytes(output.name, data)
     broken = output_breaches(str(output), data, store.get(output.name))
@@ -137,8 +137,7 @@ def write(output: Path, data: bytes) -> None:
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files below a folder, which is made. Raises ConfigError."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"cannot write {folder}: it is no folder")
+    check_folder(folder)
     for name, data in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -146,6 +145,19 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def check_output(output: Path | None) -> None:
-    """Raises ConfigError, before any work, when the folder of an output file is not there."""
+    """Raises ConfigError, before any work, when an output file cannot be one: a folder, or in none."""
+    if output is not None and output.is_dir():
+        raise ConfigError(f"cannot write {output}: it is a folder")
     if output is not None:
         output_store(output)
+
+
+def check_folder(output: Path | None) -> None:
+    """Raises ConfigError, before any work, when an output folder cannot be made."""
+    if output is None:
+        return
+    there = next(one for one in (output.absolute(), *output.absolute().parents) if one.exists())
+    if not there.is_dir():
+        raise ConfigError(f"cannot write {output}: {there.name} is no folder")
+    if not os.access(there, os.W_OK):
+        raise ConfigError(f"cannot write {output}: nothing may be written in {there}")

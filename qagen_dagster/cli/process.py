@@ -22,7 +22,16 @@ from qagen_dagster.cli.problem_options import (
     tex_option,
 )
 from qagen_dagster.cli.problem_set import process_set
-from qagen_dagster.cli.problem_work import Done, Order, as_json_text, carry_out, tell, told, write_folder
+from qagen_dagster.cli.problem_work import (
+    Done,
+    Order,
+    as_json_text,
+    carry_out,
+    check_folder,
+    tell,
+    told,
+    write_folder,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problem import Wishes
 from qagen_dagster.loop.problem_bank import bank_files, export_files, export_of, items_of
@@ -85,8 +94,7 @@ def process(
       qagen process -t problems.tex --variants numerical context conceptual calculus -o output/
       qagen process --set mechanics
     """
-    if output is not None and output.exists() and not output.is_dir():
-        raise ConfigError(f"cannot write {output}: it is no folder")
+    check_folder(output)
     space, options = Workspace(settings), problem_options(wished)
     if set_key is not None:
         if image or tex or item_range or references or _wishes(wished) != _wishes(_NOTHING):

@@ -82,6 +82,8 @@ def variant(
     check_output(output)
     space, chosen = Workspace(settings), VariantKind(kind)
     if chosen is VariantKind.MULTI:
+        if image or (item_range and not tex):
+            raise ConfigError("--type multi combines TeX files (-t, --context); -r is about the file of -t")
         problems = _combined(space, tex, item_range, contexts, style)
         stages: tuple[Stage, ...] = (Stage.VARIANT,)
         name = f"files-{fingerprint([problems[0].source_path])[:16]}"

@@ -109,6 +109,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
         "outcomes": bar_chart(ends, "problems by outcome") if ends else dg.MetadataValue.md("none"),
         "made": dg.MetadataValue.json(dict(Counter(item.made for item in items))),
         "bank": markdown_table(("problem", "end", "kind", "topic", "items", "other solutions", "why"), rows),
+        "not_combined": markdown_table(("what is missing",), [(line,) for line in found.missing]),
         "exports": dg.MetadataValue.json(exports),
         "changed": dg.MetadataValue.json(list(found.changed)),
         **_cards(space, bank, [item for item in items if item.made == "original"] or list(items)),

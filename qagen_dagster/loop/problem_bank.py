@@ -14,7 +14,7 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problem import FULL
-from qagen_dagster.loop.problem_combine import combined, whole_item
+from qagen_dagster.loop.problem_combine import Combined, combined, whole_item
 from qagen_dagster.loop.problem_plan import ProblemOptions, SetPlan, plan_set, wishes_of
 from qagen_dagster.loop.problem_properties import (
     alternate_breaches,
@@ -28,7 +28,7 @@ from qagen_dagster.loop.problem_sources import read_set
 from qagen_dagster.loop.problem_tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problem.registry import PROBLEM_EXPORTERS
-from qagen_dagster.records.problem import Breach, Format, Problem, VariantKind
+from qagen_dagster.records.problem import Breach, Format, VariantKind
 from qagen_dagster.records.problem_export import ORIGINAL, BankExport, BankItem, BankOption
 from qagen_dagster.records.problem_result import ProblemBank, ProblemRecord
 from qagen_dagster.records.problem_source import ProblemSources
@@ -41,12 +41,13 @@ EXPORTS = "exports"
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """What a set has now, where its files lie, and which of them changed."""
+    """What a set has now, where its files lie, which of them changed, and in one line each what could not be worked."""
 
     bank: ProblemBank
     export: BankExport
     paths: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def read_sources(space: Workspace, key: str) -> ProblemSources:
@@ -83,7 +84,8 @@ def plan_problem_set(
         compiler=engine_compiler(),
         references=references,
     )
-    return replace(plan, problems=(*plan.problems, *_combined(space, plan, problem_set)))
+    more = _combined(space, plan, problem_set)
+    return replace(plan, problems=(*plan.problems, *more.problems), missing=more.missing)
 
 
 def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
@@ -144,7 +146,7 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> Publis
             if path in FILES:
                 space.store.write_bytes(Keys.problem_history(plan.name, run_id, path), data)
     paths = tuple(space.store.path(Keys.problem_file(plan.name, path)) for path in files)
-    return PublishedBank(bank, export, paths, tuple(changed))
+    return PublishedBank(bank, export, paths, tuple(changed), plan.missing)
 
 
 def broken_items(bank: ProblemBank) -> dict[str, str]:
@@ -198,8 +200,8 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
     )
 
 
-def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple[Problem, ...]:
-    """Problems that others are combined to, once all of these have LaTeX."""
+def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:
+    """Problems that others are combined to, once all of these are scanned and drawn."""
     config = problem_set.config
     known = {one.id for one in plan.problems}
     wanted = {one for group in config.combine for one in group}
@@ -209,4 +211,4 @@ def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple
             f"combine names {unknown}; there are: {there}", file=problem_set.folder / CONFIG_NAME
         )
     records = {one: gather_record(space, plan, plan.problem(one)) for one in sorted(wanted)}
-    return combined(config.combine, config.target_style, records).problems
+    return combined(config.combine, config.target_style, records)

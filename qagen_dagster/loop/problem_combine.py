@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.loop.problem_text import with_diagram
 from qagen_dagster.records.problem import Problem, ProblemInput
-from qagen_dagster.records.problem_result import ProblemRecord
+from qagen_dagster.records.problem_result import ProblemRecord, Stage
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ def whole_item(record: ProblemRecord) -> str:
 
 
 def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, ProblemRecord]) -> Combined:
-    """One problem for each group of ids, `multi-1` and so on, whose parts all have their LaTeX."""
+    """One problem for each group of ids, `multi-1` and so on, whose parts are all scanned and drawn."""
     problems: list[Problem] = []
     missing: list[str] = []
     for number, group in enumerate(groups, 1):
-        lacking = [one for one in group if one not in records or not records[one].latex.strip()]
+        lacking = [one for one in group if one not in records or not _whole(records[one])]
         if lacking:
-            missing.append(f"multi-{number}: there is no LaTeX of {', '.join(lacking)}")
+            missing.append(f"multi-{number}: there is no finished item of {', '.join(lacking)}")
             continue
         problems.append(
             Problem(
@@ -44,3 +44,9 @@ def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, 
             )
         )
     return Combined(tuple(problems), tuple(missing))
+
+
+def _whole(record: ProblemRecord) -> bool:
+    """Whether its item is there, with its diagram if it has one; what was rejected is not."""
+    done = {one.task.stage for one in record.tasks if one.end.ok}
+    return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())

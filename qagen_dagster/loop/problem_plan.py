@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
@@ -37,7 +39,11 @@ class ProblemOptions:
 
 @dataclass(frozen=True)
 class SetPlan:
-    """One set of problems, with everything that decides its results."""
+    """One set of problems, with everything that decides its results.
+
+    Attributes:
+        missing: in one line each, what its author wants and cannot be worked yet, such as problems to be combined.
+    """
 
     name: str
     problems: tuple[Problem, ...]
@@ -48,10 +54,15 @@ class SetPlan:
     seed: int = 0
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
+    missing: tuple[str, ...] = ()
+
+    @cached_property
+    def _by_id(self) -> dict[str, Problem]:
+        return {one.id: one for one in self.problems}
 
     def problem(self, problem_id: str) -> Problem:
         """Raises ConfigError for one that is not in the set."""
-        found = next((one for one in self.problems if one.id == problem_id), None)
+        found = self._by_id.get(problem_id)
         if found is None:
             raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
         return found
@@ -115,8 +126,7 @@ def plan_set(
 ) -> SetPlan:
     """Resolve models and prompts. Raises ConfigError. Nothing is asked and nothing is written."""
     chosen = options or ProblemOptions()
-    ids = [one.id for one in problems]
-    twice = sorted({one for one in ids if ids.count(one) > 1})
+    twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
     if twice:
         raise ConfigError(f"problems of {name} have the same id: {', '.join(twice)}")
     profile_name = chosen.profile or workspace.settings.profile

@@ -38,13 +38,6 @@ def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) ->
     return chosen
 
 
-def range_breaches(indices: Sequence[int], wanted: tuple[int, int]) -> tuple[Breach, ...]:
-    """Property 13: no item outside of the range was worked."""
-    outside = [one for one in indices if not wanted[0] <= one <= wanted[1]]
-    detail = f"items {outside} lie outside of {wanted[0]} to {wanted[1]}"
-    return (Breach(property=13, detail=detail),) if outside else ()
-
-
 def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Breach, ...]:
     """Property 14: what was asked to be written is there."""
     if found == expected:

@@ -218,7 +218,7 @@ class _Doing:
             if latex is None:
                 return None
             code, libraries = latex(result)
-            return work.compiler.compile(code, work.problem.preamble, libraries)
+            return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
 
         return Asking(
             model=work.models[ROLE_OF[stage]],
@@ -277,6 +277,11 @@ class _Doing:
     def _ideas(self) -> IdeaResult | None:
         found = self.state.first(Stage.IDEA)
         return found.ideas if found is not None and found.end.ok else self.work.problem.ideas
+
+    def _libraries(self) -> tuple[str, ...]:
+        """What the diagram of the problem needs, which variants and conversions show again."""
+        drawn = self.state.first(Stage.DIAGRAM)
+        return drawn.tikz.libraries if drawn is not None and drawn.tikz is not None else ()
 
     def _description(self) -> str:
         problem, scanned = self.work.problem, self.state.first(Stage.SCAN)

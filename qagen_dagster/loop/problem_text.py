@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
-from qagen_dagster.latex.structure import has_environment, options_of, tikz_pictures
+from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problem import ProblemState
 from qagen_dagster.records.problem import DIAGRAM_MARK, Format, Problem, ProblemInput, QuestionKind
 from qagen_dagster.records.problem_result import Stage
 
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
+_ASKS_INTEGER = re.compile(
+    r"\bas an? integer\b|\bnearest integer\b|\binteger (?:answer|value)|\bnumerical value of (?:your|the) answer",
+    re.IGNORECASE,
+)
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 
 
@@ -61,11 +65,11 @@ def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
 
 
 def format_of(problem: Problem, state: ProblemState) -> Format:
-    """What it is converted from: what a person said, else what its structure shows."""
+    """What it is converted from: what a person said, else what its structure shows and its words ask for."""
     if problem.source_format is not None:
         return problem.source_format
     item = item_of(problem, state)
     if not has_environment(item, "tasks"):
-        return Format.SUBJECTIVE
+        return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
     several = sum(option.right for option in options_of(item)) > 1
     return Format.MCQ_MC if several or kind_of(problem, state) is QuestionKind.MCQ_MC else Format.MCQ_SC

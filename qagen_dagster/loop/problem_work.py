@@ -99,7 +99,8 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     told = [
         one.result.model_dump_json()
         for one in state.results
-        if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.IDEA) and one.result is not None
+        if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
+        and one.result is not None
     ]
     told += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(

@@ -77,7 +77,7 @@ def test_pages_of_a_pdf_are_problems(qagen: Command, play: Play, tmp_path: Path)
     assert [one["id"] for one in found.value["problems"]] == ["sheet-p2", "sheet-p3"]
     assert len(board.received) == 2
     whole = qagen("classify", "-i", "sheet.pdf", "--json")
-    assert len(whole.value) == 4
+    assert [one["item"] for one in whole.value] == [1, 2, 3, 4]
     beyond = qagen("classify", "-i", "sheet.pdf", "-r", "4", "5")
     assert beyond.code == 1
     assert "no page 5" in beyond.err
@@ -232,7 +232,11 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("variant", "-t", "problem.tex", "--type", "context", "--style", "x"), 2, "--type multi"),
         (("convert", "-t", "problem.tex", "--from", "integer", "--to", "integer"), 2, "both integer"),
         (("process", "-t", "problem.tex", "--variants", "multi", "-o", "out"), 2, "multi"),
-        (("process", "-t", "problem.tex", "-o", "problem.tex"), 2, "problem.tex"),
+        (("process", "-t", "problem.tex", "-o", "problem.tex"), 2, "problem.tex is no folder"),
+        (("process", "-t", "problem.tex", "-o", "problem.tex/out"), 2, "problem.tex is no folder"),
+        (("idea", "-t", "problem.tex", "-o", "."), 2, "it is a folder"),
+        (("variant", "--type", "multi", "-i", "a.png", "-t", "problem.tex", "--context", "problem.tex"), 2, "combines TeX files"),
+        (("variant", "--type", "multi", "-r", "1", "2", "--context", "problem.tex", "--context", "problem.tex"), 2, "the file of -t"),
         (("classify", "-i", "a.png", "--profile", "blind"), 2, "needs a model that takes images"),
     ],
 )  # fmt: skip

@@ -33,6 +33,7 @@ from tests.support.problem_play import (
     Arguments,
     ProblemPlay,
     classified,
+    integer,
     item,
     mcq,
     photo,
@@ -287,6 +288,33 @@ def compiling(outcomes: list[CompileOutcome], seen: list[str]) -> Compiler:
         )
 
     return Compiler("fake", compiled)
+
+
+def test_a_variant_is_compiled_with_the_libraries_of_the_diagram(tmp_path: Path) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def compiled(_latex: str, _preamble: str, libraries: tuple[str, ...]) -> Compiled:
+        seen.append(libraries)
+        return Compiled(outcome=CompileOutcome.COMPILED)
+
+    drawn = TIKZ | {"libraries": ["shapes.geometric"]}
+    problem, wishes = (
+        photo(),
+        Wishes(alternates=1, variants=(VariantKind.NUMERICAL,), conversions=(Format.MCQ_SC,)),
+    )
+    work = ProblemPlay({Role.TIKZ: [drawn]}).work(problem, wishes, Compiler("fake", compiled))
+    assert work_problem(work, shelf(tmp_path, problem), FULL).ended.end is ProblemEnd.ACCEPTED
+    assert seen == [(), *[("shapes.geometric",)] * 4]
+
+
+def test_an_item_that_asks_for_an_integer_is_not_converted_to_one(tmp_path: Path) -> None:
+    wishes = Wishes(stages=(Stage.SCAN, Stage.CONVERT), conversions=(Format.INTEGER, Format.SUBJECTIVE))
+    play = ProblemPlay()
+    found = run(play, tmp_path, typed(integer()), wishes)
+    kept, opened = (task for task in record(found).tasks if task.task.stage is Stage.CONVERT)
+    assert (kept.end, kept.detail) == (TaskEnd.SKIPPED, "it is integer already")
+    assert (opened.end, play.asked(Role.CONVERTER)) == (TaskEnd.DONE, 1)
+    assert "From: integer" in told(play.fakes[Role.CONVERTER].requests[0])
 
 
 def test_what_the_engine_says_goes_back_once(tmp_path: Path) -> None:
