@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +18,9 @@ SAME_WORDS = 0.85  # overlap of words at which two stems with equal numbers are 
 ALIKE = 0.3  # overlap that two stems of the same short computation need
 LONG = 4  # operations from which an equal computation alone tells
 _SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
-_WORD = re.compile(r"[a-z]{2,}|\d+(?:\.\d+)?")
+_WORD = re.compile(r"[a-z]{2,}")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # in formulas, but not of a power
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
 
 
@@ -28,22 +30,34 @@ class _Face:
 
     stem: str
     words: Counter[str]
-    numbers: Counter[str]
+    order: tuple[str, ...]  # numbers as they come, and the signs between them: a sum is no difference
+    numbers: Counter[str]  # the same in any order
     computation: str
     operations: int
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Questions without one of these in common are not compared: `_same` would not find them alike."""
+        numbers = " ".join(sorted(self.numbers.elements()))
+        computed = (f"computation {self.computation}",) if self.computation else ()
+        return (f"stem {self.stem}", f"numbers {numbers}", *computed)
 
 
 def repeats(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
     """The id of every item that repeats an earlier one, with the id of that and why it is held to be a repeat."""
     found: dict[str, tuple[str, str]] = {}
     kept: list[tuple[str, _Face]] = []
+    places: dict[str, list[int]] = defaultdict(list)  # of kept items, by what a repeat must have in common
     for item in items:
         face = _face(item.question_package)
-        hit = next(((other, why) for other, known in kept if (why := _same(known, face))), None)
-        if hit is None:
-            kept.append((item.id, face))
-        else:
+        near = sorted({place for trait in face.traits for place in places[trait]})
+        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], face))), None)
+        if hit is not None:
             found[item.id] = hit
+            continue
+        for trait in face.traits:
+            places[trait].append(len(kept))
+        kept.append((item.id, face))
     return found
 
 
@@ -55,7 +69,7 @@ def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
 def _same(first: _Face, second: _Face) -> str:
     if first.stem == second.stem:
         return "the stems are the same"
-    if first.numbers == second.numbers and _overlap(first.words, second.words) >= SAME_WORDS:
+    if first.order == second.order and _overlap(first.words, second.words) >= SAME_WORDS:
         return "the stems have the same numbers and nearly the same words"
     if first.computation and first.computation == second.computation:
         alike = first.numbers == second.numbers and _overlap(first.words, second.words) >= ALIKE
@@ -66,12 +80,11 @@ def _same(first: _Face, second: _Face) -> str:
 
 def _face(package: QuestionPackage) -> _Face:
     plain = " ".join(_SPACING.sub(" ", package.question.stem).lower().split())
-    words = _WORD.findall(plain)
-    numbers = Counter(word for word in words if word[0].isdigit())
+    words = Counter(_WORD.findall(plain))
+    order = (*_NUMBER.findall(plain), *_SIGN.findall(" ".join(package.question.stem.split("$")[1::2])))
     computation, operations = _computation(package.check) if package.check else ("", 0)
-    return _Face(
-        re.sub(r"[^\w+\-*/^=<>.]", "", plain), Counter(words) - numbers, numbers, computation, operations
-    )
+    stem = re.sub(r"[^\w+\-*/^=<>.]", "", plain)
+    return _Face(stem, words, order, Counter(order), computation, operations)
 
 
 def _overlap(first: Counter[str], second: Counter[str]) -> float:

@@ -13,7 +13,7 @@ from pydantic import Field
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
 
-EMBEDDED_VERSION = "2"  # raised when the embedded mechanisms would answer a request differently
+EMBEDDED_VERSION = "3"  # raised when the embedded mechanisms would answer a request differently
 
 
 class ModelSpec(Record):

@@ -31,6 +31,20 @@ def test_other_numbers_are_another_question() -> None:
     assert same_question(asked(TRUCK, m="2", v="3"), asked(TRUCK.replace("$3$", "$5$"), m="2", v="5")) == ""
 
 
+def test_numbers_that_change_places_are_another_question() -> None:
+    other = TRUCK.replace("$2$", "$0$").replace("$3$", "$2$").replace("$0$", "$3$")
+    assert same_question(asked(TRUCK, m="2", v="3"), asked(other, m="3", v="2")) == ""
+
+
+def test_a_difference_is_no_sum() -> None:
+    first = "The real number $x$ satisfies $x+\\frac{1}{x}=5$. What is the value of $x^2+\\frac{1}{x^2}$?"
+    second = first.replace("$x+", "$x-")
+    assert same_question(asked(first, "k**2-2", "", k="5"), asked(second, "k**2+2", "", k="5")) == ""
+    assert same_question(
+        asked(first, "k**2-2", "", k="5"), asked(first.replace("The real", "Some real"), "k**2-2", "", k="5")
+    )
+
+
 def test_the_same_computation_in_other_words_is_a_repeat() -> None:
     first = asked(
         "A pipe closed at one end sounds at $3$ and $5$ Hz. What is the lowest?",

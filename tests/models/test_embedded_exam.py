@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exam_gates import examine
-from qagen_dagster.loop.exam_repeats import same_question
+from qagen_dagster.loop.exam_repeats import repeats, same_question
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exam.catalogue import FAMILIES, SCHEMAS
@@ -24,7 +24,9 @@ from qagen_dagster.records.exam import (
     VerifierReport,
     sample_of,
 )
+from qagen_dagster.records.exam_bank import ExamItem
 from qagen_dagster.records.exam_proof import ProofStatus
+from tests.support.exam_items import item
 from tests.support.exam_resolve import answer, option
 
 SEED = 7
@@ -113,6 +115,18 @@ def test_the_verifier_finds_the_key_from_stem_and_options(schema: str, difficult
     assert blind.right_options == (package.question.correct_option,)
     report = VerifierReport.model_validate(ask("verifier", "submit_verdict", shown(package)))
     assert report.verdict.value == "PASS"
+
+
+@pytest.mark.parametrize(("schema", "difficulty"), PARTS)
+def test_forty_items_of_a_family_differ_and_their_keys_are_right(schema: str, difficulty: str) -> None:
+    items: list[ExamItem] = []
+    for slot in range(1, 51):
+        package = package_of(schema, difficulty, slot)
+        wanted = answer(package.question.stem)
+        right = [letter for letter, text in package.question.options.items() if near(option(text), wanted)]
+        assert right == [package.question.correct_option], package.question
+        items.append(item(id=f"slot-{slot}", question_package=package))
+    assert len(items) - len(repeats(items)) >= 40
 
 
 def test_no_item_repeats_another() -> None:

@@ -16,7 +16,8 @@ FAMILIES: tuple[Family, ...] = tuple(
 SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 MOST_OPTIONS = 6
 _LEAST_WRONG = 3
-_TRIES = 400
+_TRIES_OF_A_SETTING = 200
+_TRIES = 6 * _TRIES_OF_A_SETTING  # at last numbers are taken that there were before
 _LOOKED_BACK = 100  # slots: beyond these no family has new numbers
 
 
@@ -29,20 +30,21 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Mad
     """The question of a slot (from 1) with its wrong options and their paths, all of different values.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers; an attempt draws other
-    numbers in the same setting. A computation that an earlier slot has is not asked again, as long as there are others.
+    numbers in the same setting. A computation that an earlier slot has is not asked again, as long as there are others in
+    this setting or in the next ones.
     Raises ValueError if no numbers fit, which no family of the catalogue does.
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
-    context = (seed + slot) % family.contexts
+    setting = (seed + slot) % family.contexts
     earlier = range(
         1, slot if slot <= _LOOKED_BACK else 1
     )  # from the first on, so that none looks back in vain
     taken = {_computation(_first(family, seed, one)[0]) for one in earlier}
     if attempt > 1:
         taken.add(_computation(_first(family, seed, slot)[0]))
-    for left in range(_TRIES, 0, -1):
-        made = family.make(draw, context)
-        if made is None or (left > _TRIES // 4 and _computation(made) in taken):
+    for tried in range(_TRIES):
+        made = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
+        if made is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(made) in taken):
             continue
         wrong = _distinct(made, family.paths)
         if len(wrong) >= _LEAST_WRONG:

@@ -47,7 +47,7 @@ _LAWS = (
 
 def _law(draw: Draw, context: int) -> Made:
     subject, result, squared, rooted = _LAWS[context]
-    first, base = draw.choice((2, 3, 4, 5, 6)), draw.choice((2, 3, 4, 5))
+    first, base = draw.whole(2, 9), draw.whole(2, 7)
     second = base * base
     return Made(
         stem=f"{subject} is directly proportional to the square of ${squared}$ and inversely proportional to the square root of "
@@ -70,33 +70,49 @@ def _law(draw: Draw, context: int) -> Made:
     )
 
 
-_BODIES = (
+_BODIES = (  # the first four are asked for the volume, the others for the area
     ("The surface area of a spherical balloon", "its volume"),
     ("The surface area of a cube of ice", "its volume"),
     ("A tank is replaced by a mathematically similar one. The surface area", "its volume"),
     ("The surface area of a spherical soap bubble", "the volume inside it"),
+    ("The volume of a spherical balloon", "its surface area"),
+    ("The volume of a cube of ice", "its surface area"),
+    ("A tank is replaced by a mathematically similar one. The volume", "its surface area"),
+    ("The volume inside a spherical soap bubble", "its surface area"),
 )
-_SCALES = (11, 12, 13, 14, 15, 16, 9, 8, 7, 5, 20, 6)  # tenths of the length
+_SCALES = (*range(1, 10), *range(11, 21), 30, 40)  # tenths of the length
 
 
-def _area_to_volume(draw: Draw, context: int) -> Made:
+def _area_and_volume(draw: Draw, context: int) -> Made:
     start, end = _BODIES[context]
+    given, asked = (2, 3) if context < 4 else (3, 2)
     tenths = draw.choice(_SCALES)
     length = Fraction(tenths, 10)
-    change = abs(length**2 - 1) * 100
+    change, by_length = abs(length**given - 1) * 100, abs(length - 1) * 100
     word = "increase" if tenths > 10 else "decrease"
-    wrong = (change * Fraction(3, 2), change, abs(length - 1) * 300, abs(length - 1) * 100)
+    wrong = (change * Fraction(asked, given), change, asked * by_length, by_length, abs(length**4 - 1) * 100)
+    names = {2: "areas", 3: "volumes"}
     return Made(
         stem=f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",
-        key=plain(decimal(abs(length**3 - 1) * 100) + "\\%"),
-        wrong=tuple(plain(decimal(value) + "\\%") if value < 100 or tenths > 10 else None for value in wrong),
-        reasoning=f"Areas are multiplied by ${decimal(length**2)}$, so lengths by ${decimal(length)}$ and volumes by "
-        f"${decimal(length)}^3={decimal(length**3)}$.",
-        insight="Go from area to length before going to volume.",
-        expression="Abs((1+s*p/100)**Rational(3,2)-1)*100",
+        key=_percent(abs(length**asked - 1) * 100),
+        wrong=tuple(_percent(value) if _shown(value, tenths > 10) else None for value in wrong),
+        reasoning=f"{names[given].capitalize()} are multiplied by ${decimal(length**given)}$, so lengths by ${decimal(length)}$ and "
+        f"{names[asked]} by ${decimal(length)}^{asked}={decimal(length**asked)}$.",
+        insight="Go to the length first, and from there to what is asked for.",
+        expression=f"Abs((1+s*p/100)**Rational({asked},{given})-1)*100",
         givens={"p": decimal(change), "s": "1" if tenths > 10 else "-1"},
         unit="%",
     )
+
+
+def _percent(value: Fraction) -> str:
+    return plain(decimal(value) + "\\%")
+
+
+def _shown(value: Fraction, growing: bool) -> bool:
+    """Whether a percentage is a short decimal, and possible: nothing shrinks by more than it is."""
+    digits = str(value.numerator * 100 // value.denominator).strip("0")
+    return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 
 
 FAMILIES = (
@@ -134,18 +150,19 @@ FAMILIES = (
     ),
     Family(
         "M1", "hard",
-        summary="A relative change of the area of a body that keeps its shape is given; the relative change of its volume is wanted. The way "
-        "leads through the length, which is never mentioned.",
+        summary="A relative change of the area of a body that keeps its shape is given and that of its volume is wanted, or the other way "
+        "about. The way leads through the length, which is never mentioned.",
         carrier="a body that keeps its shape",
-        constraints=("the shape does not change", "the change of area is given as a percentage"),
-        asked="the percentage by which the volume changes",
+        constraints=("the shape does not change", "the change is given as a percentage"),
+        asked="the percentage by which the volume changes, or the area",
         rationale="The hidden length has to be brought in, and percentages must be turned into factors before powers are taken.",
         paths=(
-            "Multiplies the percentage by three halves, as if powers acted on percentages.",
-            "Gives the volume the same percentage as the area.",
-            "Takes three times the percentage by which the length changes.",
+            "Multiplies the percentage by the ratio of the dimensions, as if powers acted on percentages.",
+            "Gives area and volume the same percentage.",
+            "Takes the percentage by which the length changes as many times as there are dimensions.",
             "Stops at the percentage by which the length changes.",
+            "Goes one dimension too far and ends at the fourth power of the length.",
         ),
-        contexts=4, make=_area_to_volume,
+        contexts=8, make=_area_and_volume,
     ),
 )  # fmt: skip

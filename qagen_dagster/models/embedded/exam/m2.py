@@ -8,7 +8,7 @@ from qagen_dagster.models.embedded.exam.family import Draw, Family, Made, number
 
 
 def _reciprocal(draw: Draw, context: int) -> Made:
-    k = draw.whole(3, 9)
+    k = draw.whole(3, 13)
     sign, shift = (("+", -2), ("-", 2), ("+", -2), ("-", 2))[context]
     scale = (1, 1, 3, 2)[context]
     front = "" if scale == 1 else str(scale)
@@ -58,13 +58,14 @@ def _sum_product(draw: Draw, context: int) -> Made | None:
 
 
 def _quartic(draw: Draw, context: int) -> Made:
-    k = draw.choice((3, 5, 7) if context < 2 else (4, 6, 8))  # the settings share two computations
+    # Two settings share the computation of a fourth power: one has odd numbers, the other even ones.
+    k = draw.whole(3, 20) if context % 2 else draw.choice((3, 5, 7, 9) if context == 0 else (4, 6, 8, 10))
     square = k * k - 2
     asked, value, expression, wrong = (
         ("x^4+\\frac{1}{x^4}", square**2 - 2, "(k**2-2)**2-2", (k**4, square**2, square**2 + 2, k**4 - 2)),
         ("x^3+\\frac{1}{x^3}", k**3 - 3 * k, "k**3-3*k", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
         ("\\frac{x^8+1}{x^4}", square**2 - 2, "(k**2-2)**2-2", (k**4, square**2, square**2 + 2, k**4 - 2)),
-        ("\\frac{x^6+1}{x^3}", k**3 - 3 * k, "k**3-3*k", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
+        ("\\frac{x^6+1}{x^3}", k**3 - 3 * k, "k*(k**2-3)", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
     )[context]
     return Made(
         stem=f"The real number $x$ satisfies $x^2-{k}x+1=0$. What is the value of ${asked}$?",

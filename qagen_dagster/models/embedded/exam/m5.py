@@ -63,7 +63,7 @@ def _sum_of_waves(draw: Draw, context: int) -> Made:
 
 
 def _quadratic(draw: Draw, context: int) -> Made | None:
-    a, b = draw.whole(1, 12), draw.whole(1, 5)
+    a, b = draw.whole(1, 14), draw.whole(1, 7)
     greatest = context < 2
     first, second = ("\\sin x", "\\cos^2 x") if context % 2 == 0 else ("\\cos x", "\\sin^2 x")
     inside = a < 2 * b

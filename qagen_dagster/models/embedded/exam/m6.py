@@ -16,7 +16,7 @@ _GROUPS = (
 
 
 def _groups(draw: Draw, context: int) -> Made:
-    groups, size = draw.whole(3, 7), draw.whole(2, 6)
+    groups, size = draw.whole(3, 9), draw.whole(2, 8)
     of, things, rule, asked = _GROUPS[context]
     total = groups * size
     value = comb(total, 2) - groups * comb(size, 2)

@@ -7,28 +7,49 @@ from fractions import Fraction
 from qagen_dagster.models.embedded.exam.family import Draw, Family, Made, number, root, united
 
 _FENCES = (
-    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen"),
-    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area"),
-    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage"),
-    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed"),
+    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall"),
+    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach"),
+    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall"),
+    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house"),
 )  # fmt: skip
 
 
-def _fence(draw: Draw, context: int) -> Made:
-    length = 12 * draw.whole(2, 15)
-    setting, what = _FENCES[context]
-    value = Fraction(length**2, 8)
-    wrong = (Fraction(length**2, 16), Fraction(length**2, 9), Fraction(length**2, 4))
+def _fence(draw: Draw, context: int) -> Made | None:
+    parts = draw.choice((1, 1, 2, 3))
+    length = (
+        draw.whole(2, 25) * 12 if parts < 3 else draw.choice((3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25)) * 8
+    )
+    setting, what, material, free = _FENCES[context]
+    divided = (
+        f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
+        if parts > 1
+        else ""
+    )
+    out = parts + 1  # pieces that stand out from the free side
+    value = Fraction(length**2, 4 * out)
+    if not _clean(value):
+        return None
+    wrong = (
+        Fraction(length, out + 2) ** 2,
+        Fraction(length, out + 1) ** 2,
+        Fraction(length**2, 4),
+        Fraction(length**2, 8),
+    )
     return Made(
-        stem=f"{setting.format(l=length)}. What is the greatest possible area of the {what}?",
+        stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
         key=united(number(value), "m^2"),
-        wrong=tuple(united(number(one), "m^2") for one in wrong),
-        reasoning=f"With two sides of $x$ the area is $x({length}-2x)$, greatest for $x={number(Fraction(length, 4))}$, where it is ${number(value)}$.",
-        insight="The side along the wall is free, so the best shape is twice as long as it is deep.",
-        expression="L**2/8",
-        givens={"L": str(length)},
+        wrong=tuple(united(number(one), "m^2") if _clean(one) else None for one in wrong),
+        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
+        insight="The long side is free, so half of the length goes into what stands out from it.",
+        expression="L**2/(4*n)",
+        givens={"L": str(length), "n": str(out)},
         unit="m^2",
     )
+
+
+def _clean(value: Fraction) -> bool:
+    """Whether it is a whole number that is written down without a calculator."""
+    return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
 
 
 _CORNERS = (
@@ -41,7 +62,7 @@ _CORNERS = (
 
 # Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
 _CLEAN = tuple(
-    (a, b) for a in range(10, 46) for b in range(a + 1, 61) if a * b % (a + b) == 0 and a * b % 2 == 0
+    (a, b) for a in range(6, 91) for b in range(a + 1, 121) if a * b % (a + b) == 0 and a * b % 2 == 0
 )
 
 
@@ -73,7 +94,7 @@ _COSTS = (
 
 
 def _cost(draw: Draw, context: int) -> Made | None:
-    a, b = draw.two(2, 12)
+    a, b = draw.two(2, 20)
     side = draw.whole(3, 10)
     area = side * side
     setting, what = _COSTS[context]
@@ -100,15 +121,16 @@ def _cost(draw: Draw, context: int) -> Made | None:
 FAMILIES = (
     Family(
         "M7", "easy",
-        summary="A rectangle is bounded by a fixed length on three sides only. The constraint turns its area into a quadratic, whose greatest value is wanted.",
+        summary="A rectangle is bounded by a fixed length on three sides only, and perhaps divided by some of it. The constraint turns its area into a quadratic, whose greatest value is wanted.",
         carrier="a rectangle with one free side",
         constraints=("the length of three sides together is fixed", "the fourth side costs nothing"),
         asked="the greatest area",
         rationale="One quadratic in one variable, once the free side is built into the constraint.",
         paths=(
             "Makes a square of all four sides, as if the free side had to be paid for.",
-            "Makes the three sides equal.",
-            "Counts only one of the two sides that stand out from the free one.",
+            "Makes all pieces equal in length.",
+            "Counts only one of the pieces that stand out from the free side.",
+            "Leaves out what divides the rectangle.",
         ),
         contexts=4, make=_fence,
     ),

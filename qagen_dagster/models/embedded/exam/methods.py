@@ -46,6 +46,14 @@ def _percent(direction: float) -> Callable[[float], Solved]:
     return answer
 
 
+def _percent_back(direction: float) -> Callable[[float], Solved]:
+    def answer(change: float) -> Solved:
+        side = math.cbrt(1 + direction * change / 100)
+        return Solved(abs(6 * side * side / 6 - 1) * 100, "took a unit cube, scaled it, and compared faces")
+
+    return answer
+
+
 def _of_root(power: int, sign: float) -> _Answer:
     def answer(k: float, scale: float = 1.0) -> Solved:
         x = (k + math.sqrt(k * k - 4 * sign)) / 2
@@ -206,8 +214,8 @@ def _switched(count: float, p: float, q: float) -> Solved:
     return Solved(sum(state), "went through all numbers twice")
 
 
-def _fence(length: float) -> Solved:
-    return Solved(best(lambda x: x * (length - 2 * x), 0, length / 2), "tried all depths")
+def _fence(length: float, parts: float = 1) -> Solved:
+    return Solved(best(lambda x: x * (length - (parts + 1) * x), 0, length), "tried all depths")
 
 
 def _corner(a: float, b: float) -> Solved:
@@ -305,6 +313,8 @@ MATHEMATICS: tuple[Method, ...] = (
     method("is multiplied by $#$ and ... is multiplied by $#$. By what factor", _law),
     method("urface area...increases by $#\\%$. By what percentage does", _percent(1)),
     method("urface area...decreases by $#\\%$. By what percentage does", _percent(-1)),
+    method("olume...increases by $#\\%$. By what percentage does its surface area", _percent_back(1)),
+    method("olume...decreases by $#\\%$. By what percentage does its surface area", _percent_back(-1)),
     method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, 1)),
     method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, -1)),
     method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1)),
@@ -337,6 +347,7 @@ MATHEMATICS: tuple[Method, ...] = (
     method("re are $#$ ... with $#$ ... each. ... altogether?", _pairs),
     method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
     method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),
+    method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _fence),
     method("farmer has $#$ m of fencing for a rectangular pen. One side", _fence),
     method("by $#$ m of rope; the beach", _fence),
     method("$#$ m of railing go along its other three sides", _fence),

@@ -10,9 +10,9 @@ from qagen_dagster.models.embedded.exam.stems import Method, Solved, area, metho
 _FREE_FALL = 10.0
 
 
-def _slide(height: float) -> Solved:
-    seconds = math.sqrt(2 * height / _FREE_FALL)  # a free fall of the same height gives the same speed
-    return Solved(_FREE_FALL * seconds, "let it fall freely through the same height")
+def _slide(height: float, gravity: float) -> Solved:
+    seconds = math.sqrt(2 * height / gravity)  # a free fall of the same height gives the same speed
+    return Solved(gravity * seconds, "let it fall freely through the same height")
 
 
 def _crash(m: float, v: float, n: float) -> Solved:
@@ -215,7 +215,7 @@ _SLIDES = (
 )
 
 PHYSICS: tuple[Method, ...] = (
-    *(method(f"{one}...What is its speed when", _slide) for one in _SLIDES),
+    *(method(f"{one}...$g=#$...What is its speed when", _slide) for one in _SLIDES),
     *(method(f"{one}...How much kinetic energy is lost", _crash) for one in _CRASHES),
     method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", _rise),
     method(

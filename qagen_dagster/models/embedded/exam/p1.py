@@ -17,19 +17,20 @@ _SLIDES = (
 
 def _slide(draw: Draw, context: int) -> Made:
     setting, moment, speeds = _SLIDES[context]
-    speed = draw.choice(speeds)
-    height = Fraction(speed**2, 20)
+    speed, gravity = draw.choice(speeds), draw.choice((10, 10, 4, 5, 8))
+    height = Fraction(speed**2, 2 * gravity)
+    where = setting if gravity == 10 else f"On another planet, {setting[0].lower()}{setting[1:]}"
     return Made(
-        stem=f"{setting.format(h=decimal(height))}. Air resistance is negligible and $g=10$ m s$^{{-2}}$. What is its speed when it {moment}?",
+        stem=f"{where.format(h=decimal(height))}. Air resistance is negligible and $g={gravity}$ m s$^{{-2}}$. What is its speed when it {moment}?",
         key=united(str(speed), SPEED),
         wrong=tuple(
             united(text, SPEED)
-            for text in (root(10 * height), number(20 * height), root(40 * height), root(2 * height))
+            for text in (root(gravity * height), str(speed**2), root(4 * gravity * height), root(2 * height))
         ),
-        reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times 10\\times {decimal(height)}}}={speed}$.",
+        reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times {gravity}\\times {decimal(height)}}}={speed}$.",
         insight="Only the height matters, because no force but gravity does work.",
         expression="sqrt(2*g*h)",
-        givens={"g": "10", "h": decimal(height)},
+        givens={"g": str(gravity), "h": decimal(height)},
         unit="m s^-1",
     )
 

@@ -75,10 +75,10 @@ def _work(draw: Draw, context: int) -> Made | None:
 
 
 _STARTS = (  # with accelerations and times that such a body has
-    ("A sprinter starts from rest", "the sprinter", (4, 6, 8), (3,)),
-    ("A sports car starts from rest", "the car", (5, 6, 7), (6, 9, 12)),
-    ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 15), (2, 3, 6)),
-    ("A cyclist starts from rest on a level road", "the cyclist", (1, 2, 3), (6, 9, 12)),
+    ("A sprinter starts from rest", "the sprinter", (3, 4, 5, 6, 7, 8), (3,)),
+    ("A sports car starts from rest", "the car", (4, 5, 6, 7, 8), (6, 9, 12)),
+    ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 14, 15, 18), (2, 3, 6)),
+    ("A cyclist starts from rest on a level road", "the cyclist", (1, 2, 3), (6, 9, 12, 15)),
 )
 
 
