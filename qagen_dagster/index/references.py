@@ -178,9 +178,10 @@ def _bytes(path: Path) -> bytes:
 
 
 def _tex(data: bytes, shown: str) -> tuple[Passage, ...]:
-    if b"\0" in data:
+    text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
         raise ValueError("not a text file; going on without it")
-    return passages_of(shown, decode(data).text.replace("\r\n", "\n").replace("\r", "\n"))
+    return passages_of(shown, text)
 
 
 def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:

@@ -86,10 +86,9 @@ def described(words: str) -> Problem:
 
 
 def _of_tex(named: Named) -> tuple[Problem, ...]:
-    data = _bytes_of(named)
-    if b"\0" in data:
+    text = decode(_bytes_of(named)).text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
         raise DocumentError("binary", f"{named.shown} is no text")
-    text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
     cut = split_items(text)
     items = list(cut.bare_items)
     if not items:
