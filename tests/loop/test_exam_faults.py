@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from qagen_dagster.loop import exam_gates
 from qagen_dagster.loop.exam import Accepted, ItemLimits
 from qagen_dagster.loop.exam_item import work_item
 from qagen_dagster.loop.exam_result import slot_result
+from qagen_dagster.mathematics import sandbox
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.exam import read_sample
 from tests.support.exam_play import PASS, WORDS, ExamPlay, journal, made, solved, work
@@ -182,6 +184,39 @@ def test_every_planted_fault_is_caught_by_whom_it_can(number: int, tmp_path: Pat
 @pytest.mark.parametrize("number", [0, 17, 39])
 def test_without_the_fault_the_same_question_passes(number: int, tmp_path: Path) -> None:
     assert _run(good(number), tmp_path).item is not None
+
+
+HOSTILE = {
+    "import os": "import os",
+    "import and call": "__import__('os').system('touch {path}')",
+    "infinite loop": "(lambda: [1 for _ in iter(int, 1)])()",
+    "endless sum": "Sum(Sum(Sum(sqrt(i)*j*k,(i,1,2000)),(j,1,2000)),(k,1,2000))",
+    "tower of powers": "10**10**10",
+    "tower of factorials": "factorial(factorial(factorial(5)))",
+    "memory bomb": "[0]*10**10",
+    "memory bomb in arithmetic": "((((9**9)**9)**9)**9)**9",
+    "file that is written": "open('{path}','w').write('x')",
+    "file that is read": "open('/etc/passwd').read()",
+}
+SECONDS = 5.0  # that a hostile form may take, from a process that is warm
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens(
+    name: str, tmp_path: Path
+) -> None:
+    sandbox.shared().compute([sandbox.Task("1")])
+    path = tmp_path / "made"
+    fields = good(1)
+    fields["check"]["expression"] = HOSTILE[name].replace("{path}", str(path))
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(_run, fields, tmp_path / "journals").result(timeout=SECONDS)
+    assert found.rejected is not None
+    assert (found.rejected.stage, found.rejected.attempts) == ("gates", 1)
+    assert {one.role for one in found.calls} == {"designer", "implementer"}, "nobody is asked about it"
+    assert not path.exists()
+    (outcome,) = sandbox.shared().compute([sandbox.Task("1+1")])
+    assert isinstance(outcome, sandbox.Computed), "the next form is computed"
 
 
 def _run(fields: Fields, root: Path) -> Any:
