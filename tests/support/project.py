@@ -16,9 +16,9 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.settings import Settings
-from tests.support import quick_disk, warm
+from tests.support import quick_dagster, warm
 
-quick_disk.do_not_wait()
+quick_dagster.hurry()
 QAGEN = Path(sys.executable).with_name("qagen")
 INSTANCE = """\
 telemetry: {enabled: false}

@@ -16,7 +16,7 @@ import sys
 from multiprocessing import get_context
 from typing import Any
 
-from tests.support import quick_disk
+from tests.support import quick_dagster
 
 LOADED = ("qagen_dagster.cli.main", "qagen_dagster.definitions", "alembic.command")
 LENGTH = 8  # bytes that say how long an order is; the descriptors of its output and status come with them
@@ -79,6 +79,6 @@ def _work(order: dict[str, Any], out: int, err: int, status: int) -> None:
 if __name__ == "__main__":
     for module in LOADED:
         importlib.import_module(module)
-    quick_disk.do_not_wait()
+    quick_dagster.hurry()
     gc.freeze()  # what is loaded is not looked through again while a command runs
     serve(socket.socket(fileno=int(sys.argv[1])))
