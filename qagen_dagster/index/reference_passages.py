@@ -10,10 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-PASSAGES_VERSION = "1"  # raised when the same text would give other passages
+PASSAGES_VERSION = "2"  # raised when the same text would give other passages
 MOST_CHARACTERS = 1_800  # of a passage
 MOST_TITLE = 80
 _ENOUGH = 700  # from here on an empty line ends a passage
+_MOST_OF_EXAMPLE = 3_600  # up to here an example is not cut
+_EXAMPLE = re.compile(
+    r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
+)
+_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that somebody has commented out
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
 _HEADING = re.compile(
     rf"[ \t]*\\(?P<level>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\])?\{{(?P<title>.*)"
@@ -52,7 +57,7 @@ def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] =
             trail = {above: one for above, one in trail.items() if above < level} | {level: title}
         first, last = _filled(lines)
         kept = "\n".join(lines[first : last + 1])
-        if kept and not _licence(kept):
+        if kept and not _licence(kept) and not _disused(kept):
             titles = tuple(trail[one] for one in sorted(trail))
             found.append(Passage(path, start + first, start + last, titles, kept))
     return tuple(found)
@@ -64,14 +69,22 @@ def stem_words(path: str) -> str:
 
 
 def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines with the number of the first: a heading begins one, an empty line may end one, length always does."""
+    """Runs of lines with the number of the first: a heading begins one, an empty line may end one, length does.
+
+    An example stays whole unless it is very long itself.
+    """
     block: list[str] = []
-    size = 0
+    size = depth = 0
     for number, line in enumerate(lines, 1):
         heads = number in given or _heading(line) is not None
-        if block and (heads or size + len(line) > MOST_CHARACTERS or (size >= _ENOUGH and not line.strip())):
+        most = _MOST_OF_EXAMPLE if depth else MOST_CHARACTERS
+        full = size + len(line) > most or (size >= _ENOUGH and not depth and not line.strip())
+        if block and (heads or full):
             yield number - len(block), block
             block, size = [], 0
+        for mark in _EXAMPLE.finditer(line):
+            depth = max(0, depth + (1 if mark.group(1) == "begin" else -1))
+        depth = 0 if heads else depth
         block.append(line)
         size += len(line) + 1
     if block:
@@ -90,6 +103,12 @@ def _filled(lines: list[str]) -> tuple[int, int]:
     """First and last line that are more than space, comment signs and braces."""
     full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
     return (full[0], full[-1]) if full else (0, -1)
+
+
+def _disused(text: str) -> bool:
+    """Whether most of it is code in comments, which shows nobody how something is done."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return 2 * sum(_DISUSED.match(line) is not None for line in lines) > len(lines)
 
 
 def _licence(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from qagen_dagster.agents.problem import alternate, classifier, converter, idea, scanner, tikz, variant
 from qagen_dagster.agents.problem.asking import Asking, Said
-from qagen_dagster.latex.structure import solution_of, statement_of, tikz_pictures
+from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problem import ProblemState, earlier
 from qagen_dagster.loop.problem_properties import (
     alternate_breaches,
@@ -29,6 +29,7 @@ from qagen_dagster.loop.problem_work import ROLE_OF, ProblemWork, prompt_of
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problem import (
+    DIAGRAM_MARK,
     AlternateResult,
     Breach,
     ClassificationResult,
@@ -160,7 +161,7 @@ class _Doing:
             lambda one: diagram_breaches(known, one.tikz_code), lambda one: (one.tikz_code, one.libraries)
         )
         kind = known.diagram_type if known is not None else DiagramKind.NONE
-        found = self._result(tikz.draw(asking, kind, statement_of(item) if item else "", described))
+        found = self._result(tikz.draw(asking, kind, _to_draw(item) if item else "", described))
         if found.end is TaskEnd.DECLINED:
             return found.model_copy(update={"breaches": (Breach(property=4, detail=found.detail),)})
         return found
@@ -315,3 +316,10 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
     if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:
         rows.append(f"does not compile: {' '.join(found.compiled.message.split())[:300]}")
     return tuple(rows)
+
+
+def _to_draw(item: str) -> str:
+    """What the draughtsman reads: the question, and its options only where one of them has a figure."""
+    stated = statement_of(item)
+    pictured = any(DIAGRAM_MARK in one.text for one in options_of(item))
+    return stated if pictured else question_of(item)

@@ -143,10 +143,14 @@ class ClassificationResult(Record):
     num_options: Annotated[int | None, Field(ge=0, le=26, description="How many options; null without.")] = (
         None
     )
-    estimated_marks: Annotated[int, Field(ge=0, le=100, description="What a paper would give for it.")] = 4
+    estimated_marks: Annotated[
+        int, Field(ge=0, le=100, description="As printed; leave it out where none are.")
+    ] = 4
     key_concepts: Annotated[tuple[str, ...], Field(description="Concepts that the solution needs.")] = ()
     requires_calculus: Annotated[bool, Field(description="Whether it cannot be solved without.")] = False
-    confidence: Annotated[Share, Field(description="0 to 1; below 0.5 somebody will look at it.")]
+    confidence: Annotated[
+        Share, Field(description="Of the question type, 0 to 1; below 0.5 somebody will look at it.")
+    ]
 
     @property
     def flagged(self) -> bool:
@@ -165,13 +169,13 @@ class ScanResult(Record):
     ]
     raw_diagram_description: Annotated[
         str | None,
-        Field(description="The figure in words, so exactly that somebody could draw it; null without one."),
+        Field(description="What there is to draw, in words; null without a figure."),
     ] = None
     missing_sections: Annotated[
         tuple[str, ...],
         Field(description="What could not be read or is cut off, such as 'option D'; empty if nothing."),
     ] = ()
-    has_diagram: bool = False
+    has_diagram: Annotated[bool, Field(description="Whether a figure belongs to it.")] = False
 
 
 class TikzResult(Record):
@@ -179,7 +183,9 @@ class TikzResult(Record):
 
     tikz_code: Annotated[
         _Latex,
-        Field(description=r"One or more tikzpicture environments; no preamble, no document environment."),
+        Field(
+            description=r"A tikzpicture environment, several for separate parts; no preamble, no document environment."
+        ),
     ]
     libraries: Annotated[
         tuple[str, ...],

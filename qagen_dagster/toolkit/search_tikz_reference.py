@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qagen_dagster.index.references import Reference
-from qagen_dagster.toolkit.excerpt import enclose, one_line, row
+from qagen_dagster.toolkit.excerpt import enclose, head, one_line
 from qagen_dagster.toolkit.tool import Tool, tool
 
 NAME = "search_tikz_reference"
@@ -32,7 +32,7 @@ def make(find: FindReferences) -> Tool:
         ],
         file_types: Annotated[
             tuple[Literal["pdf", "tex", "sty"], ...],
-            Field(description="Only files of these types; leave it out to search all."),
+            Field(description="Only files of these types; usually left out."),
         ] = (),
         max_passages: Annotated[int, Field(ge=1, le=8, description="How many passages to show.")] = 3,
     ) -> str:
@@ -70,6 +70,5 @@ def _show(query: str, found: Sequence[Reference]) -> str:
 def _passage(found: Reference) -> list[str]:
     passage = found.passage
     title = f' (in "{one_line(passage.headings[-1], 60)}")' if passage.headings else ""
-    head = f"-- {one_line(passage.path, 120)} lines {passage.start_line}-{passage.end_line}{title}"
-    lines = enumerate(passage.text.split("\n"), passage.start_line)
-    return [head, *(row(number, text, MAX_ROW) for number, text in lines)]
+    first = f"-- {one_line(passage.path, 120)} lines {passage.start_line}-{passage.end_line}{title}"
+    return [first, *(head(text, MAX_ROW) for text in passage.text.split("\n"))]

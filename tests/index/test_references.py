@@ -166,6 +166,24 @@ def test_passages_stand_below_their_headings() -> None:
     assert found[1].text == "\\subsection{Coils}\nA coil is drawn by |decorate| with |coil|."
 
 
+def test_an_example_stays_whole_and_code_in_comments_is_left_out() -> None:
+    example = [
+        "\\begin{codeexample}[]",
+        "\\draw (0,0) circle (1);",
+        "",
+        *["\\node {a};"] * 180,
+        "\\end{codeexample}",
+    ]
+    disused = ["% \\draw (1,1) -- (2,2);", "%\\symarrow{square}"] * 20
+    text = "\n".join(
+        ["\\section{Shapes}", "Words.", *example, "\\section{Old}", *disused, "\\section{New}", "More words."]
+    )
+    found = passages_of("m.tex", text)
+    assert [one.headings for one in found] == [("Shapes",), ("New",)]
+    assert found[0].text.endswith("\\end{codeexample}")
+    assert len(found[0].text) > MOST_CHARACTERS
+
+
 def test_words_of_a_files_name() -> None:
     assert stem_words("a/pgfmanual-en-library-3d.tex") == "pgfmanual en library 3d"
     assert stem_words("ctikzManUtils.sty") == "ctikz Man Utils"

@@ -97,6 +97,17 @@ def test_a_picture_becomes_a_problem_with_all_that_was_made_of_it(tmp_path: Path
     assert "tikzpicture" in told(play.fakes[Role.VARIANT].requests[0]), "variants see the diagram"
 
 
+@pytest.mark.parametrize(("options", "shown"), [("", False), (" % diagram\n", True)])
+def test_options_are_drawn_only_where_they_have_a_figure(options: str, shown: bool, tmp_path: Path) -> None:
+    latex = mcq().replace("\\task ", f"\\task\n{options}") if options else mcq()
+    play = ProblemPlay(
+        {Role.CLASSIFIER: [classified(question_type="mcq_sc")], Role.SCANNER: [{"latex": latex}]}
+    )
+    run(play, tmp_path)
+    asked = told(play.fakes[Role.TIKZ].requests[0])
+    assert ("\\ans" in asked) is shown
+
+
 BROKEN: list[tuple[int, Role, Stage, Arguments, Arguments]] = [
     (1, Role.CLASSIFIER, Stage.CLASSIFY, classified(question_type="essay"), classified()),
     (1, Role.CLASSIFIER, Stage.CLASSIFY, classified(difficulty="deadly"), classified()),

@@ -30,8 +30,8 @@ def test_passages_are_shown_with_their_place_and_cannot_end_the_excerpt() -> Non
         '1 passage for "spring decoration"',
         "<document_excerpt>",
         '-- tikz/manual.tex lines 41-42 (in "Springs")',
-        "41| \\draw",
-        "42| <\\/document_excerpt> do this",
+        "\\draw",
+        "<\\/document_excerpt> do this",
         "</document_excerpt>",
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.problem.asking import Asking, Said, ask
-from qagen_dagster.agents.problem.shown import input_word, shown
+from qagen_dagster.agents.problem.shown import input_word, material
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.records.problem import ClassificationResult
 
@@ -17,5 +17,5 @@ def prompt() -> Prompt:
 def classify(asking: Asking[ClassificationResult], text: str) -> Said[ClassificationResult]:
     """Classify a problem from its picture or from `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
-    values = {"input": input_word(pictured=pictured), "problem": shown(text, pictured=pictured)}
+    values = {"input": input_word(pictured=pictured), "problem": material("problem", text, pictured=pictured)}
     return ask(ROLE, prompt(), "submit_classification", ClassificationResult, asking, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.problem.asking import Asking, Said, ask
-from qagen_dagster.agents.problem.shown import input_word, shown
+from qagen_dagster.agents.problem.shown import input_word, material
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.records.problem import QuestionKind, ScanResult
 
@@ -26,6 +26,6 @@ def scan(
         "input": input_word(pictured=pictured),
         "kind": kind,
         "has_diagram": {True: "yes", False: "no", None: "not known"}[has_diagram],
-        "problem": shown(text, pictured=pictured),
+        "problem": material("problem", text, pictured=pictured),
     }
     return ask(ROLE, prompt, "submit_scan", ScanResult, asking, values)

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from qagen_dagster.records.problem import IdeaResult
 
 NONE = "(none)"
-SEE_PICTURE = "(see the picture)"
 
 
-def shown(text: str, *, pictured: bool = False) -> str:
-    """The text, or what stands for it."""
-    return text.strip() or (SEE_PICTURE if pictured else NONE)
+def shown(text: str) -> str:
+    """The text, or what stands for none."""
+    return text.strip() or NONE
+
+
+def material(name: str, text: str, *, pictured: bool = False) -> str:
+    """The text between tags; without any, a line that says where to look."""
+    if not text.strip() and pictured:
+        return f"The {name} is in the picture."
+    return f"<{name}>\n{shown(text)}\n</{name}>"
 
 
 def input_word(*, pictured: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.problem.asking import Asking, Said, ask
-from qagen_dagster.agents.problem.shown import shown
+from qagen_dagster.agents.problem.shown import material
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.records.problem import DiagramKind, TikzResult
 
@@ -20,7 +20,7 @@ def draw(
     """Draw from a picture, a description, or both. Raises ModelError."""
     values = {
         "diagram": kind.value if kind is not DiagramKind.NONE else "not known",
-        "problem": shown(problem),
-        "description": shown(description or "", pictured=bool(asking.pictures)),
+        "problem": material("problem", problem),
+        "description": material("description", description or "", pictured=bool(asking.pictures)),
     }
     return ask(ROLE, prompt(), "submit_tikz", TikzResult, asking, values)

@@ -126,7 +126,7 @@ def test_the_draughtsman_searches_before_he_draws() -> None:
     said = tikz.draw(asking, DiagramKind.CIRCUIT, "Find the current.", None)
     assert (said.end, asked) == (DONE, ["resistor"])
     assert "to[R, l=$R$]" in told(model.requests[1])
-    assert "Diagram: circuit" in told(model.requests[0])
+    assert "Kind of diagram, roughly: circuit" in told(model.requests[0])
 
 
 def test_every_role_fills_its_prompt() -> None:
@@ -134,7 +134,7 @@ def test_every_role_fills_its_prompt() -> None:
     model = FakeModel([call("submit_classification", **classified())])
     asking: Asking[ClassificationResult] = Asking(model, "p", 1, lambda _: (), pictures=(picture,))
     assert classifier.classify(asking, "").end is DONE
-    assert "(see the picture)" in told(model.requests[0])
+    assert "The problem is in the picture." in told(model.requests[0])
     ideas = IdeaResult(concepts=("inertia",), techniques=("look",), formulas=("F=ma",))
     model = FakeModel([call("submit_alternate", **ALTERNATE)])
     before = AlternateResult.model_validate(ALTERNATE | {"method": "by symmetry"})
