@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
 
-from qagen_dagster.cli.main import main
+from qagen_dagster.cli.main import cli, main
 from qagen_dagster.definitions import defs
 from qagen_dagster.defs.jobs import PROBLEM_SET
 from qagen_dagster.defs.problems import STAGES
@@ -30,6 +30,7 @@ from tests.support.wire_server import WireServer
 
 pytestmark = list(DAGSTER_WARNINGS)
 PROBLEMS = (PROJECT_ROOT / "docs" / "problems.md").read_text(encoding="utf-8")
+COMMANDS = ("classify", "scan", "tikz", "idea", "alternate", "variant", "convert", "process")
 REFERENCE = "\\section{Arrows}\nDraw an arrow with \\texttt{->}: \\draw[->] (0,0) -- (1,0);\n"
 
 
@@ -61,17 +62,33 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
 
 def test_every_example_runs_and_writes_what_it_names(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     examples = [line for line in markdown.commands(PROBLEMS) if " -" in line]
-    assert {line.split()[1] for line in examples} == {
-        "classify", "scan", "tikz", "idea", "alternate", "variant", "convert", "process",
-    }  # fmt: skip
+    assert {line.split()[1] for line in examples} == set(COMMANDS)
+    run(examples, shelf, capsys)
+
+
+def test_every_example_of_the_help_runs(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    helps = {name: cli.commands[name].help or "" for name in COMMANDS}
+    examples = {
+        name: [line.strip() for line in text.splitlines() if line.strip().startswith("qagen ")]
+        for name, text in helps.items()
+    }
+    assert all(examples.values())
+    for name, lines in examples.items():
+        assert {line.split()[1] for line in lines} == {name}
+        run(lines, shelf, capsys)
+
+
+def run(examples: Sequence[str], shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each ends well, and writes the file it names or prints."""
     for line in examples:
         words = shlex.split(line)[1:]
         output = shelf / words[words.index("-o") + 1] if "-o" in words else None
+        before = output.stat().st_mtime_ns if output is not None and output.is_file() else 0
         with pytest.raises(SystemExit) as ended:
             main(words)
         said = capsys.readouterr()
         assert ended.value.code == 0, f"{line}\n{said.err}"
-        assert output is None or output.exists(), line
+        assert output is None or output.is_dir() or output.stat().st_mtime_ns > before, line
         assert output is not None or said.out.strip(), line
 
 

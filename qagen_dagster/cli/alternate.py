@@ -53,7 +53,7 @@ def alternate(
 
     \b
     Example:
-      qagen alternate -t problem.tex --ideas ideas.json -n 2 -o alternates.tex
+      qagen alternate -t problem.tex --ideas ideas.json -n 2 -o alt.tex
     """
     check_output(output)
     space = Workspace(settings)

@@ -50,8 +50,8 @@ def scan(
 
     \b
     Examples:
-      qagen scan -i images/problem_1.png -o problem_1.tex
-      qagen scan -i images/problem_1.png --type mcq_sc -o problem_1.tex
+      qagen scan -i images/q1.png -o output.tex
+      qagen scan -i images/q1.png --type mcq_sc
     """
     check_output(output)
     space = Workspace(settings)

@@ -49,7 +49,7 @@ def tikz(
 
     \b
     Examples:
-      qagen tikz -i diagram.png --ref refs/tikz/ --ref refs/pgf/ -o diagram.tex
+      qagen tikz -i diagram.png --ref refs/tikz/ -o diagram.tex
       qagen tikz -d "A block on an incline of 30 degrees, pulled upwards by a force F" -o incline.tex
     """
     check_output(output)

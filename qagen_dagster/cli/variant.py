@@ -77,7 +77,7 @@ def variant(
     Examples:
       qagen variant -t problem.tex --type numerical -n 3 -o variants.tex
       qagen variant -t problems.tex --type context -r 2 4 -o variants.tex
-      qagen variant --type multi --context p1.tex --context p2.tex --context p3.tex -o hybrid.tex
+      qagen variant --type multi --context p1.tex --context p2.tex -o combined.tex
     """
     check_output(output)
     space, chosen = Workspace(settings), VariantKind(kind)

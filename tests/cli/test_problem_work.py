@@ -14,7 +14,7 @@ from qagen_dagster.loop.problem_properties import scan_breaches
 from tests.cli.conftest import Command
 from tests.support.problem_board import PROFILE, ProblemBoard
 from tests.support.problem_files import pdf, picture, tex
-from tests.support.problem_play import item, mcq
+from tests.support.problem_play import classified, item, mcq
 from tests.support.wire_server import WireServer
 
 Play = Callable[..., ProblemBoard]
@@ -133,6 +133,8 @@ def test_what_is_done_is_paid_once(qagen: Command, play: Play, many: Path) -> No
 @pytest.mark.parametrize(
     ("words", "tool", "reply", "number"),
     [
+        (("classify", "-i", "a.png"), "submit_classification", classified(question_type="essay"), 1),
+        (("classify", "-t", "problem.tex", "--json"), "submit_classification", classified(difficulty="deadly"), 1),
         (("scan", "-i", "a.png", "--type", "subjective"), "submit_scan", {"latex": "\\item no solution"}, 3),
         (("tikz", "-d", "a cart"), "submit_tikz", {"tikz_code": "\\draw (0,0);"}, 4),
         (("idea", "-t", "problem.tex"), "submit_ideas", {"concepts": [], "techniques": []}, 5),
