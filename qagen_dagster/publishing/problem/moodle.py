@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TypeAlias
 
 from lxml import etree
 
-from qagen_dagster.publishing.exam.segments import xml_text
+from qagen_dagster.publishing.moodle_xml import Element, category, html_of, text_of, written
 from qagen_dagster.publishing.problem.markup import html
 from qagen_dagster.records.problem_export import BankExport, BankItem
 
-Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 _PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
@@ -27,20 +25,18 @@ class MoodleXml:
     def export(self, bank: BankExport) -> dict[str, bytes]:
         root = etree.Element("quiz")
         for problem, items in groupby(bank.items, key=lambda item: item.problem):
-            category = etree.SubElement(root, "question", {"type": "category"})
-            _text(category, "category", f"$course$/top/{_step(bank.title)}/{_step(problem)}")
+            root.append(category(bank.title, problem))
             root.extend([_question(item) for item in items])
-        etree.indent(root, " ")
-        return {"moodle.xml": etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"}
+        return written(root)
 
 
 def _question(item: BankItem) -> Element:
     number = _PLAIN.fullmatch(item.answer or "") if not item.options else None
     kind = "multichoice" if item.options else "numerical" if number else "essay"
     question = etree.Element("question", {"type": kind})
-    _text(question, "name", item.id)
-    _html(question, "questiontext", html(item.statement))
-    _html(question, "generalfeedback", html(item.solution))
+    text_of(question, "name", item.id)
+    html_of(question, "questiontext", html(item.statement))
+    html_of(question, "generalfeedback", html(item.solution))
     etree.SubElement(question, "defaultgrade").text = "1"
     etree.SubElement(question, "idnumber").text = item.id[:100]  # Moodle's column is no wider
     if item.options:
@@ -51,7 +47,7 @@ def _question(item: BankItem) -> Element:
         etree.SubElement(answer, "tolerance").text = "0"
     else:
         etree.SubElement(question, "responseformat").text = "editor"
-        _html(question, "graderinfo", html(item.solution))
+        html_of(question, "graderinfo", html(item.solution))
     _tags(question, item)
     return question
 
@@ -66,7 +62,7 @@ def _choices(question: Element, item: BankItem) -> None:
     ):
         etree.SubElement(question, name).text = value
     for option in item.options:
-        answer = _html(question, "answer", html(option.text))
+        answer = html_of(question, "answer", html(option.text))
         share = _SHARES.get(right, "0") if option.right else "0"
         if not option.right and right != 1:
             share = f"-{_SHARES.get(wrong, '0')}"
@@ -77,21 +73,4 @@ def _tags(question: Element, item: BankItem) -> None:
     tags = etree.SubElement(question, "tags")
     known = item.classification
     for tag in (item.made, *((known.difficulty.value, known.topic) if known is not None else ())):
-        _text(tags, "tag", tag)
-
-
-def _text(parent: Element, name: str, value: str) -> Element:
-    child = etree.SubElement(parent, name)
-    etree.SubElement(child, "text").text = xml_text(value)
-    return child
-
-
-def _html(parent: Element, name: str, value: str) -> Element:
-    child = _text(parent, name, value)
-    child.set("format", "html")
-    return child
-
-
-def _step(name: str) -> str:
-    """One step of a category's path; Moodle reads `//` as a slash."""
-    return " ".join(name.replace("/", "//").split())
+        text_of(tags, "tag", tag)
