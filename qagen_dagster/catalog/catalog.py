@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
 from qagen_dagster.catalog.evaluation_rows import evaluation_rows
+from qagen_dagster.catalog.exam_rows import exam_rows
 from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
 from qagen_dagster.catalog.rows import table_rows
 from qagen_dagster.catalog.source import CatalogSource
@@ -28,7 +29,7 @@ from qagen_dagster.errors import StoreError
 
 TABLES = (
     "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations",
-    "closed_book", "retrievals", "baseline_answers", "model_calls",
+    "closed_book", "retrievals", "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls",
 )  # fmt: skip
 REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
@@ -145,7 +146,7 @@ def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
         out: dict[str, BinaryIO] = {
             table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
-        for table, row in chain(table_rows(source), evaluation_rows(source)):
+        for table, row in chain(table_rows(source), evaluation_rows(source), exam_rows(source)):
             out[table].write(to_json(row) + b"\n")
     return paths
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import duckdb
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def sql(name: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
+from qagen_dagster.records.exam_result import SlotResult
 from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.question import DocumentEnd, GenerationResult, ValidatedSet
@@ -68,12 +69,22 @@ class RunRow(Record):
     target_count: int | None = None
 
 
+class ExamRow(Record):
+    """One slot of an exam. `repeats` says which item of the bank an accepted one repeats, and why; None when it stands."""
+
+    result: SlotResult
+    schema_title: str
+    models: dict[str, str]  # role -> provider:model
+    repeats: str | None = None
+
+
 @dataclass(frozen=True)
 class CatalogSource:
     """Everything there is. Each iterable is read once, in order, so generators do.
 
     `sets` holds the current validated set of each combination, `reports` its latest report of grades,
-    `evaluated` the latest report of each kind of evaluation, `evaluations` every such report, the oldest first. Where `results` or `failures` speak
+    `evaluated` the latest report of each kind of evaluation, `evaluations` every such report, the oldest first, `exams` every slot
+    of the present set of each part. Where `results` or `failures` speak
     more than once of a document in a combination, the one recorded last counts; model calls of all
     results count, since they were paid.
     """
@@ -87,3 +98,4 @@ class CatalogSource:
     evaluated: Iterable[EvaluationReport[Any]] = ()
     evaluations: Iterable[EvaluationReport[Any]] = ()
     runs: Iterable[RunRow] = ()
+    exams: Iterable[ExamRow] = ()

@@ -116,7 +116,7 @@ def run(
     """Design, write, prove, verify and judge items.
 
     Runs the asset graph for every part (schema and difficulty) that gets items and is not up to date, then gathers
-    the bank and exports it. What is finished is kept; a rerun goes on from there and pays nothing twice.
+    the bank, exports it and tells the catalog. What is finished is kept; a rerun goes on from there and pays nothing twice.
     """
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
@@ -240,7 +240,7 @@ def _materialize(
         return []
     failures: list[str] = []
     with open_quietly(space, progress) as graph:
-        progress.begin(len(unread) + sum(map(len, due.values())) + len(stale))
+        progress.begin(len(unread) + sum(map(len, due.values())) + len(stale) + bool(stale))
         for key in unread:
             failures += graph.exam_schemas(key)
         for parts in due.values():
@@ -248,6 +248,8 @@ def _materialize(
                 failures += graph.exam_part(plan.part.key, wishes.fields)
         for key in stale:
             failures += graph.item_bank(key)
+        if stale:
+            failures += graph.catalog()
     return failures
 
 

@@ -28,9 +28,10 @@ def build_catalog() -> dg.AssetsDefinition:
             "closed_book_check",
             "retrieval_baseline",
             "answer_baseline",
+            "item_bank",
         ],
         automation_condition=follow_upstream(),
-        description="Documents, questions, verdicts, model calls, outcomes and lineage, as DuckDB tables.",
+        description="Documents, questions, verdicts, exam items, model calls, outcomes and lineage, as DuckDB tables.",
     )
     def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()

@@ -151,13 +151,12 @@ def _items(items: Sequence[ExamItem]) -> dg.MarkdownMetadataValue:
             f"{item.question.correct_option}: {item.question.options[item.question.correct_option]}",
             len(item.question.options),
             item.proof.status.value,
-            sum(item.style_report.scores.values) / len(item.style_report.scores.values),
+            f"{item.style_report.scores.mean:.1f}",
             item.attempts,
         )
         for item in items
     ]
-    shown = [(*row[:5], f"{row[5]:.1f}", row[6]) for row in rows]
-    return markdown_table(("id", "stem", "key", "options", "proof", "style", "attempts"), shown)
+    return markdown_table(("id", "stem", "key", "options", "proof", "style", "attempts"), rows)
 
 
 def _rejections(rejected: Sequence[RejectedItem]) -> dg.MarkdownMetadataValue:

@@ -11,10 +11,22 @@ from typing import Any
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.catalog import rebuild
-from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
+from qagen_dagster.catalog.source import (
+    CatalogSource,
+    DocumentRow,
+    ExamRow,
+    FailureRow,
+    ResultRow,
+    RunRow,
+    VisualRow,
+)
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.exam_bank import REJECTED, REPEATS
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
+from qagen_dagster.records.exam import ExamPart
+from qagen_dagster.records.exam_bank import PartSet, RejectedItem
+from qagen_dagster.records.exam_result import SlotResult
 from qagen_dagster.records.grounding import GroundingReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.question import CandidateSet, GenerationResult, ValidatedSet
@@ -73,6 +85,7 @@ def source_of(store: Store) -> CatalogSource:
         reports=(store.read(key, GroundingReport) for key in store.list("grounding")),
         evaluated=(_evaluation(store, key) for key in store.list("evaluation") if key.count("/") == 4),
         evaluations=iter(_evaluations(store)),
+        exams=_exams(store),
         runs=(_run(store.read(key, CandidateSet)) for key in store.list("runs")),
     )
 
@@ -153,6 +166,23 @@ def _run(candidates: CandidateSet) -> RunRow:
         status="success",
         target_count=candidates.target_count,
     )
+
+
+def _exams(store: Store) -> Iterator[ExamRow]:
+    """Every slot of the present sets; which of them repeat others is the last bank's to say."""
+    keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
+    repeats: dict[tuple[ExamPart, int], str] = {}
+    for exam in sorted({key.split("/")[1] for key in keys}):
+        for line in (store.get(Keys.exam_file(exam, REJECTED)) or b"").splitlines():
+            one = RejectedItem.model_validate_json(line)
+            if one.stage == REPEATS:
+                part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
+                repeats[part, one.slot] = "; ".join(one.reasons)
+    for key in keys:
+        made = store.read(key, PartSet)
+        for result in (store.read(one, SlotResult) for one in made.results):
+            again = repeats.get((made.part, result.slot)) if result.item is not None else None
+            yield ExamRow(result=result, schema_title=made.schema_title, models=made.models, repeats=again)
 
 
 def _combination(candidates: CandidateSet) -> Combination:

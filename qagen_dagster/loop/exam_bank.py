@@ -22,7 +22,8 @@ from qagen_dagster.records.exam_result import SlotEnd, SlotResult
 from qagen_dagster.store import Keys
 
 REPEATS = "repeats"  # the stage that a duplicate is rejected at
-FILES = ("accepted.jsonl", "rejected.jsonl", "logs.jsonl", "stats.json")
+REJECTED = "rejected.jsonl"
+FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -286,6 +286,10 @@ class StyleScores(Record):
             self.plausibility,
         )
 
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
 
 class StyleReport(Record):
     """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""

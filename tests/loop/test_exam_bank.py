@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.loop.catalog_source import source_of
 from qagen_dagster.loop.exam_bank import (
     FILES,
     gather,
@@ -65,6 +66,18 @@ def test_a_bank_has_what_was_accepted_without_repeats(space: Workspace) -> None:
     assert stats.by_schema["M1"].model_dump() == {"accepted": 1, "rejected": 1}
     assert (stats.calls, stats.input_tokens, stats.usd) == (3, 30, 1.5)
     assert stats.models["verifier"] == ["embedded:exam-verifier"]
+
+
+def test_the_catalog_has_every_slot_with_its_outcome_in_the_bank(space: Workspace) -> None:
+    fill(space)
+    assert [one.repeats for one in source_of(space.store).exams] == [None] * 4, "no bank yet"
+    publish_bank(space, "mini", "run-1")
+    rows = {one.result.part.key: one for one in source_of(space.store).exams}
+    assert list(rows) == ["mini/M1/easy", "mini/M1/hard", "mini/P2/easy", "mini/P2/hard"]
+    told = {key: (one.repeats or "").partition(":")[0] for key, one in rows.items() if one.repeats}
+    assert told == {"mini/P2/easy": f"it repeats {gather(space, 'mini').bank.items[0].id}"}
+    assert rows["mini/M1/easy"].schema_title == "Hidden Proportionality / Scaling"
+    assert rows["mini/M1/easy"].models["verifier"] == "embedded:exam-verifier"
 
 
 def test_files_are_as_described(space: Workspace) -> None:

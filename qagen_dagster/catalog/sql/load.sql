@@ -101,3 +101,18 @@ SELECT
     ) = 1 AS counted
 FROM raw_model_calls
 ORDER BY combination, stage, document_id, position;
+
+INSERT INTO exam_items BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_exam_items ORDER BY exam, schema_id, difficulty, slot;
+
+INSERT INTO exam_attempts BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_exam_attempts ORDER BY exam, schema_id, difficulty, slot, attempt;
+
+INSERT INTO exam_calls BY NAME
+SELECT
+    * EXCLUDE (result_id, counted),
+    request_key = '' OR row_number() OVER (
+        PARTITION BY request_key ORDER BY replayed, exam, schema_id, difficulty, slot, position
+    ) = 1 AS counted
+FROM raw_exam_calls
+ORDER BY exam, schema_id, difficulty, slot, position;

@@ -280,3 +280,71 @@ CREATE TABLE model_calls (
     current          BOOLEAN NOT NULL,  -- belongs to a result that still counts
     counted          BOOLEAN NOT NULL
 );
+
+-- Every slot of an exam that its last run gave: the item, or why there is none.
+CREATE TABLE exam_items (
+    exam         VARCHAR NOT NULL,
+    schema_id    VARCHAR NOT NULL,
+    schema_title VARCHAR NOT NULL,
+    difficulty   VARCHAR NOT NULL,
+    slot         INTEGER NOT NULL,  -- from 1 within schema and difficulty
+    outcome      VARCHAR NOT NULL,  -- accepted, rejected, repeated (accepted, but the bank has it) or budget_exhausted
+    item_id      VARCHAR,           -- NULL: no item
+    caught_by    VARCHAR,           -- NULL of accepted items, as the three below
+    failure_type VARCHAR,
+    severity     VARCHAR,
+    detail       VARCHAR,
+    stem         VARCHAR,           -- here and below of the last attempt; NULL where it did not come so far
+    options      MAP(VARCHAR, VARCHAR),
+    key_option   VARCHAR,
+    key_proof    VARCHAR,           -- proven, refuted, unproven or absent
+    blind_option VARCHAR,           -- what the verifier chose without the key
+    style_mean   DOUBLE,            -- of six scores from 0 to 10
+    style_least  INTEGER,
+    attempts     INTEGER NOT NULL,  -- implementations of the idea
+    models       MAP(VARCHAR, VARCHAR) NOT NULL,
+    fingerprint  VARCHAR NOT NULL,
+    run_id       VARCHAR NOT NULL,
+    finished     TIMESTAMP
+);
+
+-- Every implementation of an idea, and who caught it at what; both NULL when it passed or was not looked at to its end.
+CREATE TABLE exam_attempts (
+    exam         VARCHAR NOT NULL,
+    schema_id    VARCHAR NOT NULL,
+    difficulty   VARCHAR NOT NULL,
+    slot         INTEGER NOT NULL,
+    attempt      INTEGER NOT NULL,
+    caught_by    VARCHAR,
+    failure_type VARCHAR,
+    stem         VARCHAR,
+    key_option   VARCHAR,
+    key_proof    VARCHAR,
+    blind_option VARCHAR,
+    style_mean   DOUBLE,
+    style_least  INTEGER
+);
+
+-- Every model call behind those slots. `counted` as in model_calls; `attempt` of a designer is the number of its design.
+CREATE TABLE exam_calls (
+    exam               VARCHAR NOT NULL,
+    schema_id          VARCHAR NOT NULL,
+    difficulty         VARCHAR NOT NULL,
+    slot               INTEGER NOT NULL,
+    attempt            INTEGER NOT NULL,
+    position           INTEGER NOT NULL,
+    role               VARCHAR NOT NULL,
+    model              VARCHAR NOT NULL,
+    request_key        VARCHAR NOT NULL,
+    run_id             VARCHAR NOT NULL,
+    input_tokens       BIGINT NOT NULL,
+    output_tokens      BIGINT NOT NULL,
+    cached_tokens      BIGINT NOT NULL,
+    reasoning_tokens   BIGINT NOT NULL,
+    cache_write_tokens BIGINT NOT NULL,
+    usd                DOUBLE,
+    seconds            DOUBLE,
+    retries            INTEGER NOT NULL,
+    replayed           BOOLEAN NOT NULL,
+    counted            BOOLEAN NOT NULL
+);

@@ -231,3 +231,22 @@ LEFT JOIN attempt_calls AS attempt
 LEFT JOIN question_costs AS price ON price.question_id = question.question_id
 LEFT JOIN document_calls AS spent
     ON spent.combination = question.combination AND spent.document_id = question.document_id;
+
+-- What was spent on each attempt of a slot of an exam, by role and model.
+CREATE VIEW exam_costs AS
+SELECT
+    exam, schema_id, difficulty, slot, attempt, role, model,
+    count(*) AS calls,
+    sum(input_tokens)::BIGINT AS input_tokens,
+    sum(cached_tokens)::BIGINT AS cached_tokens,
+    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
+    sum(output_tokens)::BIGINT AS output_tokens,
+    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
+    sum(usd) AS usd,
+    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
+    coalesce(sum(seconds), 0.0) AS seconds,
+    sum(retries)::BIGINT AS retries
+FROM exam_calls
+WHERE counted
+GROUP BY ALL
+ORDER BY exam, schema_id, difficulty, slot, attempt, role, model;
