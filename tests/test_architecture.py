@@ -54,7 +54,7 @@ OWNERS = {
     "fsspec": ("store.py",),
     "httpx": ("models/", "answering/fulltext/"),
     "jsonschema": ("models/",),
-    "lxml": ("formats/jats_tree.py", "publishing/exam/", "publishing/problem/"),
+    "lxml": ("formats/jats_tree.py", "publishing/exam/", "publishing/problem/", "publishing/moodle_xml.py"),
     "markdown_it": ("formats/markdown.py",),
     "math_core": ("publishing/exam/mathml.py",),
     "numpy": (

@@ -6,6 +6,7 @@ from collections import Counter
 
 import dagster as dg
 
+from qagen_dagster.defs.check_results import failing_result
 from qagen_dagster.loop.exam_bank import Bank
 from qagen_dagster.publishing.exam.mathml import mathml
 from qagen_dagster.publishing.exam.segments import split
@@ -48,25 +49,13 @@ def bank_results(found: Bank) -> list[dg.AssetCheckResult]:
     unset = [item.id for item in items if not _can_be_set(item)]
     proven = sum(item.proof.status is ProofStatus.PROVEN for item in items)
     return [
-        _result("keys_confirmed", wrong, {"items": len(items), "proven_by_computation": proven}),
-        _result("no_repeats", twins if not repeated else [*twins, "stems"], {"repeated_stems": repeated}),
-        _result("verifier_differs", same, {"items": len(items)}),
-        _result("formulas_can_be_set", unset, {"items": len(items)}, dg.AssetCheckSeverity.WARN),
+        failing_result("keys_confirmed", wrong, {"items": len(items), "proven_by_computation": proven}),
+        failing_result(
+            "no_repeats", twins if not repeated else [*twins, "stems"], {"repeated_stems": repeated}
+        ),
+        failing_result("verifier_differs", same, {"items": len(items)}),
+        failing_result("formulas_can_be_set", unset, {"items": len(items)}, dg.AssetCheckSeverity.WARN),
     ]
-
-
-def _result(
-    name: str,
-    failing: list[str],
-    numbers: dict[str, int],
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
-        check_name=name,
-        passed=not failing,
-        severity=severity,
-        metadata={**numbers, "failing": len(failing), "first": ", ".join(failing[:10])},
-    )
 
 
 def _confirmed(item: ExamItem) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import dagster as dg
 
+from qagen_dagster.defs.check_results import failing_result
 from qagen_dagster.loop.problem_bank import PublishedBank, broken_items
 from qagen_dagster.publishing.problem.tex_project import hostile
 from qagen_dagster.records.ids import normalise
@@ -56,23 +57,11 @@ def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
     flagged = [one.id for one in found.bank.accepted if one.flagged]
     count = {"items": len(items)}
     return [
-        _result("properties_hold", [f"{name}: {why}" for name, why in broken.items()], count),
-        _result("no_repeats", twice, count, _WARN),
-        _result("latex_compiles", failing, {"looked_at": len(compiled), "not_compiled": unseen}, _WARN),
-        _result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, _WARN),
-        _result("harmless", [one.id for one in items if hostile(one.latex)], count, _WARN),
+        failing_result("properties_hold", [f"{name}: {why}" for name, why in broken.items()], count),
+        failing_result("no_repeats", twice, count, _WARN),
+        failing_result(
+            "latex_compiles", failing, {"looked_at": len(compiled), "not_compiled": unseen}, _WARN
+        ),
+        failing_result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, _WARN),
+        failing_result("harmless", [one.id for one in items if hostile(one.latex)], count, _WARN),
     ]
-
-
-def _result(
-    name: str,
-    failing: list[str],
-    numbers: dict[str, int],
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetCheckResult:
-    return dg.AssetCheckResult(
-        check_name=name,
-        passed=not failing,
-        severity=severity,
-        metadata={**numbers, "failing": len(failing), "first": ", ".join(failing[:10])[:2000]},
-    )

@@ -21,9 +21,6 @@ _SaidLetter = Annotated[
     Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
 ]
 Score = Annotated[int, Field(ge=0, le=10)]
-LEAST_SCORE = 7  # no category below
-LEAST_MEAN = 8.0  # over the six categories
-_Text = MathText
 
 
 class Difficulty(StrEnum):
@@ -122,8 +119,8 @@ class ExamSchema(Record):
     """One block of schemas.md: a kind of reasoning. `text` is the whole block, `line` where it starts (1-based)."""
 
     id: Name
-    title: _Text
-    core_move: _Text
+    title: MathText
+    core_move: MathText
     contexts: tuple[str, ...]
     wrong_paths: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -134,38 +131,38 @@ class ExamSchema(Record):
 class IdeaPlan(Record):
     """Submit the reasoning idea of one question. No numbers, no equations, nothing solved."""
 
-    schema_id: Annotated[_Text, Field(description="The identifier of the schema you were given.")]
+    schema_id: Annotated[MathText, Field(description="The identifier of the schema you were given.")]
     idea_summary: Annotated[
-        _Text, Field(description="The one dominant thinking move, in two to four sentences.")
+        MathText, Field(description="The one dominant thinking move, in two to four sentences.")
     ]
     function_or_object_type: Annotated[
-        _Text,
+        MathText,
         Field(description="Kind of mathematical or physical object that carries the idea; no specific one."),
     ]
     constraints_used: Annotated[
-        tuple[_Text, ...],
+        tuple[MathText, ...],
         Field(min_length=1, description="Conditions that the solver has to bring together."),
     ]
     what_is_asked: Annotated[
-        _Text, Field(description="The quantity or statement that the question will ask for.")
+        MathText, Field(description="The quantity or statement that the question will ask for.")
     ]
     intended_wrong_paths: Annotated[
-        tuple[_Text, ...],
+        tuple[MathText, ...],
         Field(
             min_length=3,
             description="Mistakes in reasoning, not in arithmetic, each leading to another answer.",
         ),
     ]
-    difficulty_rationale: Annotated[_Text, Field(description="Why this is as hard as asked for.")]
-    mcq_viability: Annotated[_Text, Field(description="Why the wrong paths give believable options.")]
+    difficulty_rationale: Annotated[MathText, Field(description="Why this is as hard as asked for.")]
+    mcq_viability: Annotated[MathText, Field(description="Why the wrong paths give believable options.")]
 
 
 class ExamQuestion(Record):
     """A stem with four to eight options, lettered from A without a gap."""
 
-    stem: Annotated[_Text, Field(description="Two to six lines; LaTeX between $ signs.")]
+    stem: Annotated[MathText, Field(description="Two to six lines; LaTeX between $ signs.")]
     options: Annotated[
-        dict[Letter, _Text], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
+        dict[Letter, MathText], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
     ]
     correct_option: Annotated[_SaidLetter, Field(description="Letter of the one right option.")]
 
@@ -182,8 +179,8 @@ class ExamQuestion(Record):
 class ExamSolution(Record):
     """The solution as a candidate would write it."""
 
-    reasoning: Annotated[_Text, Field(description="Short, exact steps.")]
-    key_insight: Annotated[_Text, Field(description="What makes it short, in one sentence.")]
+    reasoning: Annotated[MathText, Field(description="Short, exact steps.")]
+    key_insight: Annotated[MathText, Field(description="What makes it short, in one sentence.")]
 
 
 class CheckableForm(Record):
@@ -197,7 +194,7 @@ class CheckableForm(Record):
         ),
     ]
     expression: Annotated[
-        _Text,
+        MathText,
         Field(
             max_length=2000,
             description="The answer in SymPy syntax over the names of the givens; it must derive the answer, not state it.",
@@ -214,7 +211,7 @@ class QuestionPackage(Record):
     question: ExamQuestion
     solution: ExamSolution
     distractor_map: Annotated[
-        dict[Letter, _Text],
+        dict[Letter, MathText],
         Field(
             description="For every wrong option, the mistake in reasoning that leads to exactly this value."
         ),
@@ -227,7 +224,7 @@ class QuestionPackage(Record):
 class BlindSolution(Record):
     """Submit your own solution, made without knowing which option is held to be right."""
 
-    reasoning: Annotated[_Text, Field(description="Your steps, short.")]
+    reasoning: Annotated[MathText, Field(description="Your steps, short.")]
     value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
     right_options: Annotated[
         tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")

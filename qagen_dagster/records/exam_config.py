@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.exam import LEAST_MEAN, LEAST_SCORE, Difficulty, StyleScores
+from qagen_dagster.records.exam import Difficulty, StyleScores
 from qagen_dagster.records.ids import Name
 
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -40,8 +40,8 @@ DEFAULT_DIFFICULTIES = {
 class StyleThresholds(Record):
     """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`."""
 
-    least_score: Annotated[int, Field(ge=0, le=10)] = LEAST_SCORE
-    least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = LEAST_MEAN
+    least_score: Annotated[int, Field(ge=0, le=10)] = 7
+    least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 8.0
 
     def accepts(self, scores: StyleScores) -> bool:
         """Decided here, never by the model."""
