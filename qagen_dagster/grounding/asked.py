@@ -22,6 +22,16 @@ from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, Sentence
 
 LEAST_WORDS = 0.5  # of its content words; below, it is about something else
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
+# A limit counts what the document has; it need not stand there itself.
+_LIMIT_BEFORE = re.compile(
+    r"(?:\bat (?:least|most)|\b(?:more|less|fewer|higher|lower|larger|smaller|greater|longer|shorter|later|earlier) than"
+    r"|\b(?:over|under|above|below|exceed(?:s|ed|ing)?|up to|between)|\bbetween [\d.,]{1,12} and)\s{0,3}$",
+    re.IGNORECASE,
+)
+_LIMIT_AFTER = re.compile(
+    r"(?:\s{1,3}\w{1,20}){0,2}\s{0,3}\b(?:or|and) (?:more|less|fewer|higher|lower|above|below|over|under|longer|later|earlier)\b",
+    re.IGNORECASE,
+)
 _METHOD = "facts of the question"
 
 
@@ -60,12 +70,21 @@ def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Ite
         for found, other in zip(
             (missing_amounts(mine, source.facts), missing_dates(mine, source.facts)), elsewhere, strict=True
         ):
-            named = (question[one.start : one.end] for one in found if one in other)
+            named = (
+                question[one.start : one.end]
+                for one in found
+                if one in other and not _is_limit(question, one.start, one.end)
+            )
             yield from (
                 name for name in named if not name.isalpha()
             )  # "which of the two" counts, it names nothing
     text = _flat(f"{source.text} {told}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
+
+
+def _is_limit(question: str, start: int, end: int) -> bool:
+    before = question[max(0, start - 40) : start]
+    return _LIMIT_BEFORE.search(before) is not None or _LIMIT_AFTER.match(question, end) is not None
 
 
 def _flat(text: str) -> str:

@@ -179,13 +179,19 @@ class Desk:
             questioner.Told(others),
             self._task(state, draft.parts, step.question, step.current.rewrites),
         )
-        (repeat,) = repeats(
-            [found.question], _every(state), self.models.encode, self.limits.options.similarity
-        )
-        if found.question and repeat is not None:
-            why = f"the new question repeats {repeat.of!r}"
-            return Rewritten(question="", failure=why, calls=found.calls)
+        why = self._refused(found.question, step.current, state) if found.question else ""
+        if why:
+            return Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
         return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+
+    def _refused(self, question: str, current: Current, state: BatchState) -> str:
+        """Why a new wording is not taken: it is no new one, or repeats another question. It may be close to the one it replaces."""
+        own = {current.draft.question, *(one.question for one in current.versions)}
+        if question in own:
+            return "it is the rejected question again"
+        others = [one for one in _every(state) if one not in own]
+        (repeat,) = repeats([question], others, self.models.encode, self.limits.options.similarity)
+        return "" if repeat is None else f"it repeats {repeat.of!r}"
 
     def _answer(self, step: Answer, state: BatchState) -> Answered:
         draft = step.current.draft
@@ -244,11 +250,12 @@ class Watched:
 
 def _tried(current: Current) -> tuple[tuple[str, str], ...]:
     """The wordings that were refused, each with the reason, but for the one that is shown as rejected anyway."""
-    return tuple(
+    graded = (
         (one.question, "; ".join(one.grade.issues))
         for one in current.versions[1:]
         if one.grade is not None and one.grade.issues
     )
+    return (*graded, *current.refused)
 
 
 def _known(state: BatchState) -> list[tuple[str, QuestionType]]:

@@ -58,11 +58,15 @@ class QuestionGraded(Record):
 
 
 class Rewritten(Record):
-    """The question under way was asked for again; an empty one leaves it as it was, `failure` may say why."""
+    """The question under way was asked for again; an empty one leaves it as it was.
+
+    `failure` may say why then, and `refused` what was offered in its place.
+    """
 
     kind: Literal["rewritten"] = "rewritten"
     question: str
     failure: str = ""
+    refused: str = ""
     calls: tuple[CallSummary, ...] = ()
 
 

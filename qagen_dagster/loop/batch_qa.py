@@ -239,7 +239,9 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
 def _rewritten(current: Current, state: BatchState, event: Rewritten) -> BatchState:
     _expect(not current.tries and current.versions[-1].grade is not None, event)
     versions = (*current.versions, Version(question=event.question)) if event.question else current.versions
-    return _with(state, current.model_copy(update={"versions": versions, "rewrites": current.rewrites + 1}))
+    refused = (*current.refused, (event.refused, event.failure)) if event.refused else current.refused
+    update = {"versions": versions, "refused": refused, "rewrites": current.rewrites + 1}
+    return _with(state, current.model_copy(update=update))
 
 
 def _answer_graded(current: Current, state: BatchState, event: AnswerGraded) -> BatchState:

@@ -54,7 +54,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | N
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
     told = "; ".join(grade.issues) or "the document does not say this"
-    return f"{told} (confidence {grade.confidence:.2f}, wanted {least:.2f})"
+    return told if not whole else f"{told} (confidence {grade.confidence:.2f}, wanted {least:.2f})"
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:

@@ -34,6 +34,7 @@ class Current(Record):
     draft: Draft
     versions: tuple[Version, ...]
     rewrites: int = 0
+    refused: tuple[tuple[str, str], ...] = ()  # offered in its place and not taken, with the reason
     tries: tuple[Try, ...] = ()
 
 

@@ -71,7 +71,7 @@ class SubmitRewrite(Record):
 class SubmitGroundedAnswer(Record):
     """Submit the answer with the passages that support it."""
 
-    answer: Annotated[str, Field(min_length=1, description="The answer, as short as it can be and complete.")]
+    answer: Annotated[str, Field(min_length=1, description="The answer, in whole sentences and complete.")]
     evidence: Annotated[
         tuple[EvidenceQuote, ...],
         Field(

@@ -25,6 +25,9 @@ def graded(question: str, **more: bool) -> AnswerGrade:
         "Counting both, how many passengers could the Skua and the Plover carry in Orrin Bay?",
         'What did the harbour master call "a bank of mud"?',
         "In the report of Ada Quell, which of the two ferries took 60 passengers?",
+        "How many of the ferries in Orrin Bay carry 100 passengers or more?",
+        "Which ferry of Orrin Bay carries more than 90 passengers?",
+        "Which of the ferries carries between 50 and 80 passengers?",
     ],
 )
 def test_questions_may_use_words_of_their_own(question: str) -> None:
@@ -38,6 +41,7 @@ def test_questions_may_use_words_of_their_own(question: str) -> None:
         ("When did the Gannet replace the Plover?", "Gannet"),
         ("Why did the Skua replace the Plover in 1997?", "1997"),
         ("Why can the Skua carry 180 passengers?", "180"),
+        ("Why can the Skua carry 180 passengers more?", "180"),
         ('Who called the landing place "a heap of stones"?', '"a heap of stones"'),
     ],
 )

@@ -26,7 +26,7 @@ _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
 _WHOLE = "The whole document, lines 1-{total}."
 _PARTS = (
-    "Only parts of the document, taken from all over it: lines {lines} of {total}. Ask and claim nothing that "
+    "Only parts of the document, taken from all over it: lines {lines} of {total}. Say nothing that "
     "depends on what is not shown, such as totals over the document, or what it says first, last, only or nowhere; "
     "a total over a table or list that is shown whole is fine."
 )

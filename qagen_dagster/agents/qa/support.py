@@ -22,12 +22,16 @@ _FUNCTION_WORD_LIST = (
 )
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 MIN_SHARE = 0.5
+_PRONOUN = re.compile(
+    r"\b(?:this|that|the|each|every|no|any|which|another)\s+one\b|\bone\s+(?:of|another|must|can|may|should)\b",
+    re.IGNORECASE,
+)
 
 
 def unsupported(question: str, answer: str, evidence: str, question_type: str) -> str | None:
     """Why `answer` is not carried by `evidence`, or None if nothing speaks against it."""
     known = set(_tokens(evidence)) | set(_tokens(question))
-    wanted = [token for token in _tokens(answer) if token not in _FUNCTION_WORDS]
+    wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
     if not wanted or question_type.strip().lower().replace(" ", "_") in _DERIVED:
         return None
     missing = [token for token in wanted if not _covered(token, known)]

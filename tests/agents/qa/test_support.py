@@ -23,6 +23,7 @@ EVIDENCE = "In 1998 Ida Holm built twelve probes; the cell constant is 1,250 per
         ("Yes", "Was it built in 1998?"),
         ("no", "Is it sold?"),
         ("\u2014", "Which sign stands there?"),
+        ("Ida Holm, and this one built the probes; no one else.", "Who built them?"),
     ],
 )
 def test_an_answer_in_the_words_of_its_evidence_passes(answer: str, question: str) -> None:
@@ -40,6 +41,7 @@ def test_an_answer_in_the_words_of_its_evidence_passes(answer: str, question: st
         ("2,4 and 6", "6"),
         ("Nils Berg of Bergen", "most words of the answer stand in no evidence quote (nils, berg, bergen)"),
         ("125", "125"),
+        ("one probe of Ida Holm", "1 stands in no evidence quote"),
     ],
 )
 def test_a_number_or_most_words_from_nowhere_are_refused(answer: str, said: str) -> None:
