@@ -100,7 +100,7 @@ def _measured(items: Sequence[Item]) -> dict[str, Any]:
         copies = last[1].copies.find(item.answer)
         found = [(one.text, covering(copies, one) is not None) for one in claims(item.answer)]
         for text, copy in found or [(item.answer, False)]:
-            measured = measure(text, last[1], item.question)
+            measured = measure(text, last[1], item.question, several=len(found) > 1)
             if measured is not None:
                 rows.append(measured.values)
                 answer.append(place)

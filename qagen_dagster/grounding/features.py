@@ -22,6 +22,7 @@ from qagen_dagster.grounding.facts import (
     missing_dates,
     missing_names,
 )
+from qagen_dagster.grounding.opposites import exchanged
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, stem, tokens
 
@@ -39,6 +40,7 @@ SIGNS = {
     "new_denial": -1,  # the claim denies and the best window does not deny anything
     "changed_amount": -1,  # the best window says nearly the same with another number or date
     "changed_denial": -1,  # ... and only one of the two denies it
+    "opposite": -1,  # the claim has the opposite of a word that the best windows have in the same place
 }
 SAME = 0.7  # coverage from which a claim may be the best window again
 IN_ORDER = 0.6  # ... and the share of its words that must come in the window's order
@@ -47,6 +49,7 @@ EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
 SAID = 5  # content words from which a claim can be a conclusion
+FEW = 3  # ... among other sentences of an answer
 SEVERAL = 4  # sentences of a document from which one can be drawn
 COUNTED = 3  # the largest number in words that one may bring
 LONG = 400  # sentences; in longer documents a claim is held against its windows only
@@ -78,8 +81,8 @@ class _Claim:
     question: frozenset[str]
 
 
-def measure(text: str, source: Source, question: str = "") -> Measured | None:
-    """Features of one claim; None if the document has no windows for it."""
+def measure(text: str, source: Source, question: str = "", *, several: bool = False) -> Measured | None:
+    """Features of one claim; None if the document has no windows for it. `several`: its answer says more than it."""
     given, stems = frozenset(content_stems(question)), content_stems(text)
     own = tuple(word for word in dict.fromkeys(stems) if word not in given)
     claim = _Claim(text, stems, own, given)
@@ -101,16 +104,19 @@ def measure(text: str, source: Source, question: str = "") -> Measured | None:
         "new_denial": float(mine.denied is not None and best.denied is None),
     }
     values |= _changed(near, alike=values["coverage"] >= ALIKE)
+    opposite = exchanged(stems, given, [source.window_stems(window) for window in kept])
+    values["opposite"] = float(opposite is not None)
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
-    conflicts = [one for one in different if one.kind is not Kind.NEGATION]
+    conflicts = [_written(opposite, text, kept, source)] if opposite else []
+    conflicts += [one for one in different if one.kind is not Kind.NEGATION]
     conflicts += [one for one in near if one.kind is Kind.NEGATION]
     return Measured(
         tuple(values[name] for name in SIGNS),
         ranked[0],
         tuple(conflicts),
         values["coverage"],
-        _overruled(values, claim, kept, source),
-        () if _foreign(mine, whole) else _near(claim, windows, source),
+        opposite is not None or _overruled(values, claim, kept, source),
+        () if _foreign(mine, whole) else _near(claim, FEW if several else SAID, windows, source),
         tuple(kept),
     )
 
@@ -140,8 +146,18 @@ def _stems(text: str) -> list[str]:
     return [stem(token) for token in tokens(text)]
 
 
-def _near(claim: _Claim, windows: Sequence[Window], source: Source) -> tuple[Window, ...]:
-    if len(claim.stems) < SAID or len(source.sentences) < SEVERAL:
+def _written(opposite: tuple[str, str], text: str, kept: Sequence[Window], source: Source) -> Conflict:
+    """The two words as claim and evidence write them."""
+    evidence = " ".join(source.window_text(window) for window in kept)
+    mine, theirs = (
+        next(token for token in tokens(where) if stem(token) == word)
+        for word, where in zip(opposite, (text, evidence), strict=True)
+    )
+    return Conflict(Kind.DIRECTION, mine, theirs)
+
+
+def _near(claim: _Claim, least: int, windows: Sequence[Window], source: Source) -> tuple[Window, ...]:
+    if len(claim.stems) < least or len(source.sentences) < SEVERAL:
         return ()
     numbers = {number for window in windows for number in range(window.first, window.first + window.size)}
     return tuple(Window(number, 1) for number in sorted(numbers))

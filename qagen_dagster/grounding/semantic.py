@@ -30,7 +30,11 @@ _METHOD = "semantic"
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by our detector; nothing is raised for odd input."""
     copies = source.copies.find(answer)
-    found = [_graded(claim.text, source, question, covering(copies, claim)) for claim in claims(answer)]
+    said = list(claims(answer))
+    several = len(said) > 1
+    found = [
+        _graded(claim.text, source, question, covering(copies, claim), several=several) for claim in said
+    ]
     return tally(found or [_graded(text, source, question) for text in _short(answer)], _METHOD)
 
 
@@ -47,14 +51,16 @@ def _short(answer: str) -> list[str]:
     return [kept] if any(map(str.isalnum, kept)) else []
 
 
-def _graded(text: str, source: Source, question: str, copy: Copy | None = None) -> SentenceGrade:
+def _graded(
+    text: str, source: Source, question: str, copy: Copy | None = None, *, several: bool = False
+) -> SentenceGrade:
     if is_generic(text) or is_refusal(text):
         return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
     if copy is not None:
         span = source.evidence(Window(copy.first, copy.count))
         return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=1.0, evidence=span)
     claim = claim_of(text) or text
-    measured = measure(claim, source, question)
+    measured = measure(claim, source, question, several=several)
     if measured is None:
         return SentenceGrade(sentence=text, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
     return _judged(text, claim, measured, source)

@@ -26,8 +26,8 @@ class Text(str):
     """A document that can be watched."""
 
 
-def measured(claim: str, text: str = TEXT, question: str = "") -> Measured:
-    found = measure(claim, Source(text, Counting()), question)
+def measured(claim: str, text: str = TEXT, question: str = "", several: bool = False) -> Measured:
+    found = measure(claim, Source(text, Counting()), question, several=several)
     assert found is not None
     return found
 
@@ -77,6 +77,22 @@ def test_a_changed_fact_overrules_only_where_words_come_in_the_order_of_the_evid
 )
 def test_a_conclusion_brings_no_number_and_no_name_of_its_own(claim: str, drawn: bool) -> None:
     assert bool(measured(claim, STUDY).near) is drawn
+
+
+def test_an_opposite_overrules_and_is_told_as_both_write_it() -> None:
+    found = measured("Patients with ACUTE back pain took part.", STUDY)
+    assert found.overruled
+    assert found.value("opposite") == 1.0
+    assert (found.conflicts[0].claim, found.conflicts[0].evidence) == ("acute", "chronic")
+
+
+@pytest.mark.parametrize(
+    ("claim", "drawn"),
+    [("Activity treats backache.", True), ("Activity helps.", False), ("Activity treats 85 %.", False)],
+)
+def test_among_other_sentences_a_conclusion_may_be_short(claim: str, drawn: bool) -> None:
+    assert bool(measured(claim, STUDY, several=True).near) is drawn
+    assert not measured(claim, STUDY).near
 
 
 def test_nothing_keeps_a_document_that_was_measured() -> None:
