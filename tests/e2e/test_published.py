@@ -47,7 +47,7 @@ def _run(folder: Path) -> None:
     project = Project.make(folder)
     environ = {"QAGEN_CORPORA": str(SAMPLES), "QAGEN_PROFILE": "embedded"}
     once_more = project.another(2).start_fresh("run", "--json", "--corpus", AGAIN, **environ)
-    whole = ended(project.start_fresh("run", "--json", **environ))
+    whole = ended(project.start("run", "--json", **environ))
     assert whole.code == 0, whole.err
     assert ended(once_more).code == 0
 
