@@ -44,7 +44,11 @@ def exam() -> None:
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What a run may wish differently from exam.yaml."""
     flags: list[Callable[..., Any]] = [
-        click.option("--schema", help="Only schemas that begin so; several with commas, as in M1,P2 or M."),
+        click.option(
+            "--schema",
+            multiple=True,
+            help="Only schemas that begin so, as in M1,P2 or M; may be given again.",
+        ),
         click.option("--items", type=click.IntRange(1, MOST_ITEMS), help="Items to work in all [exam.yaml]."),
         click.option(
             "--seed", type=click.IntRange(0, MOST_SEED), help="Another seed, other items [exam.yaml]."
@@ -196,7 +200,7 @@ def _chosen(exams: Exams, key: str | None) -> list[Exam]:
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
     weights = {one: wished[f"w_{one.value}"] for one in Difficulty if wished[f"w_{one.value}"] is not None}
-    prefixes = tuple(part.strip() for part in (wished["schema"] or "").split(",") if part.strip())
+    prefixes = tuple(part.strip() for part in ",".join(wished["schema"]).split(",") if part.strip())
     return ExamOptions(
         profile=profile,
         n_items=wished["items"],
