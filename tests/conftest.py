@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # One machine's bad day must not fail a test, and a run must be repeatable: no deadline, no random seed.
@@ -12,6 +14,13 @@ settings.load_profile("everyday")
 
 # Importing everything makes a million objects that stay: nobody looks through them meanwhile, nor in each test.
 gc.disable()
+
+# The longest tests begin first, so that no process is left with one of them when the others are done.
+FIRST = [Path(__file__).with_name(folder) for folder in ("e2e", "cli", "defs")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: FIRST.index(item.path.parent) if item.path.parent in FIRST else len(FIRST))
 
 
 def pytest_collection_finish() -> None:
