@@ -12,6 +12,7 @@ from qagen_dagster.defs.exam_partitions import ExamPartitions
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exam_bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exam_part import PartOutcome, design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exam_plan import ExamOptions, plan_part
@@ -36,11 +37,15 @@ class ExamRunConfig(SpendingConfig):
 
     @property
     def options(self) -> ExamOptions:
+        """Raises ConfigError for a weight of an unknown difficulty."""
+        known = {one.value: one for one in Difficulty}
+        for name in set(self.weights or {}) - set(known):
+            raise ConfigError(f"weights: there is no difficulty {name!r} (there are: {', '.join(known)})")
         return ExamOptions(
             profile=self.profile,
             n_items=self.items,
             seed=self.seed,
-            weights={Difficulty(name): share for name, share in (self.weights or {}).items()} or None,
+            weights={known[name]: share for name, share in (self.weights or {}).items()} or None,
             schema_prefixes=tuple(self.schema_prefixes) if self.schema_prefixes else None,
             max_designer_retries=self.max_designer_retries,
             max_implementer_retries=self.max_implementer_retries,

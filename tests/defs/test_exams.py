@@ -12,8 +12,11 @@ import pytest
 from lxml import etree
 
 from qagen_dagster.defs.exam_metadata import card
+from qagen_dagster.defs.exams import ExamRunConfig
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exam_plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.exam import Difficulty
 from qagen_dagster.records.exam_proof import Proof, ProofStatus
 from qagen_dagster.records.exam_result import SlotResult, Stage
 from tests.support.exam_items import HARD_OPTIONS, HARD_STEM, hard_item, item, question
@@ -102,6 +105,12 @@ def test_a_refuted_key_is_an_error(graph: GraphRun, tmp_path: Path) -> None:
     found = checks(graph.materialize("mini", "item_bank"))
     assert not found["keys_confirmed"][0]
     assert found["keys_confirmed"][1]["first"] == wrong.id
+
+
+def test_the_launchpad_is_told_which_difficulties_there_are() -> None:
+    assert ExamRunConfig(weights={"hard": 1.0}).options.weights == {Difficulty.HARD: 1.0}
+    with pytest.raises(ConfigError, match=r"no difficulty 'extreme' \(there are: easy, medium, hard\)"):
+        _ = ExamRunConfig(weights={"extreme": 1.0}).options
 
 
 def test_a_card_is_a_picture_that_asks_nobody() -> None:
