@@ -10,12 +10,9 @@ from qagen_dagster.errors import TransientModelError
 from qagen_dagster.loop.problem import FULL, Wishes
 from qagen_dagster.loop.problem_item import Worked, work_problem
 from qagen_dagster.loop.problem_record import failures, pipeline_result, record_of
-from qagen_dagster.loop.problem_work import Compiler
 from qagen_dagster.models.messages import Image, Request, UserMessage
 from qagen_dagster.records.problem import Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problem_result import (
-    Compiled,
-    CompileOutcome,
     ProblemEnd,
     ProblemRecord,
     Stage,
@@ -291,33 +288,6 @@ def test_loose_tex_is_made_an_item_by_the_prompt_of_what_it_looks_like(
     assert loose in told(play.fakes[Role.SCANNER].requests[0])
 
 
-def compiling(outcomes: list[CompileOutcome], seen: list[str]) -> Compiler:
-    def compiled(latex: str, _preamble: str, _libraries: tuple[str, ...]) -> Compiled:
-        seen.append(latex)
-        return Compiled(
-            outcome=outcomes[min(len(seen), len(outcomes)) - 1], message="! Undefined control sequence."
-        )
-
-    return Compiler("fake", compiled)
-
-
-def test_a_variant_is_compiled_with_the_libraries_of_the_diagram(tmp_path: Path) -> None:
-    seen: list[tuple[str, ...]] = []
-
-    def compiled(_latex: str, _preamble: str, libraries: tuple[str, ...]) -> Compiled:
-        seen.append(libraries)
-        return Compiled(outcome=CompileOutcome.COMPILED)
-
-    drawn = TIKZ | {"libraries": ["shapes.geometric"]}
-    problem, wishes = (
-        photo(),
-        Wishes(alternates=1, variants=(VariantKind.NUMERICAL,), conversions=(Format.MCQ_SC,)),
-    )
-    work = ProblemPlay({Role.TIKZ: [drawn]}).work(problem, wishes, Compiler("fake", compiled))
-    assert work_problem(work, shelf(tmp_path, problem), FULL).ended.end is ProblemEnd.ACCEPTED
-    assert seen == [(), *[("shapes.geometric",)] * 4]
-
-
 def test_an_item_that_asks_for_an_integer_is_not_converted_to_one(tmp_path: Path) -> None:
     wishes = Wishes(stages=(Stage.SCAN, Stage.CONVERT), conversions=(Format.INTEGER, Format.SUBJECTIVE))
     play = ProblemPlay()
@@ -326,25 +296,6 @@ def test_an_item_that_asks_for_an_integer_is_not_converted_to_one(tmp_path: Path
     assert (kept.end, kept.detail) == (TaskEnd.SKIPPED, "it is integer already")
     assert (opened.end, play.asked(Role.CONVERTER)) == (TaskEnd.DONE, 1)
     assert "From: integer" in told(play.fakes[Role.CONVERTER].requests[0])
-
-
-def test_what_the_engine_says_goes_back_once(tmp_path: Path) -> None:
-    wishes = Wishes(stages=(Stage.SCAN,))
-    for outcomes, asked, end in (
-        ([CompileOutcome.FAILED, CompileOutcome.COMPILED], 2, CompileOutcome.COMPILED),
-        ([CompileOutcome.FAILED], 2, CompileOutcome.FAILED),
-        ([CompileOutcome.COMPILED], 1, CompileOutcome.COMPILED),
-    ):
-        play, seen = ProblemPlay(), list[str]()
-        problem = photo(id=f"p{len(outcomes)}{end.value}")
-        work = play.work(problem, wishes, compiling(outcomes, seen))
-        worked = work_problem(work, shelf(tmp_path, problem), FULL)
-        result = one(worked, Stage.SCAN)
-        assert result.end is TaskEnd.DONE
-        assert (play.asked(Role.SCANNER), result.compiled and result.compiled.outcome) == (asked, end)
-        assert bool(result.warnings) == (end is CompileOutcome.FAILED)
-        if asked == 2:
-            assert "! Undefined control sequence." in told(play.fakes[Role.SCANNER].requests[1])
 
 
 def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
