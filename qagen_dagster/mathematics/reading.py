@@ -65,7 +65,10 @@ def read_unit(text: str) -> Unit:
 
 def _dollars(text: str) -> str:
     """A lone dollar sign before a digit is money, a pair is mathematics."""
-    body = text.strip().replace("\\$", "USD ")
+    body = text.strip()
+    if body.startswith("$\\$"):  # money within a formula
+        body = f"\\$${body[3:]}"
+    body = body.replace("\\$", "USD ")
     if body.count("$") == 1 and body.startswith("$"):
         return "USD " + body[1:]
     return body

@@ -53,6 +53,7 @@ EQUAL = [
     ("5 ohms", "$0.005\\,\\mathrm{k\\Omega}$"),
     ("£2.50", "250 pence"),
     ("$5", "5 dollars"),
+    (r"$\$5$", r"\$5"),
     (r"$4\pi\ \text{cm}^2$", r"$\frac{\pi}{2500}\,\mathrm{m}^2$"),
     ("9.8 m s⁻²", "9.8 m/s^2"),
 ]
