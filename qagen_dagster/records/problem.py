@@ -201,7 +201,9 @@ class IdeaResult(Record):
     concepts: Annotated[tuple[str, ...], Field(description="Physical concepts and laws; at least one.")]
     formulas: Annotated[tuple[MathText, ...], Field(description="Relations that are used, as LaTeX.")] = ()
     techniques: Annotated[tuple[str, ...], Field(description="Moves of the solution; at least one.")]
-    difficulty_factors: Annotated[tuple[str, ...], Field(description="What makes it hard.")] = ()
+    difficulty_factors: Annotated[
+        tuple[str, ...], Field(description="What a student stumbles over here.")
+    ] = ()
 
 
 class AlternateResult(Record):
@@ -223,14 +225,18 @@ class VariantResult(Record):
             description=r"Begins with \item and ends with \end{solution}, with a solution worked out anew."
         ),
     ]
-    changes: Annotated[str, Field(description="What was changed, in one or two lines.")] = ""
+    changes: Annotated[
+        str, Field(description="What was changed, or which idea came from which source, in a line or two.")
+    ] = ""
 
 
 class ConversionResult(Record):
     r"""Submit the converted problem, from \item to \end{solution}."""
 
     latex: Annotated[_Latex, Field(description=r"Begins with \item and ends with \end{solution}.")]
-    final_answer: Annotated[str, Field(description="The answer in the new format.")] = ""
+    final_answer: Annotated[
+        str, Field(description="What stands in the box, or the letters; of integer the number alone.")
+    ] = ""
 
 
 class Unable(Record):

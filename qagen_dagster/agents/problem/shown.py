@@ -33,9 +33,10 @@ def shown_ideas(ideas: IdeaResult | None) -> str:
         "Key concepts": ideas.concepts,
         "Techniques used": ideas.techniques,
         "Formulas": ideas.formulas,
-        "Difficulty": ideas.difficulty_factors,
+        "What a student stumbles over": ideas.difficulty_factors,
     }
-    return "\n".join(f"{name}: {'; '.join(said)}" for name, said in fields.items() if said) or NONE
+    rows = ([f"{name}:", *(f"- {one}" for one in said)] for name, said in fields.items() if said)
+    return "\n".join(line for row in rows for line in row) or NONE
 
 
 def numbered(name: str, items: Sequence[str]) -> str:

@@ -140,7 +140,7 @@ def test_every_role_fills_its_prompt() -> None:
     before = AlternateResult.model_validate(ALTERNATE | {"method": "by symmetry"})
     again = alternate.solve_again(Asking(model, "p", 6, lambda _: ()), 2, "P", "S", ideas, [before])
     assert again.end is DONE
-    for words in ("Alternate: 2", "Formulas: F=ma", "--- alternate 1 ---\nby symmetry"):
+    for words in ("Alternate: 2", "Formulas:\n- F=ma", "--- alternate 1 ---\nby symmetry"):
         assert words in told(model.requests[0])
     for kind in VariantKind:
         model = FakeModel([call("submit_variant", latex=item())])
