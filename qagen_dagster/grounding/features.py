@@ -150,7 +150,7 @@ def _written(opposite: tuple[str, str], text: str, kept: Sequence[Window], sourc
     """The two words as claim and evidence write them."""
     evidence = " ".join(source.window_text(window) for window in kept)
     mine, theirs = (
-        next(token for token in tokens(where) if stem(token) == word)
+        next((token for token in tokens(where) if stem(token) == word), word)
         for word, where in zip(opposite, (text, evidence), strict=True)
     )
     return Conflict(Kind.DIRECTION, mine, theirs)
