@@ -197,10 +197,15 @@ def _numerical(source: str, variant: str) -> Iterator[str]:
     before, after = statement_of(source), statement_of(variant)
     asked = question_of(source)
     same = same_numbers(asked, question_of(variant)) if numbers_of(asked) else same_numbers(before, after)
-    if same:
+    if same and _drawing(source) == _drawing(variant):
         yield "no number of the question differs from the source"
     if not same_words(before, after):
         yield f"words of the statement differ from the source: {_difference(before, after)}"
+
+
+def _drawing(item: str) -> list[list[str]]:
+    """Its drawings, layout aside: values may stand in them alone."""
+    return [one.split() for one in tikz_pictures(question_of(item))]
 
 
 def _context(source: str, variant: str) -> Iterator[str]:

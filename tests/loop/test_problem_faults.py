@@ -98,6 +98,14 @@ def test_options_of_a_variant_agree_with_its_source_and_its_solution(old: str, n
     assert only(variant_breaches(NUMERICAL, mcq(), mcq(3, 7).replace(old, new)), 9, said)
 
 
+def test_values_may_stand_in_the_figure_alone() -> None:
+    shown = r"\begin{tikzpicture}\draw (0,0) node {$%d$ N};\end{tikzpicture} How large is $F$ after $3$ s?"
+    source = made(shown % 5, "$F = 5 = 5$")
+    assert variant_breaches(NUMERICAL, source, made(shown % 7, "$F = 7 = 7$")) == ()
+    again = made((shown % 5).replace(" How", "\nHow"), "$F = 7 = 7$")
+    assert only(variant_breaches(NUMERICAL, source, again), 7, "no number of the question differs")
+
+
 @pytest.mark.parametrize(
     "bare", ["$10$", "10 % since a = b", r"10 \begin{tikzpicture}[x=2cm]\end{tikzpicture}"]
 )
