@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,25 +16,21 @@ from qagen_dagster.errors import (
     ResumeError,
     TransientModelError,
 )
-from qagen_dagster.loop.batch_rules import BatchLimits
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.loop.qa_document import run_document
 from qagen_dagster.loop.work import DocumentWork
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus import BatchOptions, QuestionType
-from qagen_dagster.records.grounding import Method
-from qagen_dagster.records.ids import Combination, Mode, question_id
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.question import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
 from tests.support.batch_play import FALSE, BatchPlay, Fate, Round, question
-from tests.support.documents import context_of, view_of
+from tests.support.batch_run import COMBINATION, KEY, fresh, limits_of, run
+from tests.support.documents import context_of
 from tests.support.models import FakeModel, Turn, call, told
 
-COMBINATION = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
-KEY = "journals/j.json"
 HOP, WHY = QuestionType.MULTI_HOP, QuestionType.CAUSAL
-MIX = {HOP: 3, WHY: 2}
 PIECE: list[Round] = [
     [("multi_hop", Fate.GOOD), ("multi_hop", Fate.FALSE), ("multi_hop", Fate.LATE), ("causal", Fate.WRONG)],
     [("causal", Fate.HONEST), ("multi_hop", Fate.UNPROVEN), ("causal", Fate.GOOD)],
@@ -46,31 +41,6 @@ PIECE: list[Round] = [
 
 class Killed(Exception):
     """The process died here."""
-
-
-def limits_of(
-    mix: dict[QuestionType, int], *, failures: int = 50, attempts: int = 50, **options: object
-) -> BatchLimits:
-    chosen = {"mix": mix, "min_question_confidence": 0.0, "answer_regenerations": 1} | options
-    return BatchLimits(
-        target_count=sum(mix.values()),
-        max_consecutive_failures=failures,
-        max_attempts=attempts,
-        options=BatchOptions.model_validate(chosen),
-        method=Method.HYBRID,
-    )
-
-
-def run(
-    play: BatchPlay, store: Store | None = None, limits: BatchLimits | None = None, text: str | None = None
-) -> GenerationResult:
-    context = context_of() if text is None else context_of(view_of(text))
-    work = DocumentWork(COMBINATION, context, limits or limits_of(MIX), fingerprint="f" * 16)
-    return run_document(work, play.models, JournalFile(store or fresh(), KEY, "w"))
-
-
-def fresh() -> Store:
-    return Store(f"memory://{uuid.uuid4().hex}")
 
 
 def killer(at: int) -> Callable[[str, Request], None]:
@@ -198,52 +168,6 @@ def test_repeats_are_left_out_at_once_with_what_they_repeat() -> None:
     assert play.asked("answerer") == 1
     assert result.stats.dedup_rejection_rate is not None
     assert result.stats.dedup_rejection_rate <= 1
-
-
-def test_a_rewritten_question_that_repeats_another_is_not_taken() -> None:
-    play = BatchPlay(
-        [[("causal", Fate.GOOD), ("causal", Fate.GOOD)]], rewrites=lambda _: question(Fate.GOOD, 2)
-    )
-    limits = limits_of({WHY: 2}, min_question_confidence=1.0, question_regenerations=1)
-    assert [one.question for one in run(play, limits=limits).accepted] == [
-        question(Fate.GOOD, 1),
-        question(Fate.GOOD, 2),
-    ]
-
-
-def test_another_wording_of_the_rejected_question_is_no_repeat_and_what_was_refused_is_told() -> None:
-    first, second = question(Fate.GOOD, 1), question(Fate.GOOD, 2)
-    again = "which words hold good 1"
-    better = "Every how many days is the probe calibrated? Which words hold good 1?"
-    offered = iter((first, second, again, better))
-    play = BatchPlay([[("causal", Fate.GOOD), ("causal", Fate.GOOD)]], rewrites=lambda _: next(offered, ""))
-    limits = limits_of({WHY: 2}, min_question_confidence=1.0, question_regenerations=4)
-    run(play, limits=limits)
-    asked = [request for _, request in play.log if "submit_rewrite" in request]
-    assert "it is the rejected question again" in asked[1]
-    assert f"it repeats '{second}'" in asked[2]
-    assert again in asked[3]
-    assert f"it repeats '{first}'" not in asked[3]
-    assert any(better in request for role, request in play.log if role == "answerer")
-
-
-def test_a_question_too_far_from_the_document_is_asked_for_again_and_an_empty_reply_keeps_it() -> None:
-    told: list[str] = []
-
-    def rewrite(rejected: str) -> str:
-        told.append(rejected)
-        return (
-            "" if len(told) == 1 else "Every how many days is the probe calibrated? Which words hold good 1?"
-        )
-
-    play = BatchPlay([[("causal", Fate.GOOD)]], rewrites=rewrite)
-    result = run(play, limits=limits_of({WHY: 1}, min_question_confidence=0.5))
-    assert told == [question(Fate.GOOD, 1)] * 2
-    assert len(result.accepted) == 1
-    never = BatchPlay([[("causal", Fate.GOOD)]])
-    kept = run(never, limits=limits_of({WHY: 1}, min_question_confidence=1.0))
-    assert [one.question for one in kept.accepted] == [question(Fate.GOOD, 1)]
-    assert never.asked("generator") == 3
 
 
 def test_limits_end_a_document_that_gives_nothing() -> None:
