@@ -26,3 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    gc.collect()  # clients that were left in circles end before the modules that they need
