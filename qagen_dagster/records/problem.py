@@ -143,9 +143,7 @@ class ClassificationResult(Record):
     num_options: Annotated[int | None, Field(ge=0, le=26, description="How many options; null without.")] = (
         None
     )
-    estimated_marks: Annotated[
-        int, Field(ge=0, le=100, description="As printed; leave it out where none are.")
-    ] = 4
+    estimated_marks: Annotated[int, Field(ge=0, le=100, description="As printed; 4 where none are.")] = 4
     key_concepts: Annotated[tuple[str, ...], Field(description="Concepts that the solution needs.")] = ()
     requires_calculus: Annotated[bool, Field(description="Whether it cannot be solved without.")] = False
     confidence: Annotated[
