@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,12 +28,23 @@ def combination_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+class Dollars(click.FloatRange):
+    """An amount of money: no limit of spending is "not a number" or without end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Raises click.BadParameter."""
+        amount = super().convert(value, param, ctx)
+        if not math.isfinite(amount):
+            self.fail(f"{value} is no amount of money.", param, ctx)
+        return amount
+
+
 def budget_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--max-usd, --max-tokens and --max-calls, each a limit of the whole run."""
     for option in (
         click.option("--max-calls", type=click.IntRange(0), help="Paid calls this run may make."),
         click.option("--max-tokens", type=click.IntRange(0), help="Tokens this run may pay, in and out."),
-        click.option("--max-usd", type=click.FloatRange(0), help="US dollars this run may spend."),
+        click.option("--max-usd", type=Dollars(0), help="US dollars this run may spend."),
     ):
         command = option(command)
     return command

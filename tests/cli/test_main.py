@@ -17,6 +17,8 @@ from tests.support import waterworks
         (["frobnicate"], {}, 2, "No such command 'frobnicate'"),
         (["run", "--depth", "3"], {}, 2, "No such option '--depth'"),
         (["run", "--target-count", "0"], {}, 2, "'--target-count': 0 is not in the range 1<=x<=1000"),
+        (["run", "--max-usd", "nan"], {}, 2, "'--max-usd': nan is no amount of money"),
+        (["run", "--max-usd", "inf"], {}, 2, "'--max-usd': inf is no amount of money"),
         (["show"], {}, 2, "Missing argument 'QUESTION_ID'"),
         (["status"], {"QAGEN_PARSER_WORKERS": "many"}, 2, "QAGEN_PARSER_WORKERS='many' is not a positive"),
         (["status"], {"QAGEN_DOCUMENT_WORKERS": "0"}, 2, "QAGEN_DOCUMENT_WORKERS='0' is not a positive"),
