@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from qagen_dagster.cli.main import main
 from tests.support.graph import DAGSTER_WARNINGS
+from tests.support.problem_board import PROFILE, ProblemBoard
 from tests.support.project import Ended, Project
+from tests.support.wire_server import WireServer
+
+Play = Callable[..., ProblemBoard]
 
 
 class Command:
@@ -30,6 +36,26 @@ def qagen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         if name.startswith(("QAGEN_", "DAGSTER_", "COLUMNS")):
             monkeypatch.setenv(name, value)
     return Command(project, capsys)
+
+
+@pytest.fixture
+def play(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Generator[Play]:
+    """Puts models of problems behind the command; what they submit can be given by the name of the tool."""
+    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
+    servers: list[WireServer] = []
+
+    def start(**replies: Any) -> ProblemBoard:
+        board = ProblemBoard(**replies)
+        server = WireServer(board)
+        server.__enter__()
+        servers.append(server)
+        qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
+        monkeypatch.setenv("QAGEN_PROFILE", "remote")
+        return board
+
+    yield start
+    for server in servers:
+        server.__exit__()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

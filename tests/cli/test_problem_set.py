@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Command
-from tests.support.problem_board import PROFILE, ProblemBoard
+from tests.cli.conftest import Command, Play
 from tests.support.problem_files import picture, write_set
-from tests.support.wire_server import WireServer
 
-Play = Callable[..., ProblemBoard]
 MORE = """\
   - {file: photo.png, kind: subjective}
 variants: [numerical]
@@ -23,24 +18,10 @@ combine: [[problems-01, problems-02], [problems-01, photo]]
 
 
 @pytest.fixture
-def play(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Generator[Play]:
-    """Puts a set and models behind the command; what they submit can be given by the name of the tool."""
-    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
-    monkeypatch.setenv("QAGEN_PROFILE", "remote")
+def play(play: Play, qagen: Command) -> Play:
+    """The same, beside a set to work."""
     (write_set(qagen.project.corpora, items=2, more=MORE) / "sources" / "photo.png").write_bytes(picture())
-    servers: list[WireServer] = []
-
-    def start(**replies: Any) -> ProblemBoard:
-        board = ProblemBoard(**replies)
-        server = WireServer(board)
-        server.__enter__()
-        servers.append(server)
-        qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
-        return board
-
-    yield start
-    for server in servers:
-        server.__exit__()
+    return play
 
 
 def test_a_set_is_worked_once_and_its_bank_written(qagen: Command, play: Play, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +10,16 @@ import pytest
 
 from qagen_dagster.latex.items import split_items
 from qagen_dagster.loop.problem_properties import scan_breaches
-from tests.cli.conftest import Command
-from tests.support.problem_board import PROFILE, ProblemBoard
+from tests.cli.conftest import Command, Play
 from tests.support.problem_files import pdf, picture, tex
 from tests.support.problem_play import classified, item, mcq
-from tests.support.wire_server import WireServer
-
-Play = Callable[..., ProblemBoard]
 
 
 @pytest.fixture
-def play(qagen: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Play]:
-    """Puts models behind the command; what they submit can be given by the name of the tool."""
+def play(play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
+    """The same, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
-    servers: list[WireServer] = []
-
-    def start(**replies: Any) -> ProblemBoard:
-        board = ProblemBoard(**replies)
-        server = WireServer(board)
-        server.__enter__()
-        servers.append(server)
-        qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
-        monkeypatch.setenv("QAGEN_PROFILE", "remote")
-        return board
-
-    yield start
-    for server in servers:
-        server.__exit__()
+    return play
 
 
 @pytest.fixture
