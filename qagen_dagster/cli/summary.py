@@ -27,6 +27,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
 
+SECONDS = 19  # characters of a time that a person reads
 MOST_DOCUMENTS = 40  # rows on a terminal; the JSON has all
 
 
@@ -88,7 +89,7 @@ def _heads(found: RunSummary) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, value in (
         ("run", found.run_id),
-        ("graded", found.timestamp),
+        ("graded (UTC)", found.timestamp[:SECONDS]),
         ("generator", found.generator_model or "-"),
         ("judge", found.judge_model or "none"),
         ("provider", found.provider or "-"),

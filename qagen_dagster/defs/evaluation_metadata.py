@@ -27,6 +27,7 @@ from qagen_dagster.records.index import Ranking
 from qagen_dagster.store import Keys
 
 MOST_RUNS = 20  # earlier runs in the table
+SECONDS = 19  # characters of a time that a person reads
 _COLORS = {"bm25": "#b8bcc4", "embedding": "#4f7cac", "fused": "#3d8a5f"}
 _LEVELS = ("document", "evidence")
 
@@ -115,7 +116,7 @@ def _common(space: Workspace, report: EvaluationReport[Any], telling: Sequence[s
     runs = earlier(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
-            one.created,
+            one.created[:SECONDS],
             one.run_id[:8],
             one.profile,
             one.model,
@@ -127,7 +128,7 @@ def _common(space: Workspace, report: EvaluationReport[Any], telling: Sequence[s
     key = Keys.history(report.combination, report.run_id, f"{report.kind.value}.json")
     return {
         "asked_again": dg.MetadataValue.int(report.unheard),
-        "runs": markdown_table(("when", "run", "profile", "model", "questions", *telling), rows),
+        "runs": markdown_table(("when (UTC)", "run", "profile", "model", "questions", *telling), rows),
         "report": path(space.store.path(key)),
         **cost(call for one in report.questions for call in one.calls),
     }

@@ -144,7 +144,7 @@ def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
         "mode": found.combination.mode,
         "run_id": found.run.run_id,
         "launch": found.run.launch,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
         "profile": found.profile_name,
     }
 

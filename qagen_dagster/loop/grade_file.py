@@ -144,7 +144,7 @@ class FileGrading:
         grade, confidence = overall(value for part in parts for value in part.confidences)
         return report((), corpus=corpus, method=self._grader.method, judge_model=judge_model).model_copy(
             update={
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
+                "created": datetime.now(UTC).isoformat(timespec="microseconds"),
                 "overall_grade": grade,
                 "overall_confidence": confidence,
                 "grounded": sum(part.document.grounded for part in parts),

@@ -159,7 +159,7 @@ def _report(
     return found.model_copy(
         update={
             "launch": run.launch,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created": datetime.now(UTC).isoformat(timespec="microseconds"),
             "fingerprint": plan.fingerprint,
             "profile": candidates.profile,
             "answerer_model": candidates.models.get(Role.ANSWERER.value, generator),

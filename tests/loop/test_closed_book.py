@@ -126,6 +126,16 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
     assert latest_of(space.store, COMBINATION, Kind.CLOSED_BOOK) == second
 
 
+def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None:
+    space = examined(workspace, writer=by_question({}), reader=FakeModel(nobody))
+    put_published(space, facts("a.txt"))
+    runs = ["run-2", "run-3", "run-1", "run-0"]
+    for run in runs:
+        check_closed_book(opened(space, RunMark(run, "launch")))
+    kept = earlier(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
+    assert [one.run_id for one in kept] == runs[::-1]
+
+
 @pytest.mark.parametrize("change", ["question", "model", "context", "nothing"])
 def test_what_decides_the_result_is_asked_anew(workspace: PlayedWorkspace, change: str) -> None:
     space = examined(workspace, writer=by_question({}), scribe=by_question({}), reader=FakeModel(nobody))
