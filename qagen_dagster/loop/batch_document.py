@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.batch import answerer, questioner
+from qagen_dagster.agents.batch import answerer, question_types, questioner
 from qagen_dagster.agents.batch.one_reply import Task
 from qagen_dagster.agents.batch.reading import BUDGETS, PART, Reading
 from qagen_dagster.errors import (
@@ -119,7 +119,8 @@ class Desk:
             case Dedupe():
                 return gates.compare(step, state.qa, self.work, self.models)
             case Validate():
-                return gates.validate(step, self.work, self.models)
+                kind = QuestionType(step.candidate.question_type)
+                return gates.validate(step, self.work, self.models, question_types.rule_of(kind))
             case Done():
                 raise ValueError("a finished document has no step to perform")
 

@@ -18,7 +18,7 @@ from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioCon
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "3"  # raised when the same responses would give another result
-BATCH_VERSION = "3"  # the same of the batch strategy alone, and of how its answers are graded
+BATCH_VERSION = "4"  # the same of the batch strategy alone, and of how its answers are graded
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # how many of what: a limit, as a target is
 
 
@@ -34,7 +34,13 @@ def prompt_hashes(mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[str, 
 
 
 def _batch_prompts() -> tuple[Prompt, ...]:
-    return questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), llm.prompt()
+    return (
+        questioner.prompt(),
+        questioner.rewrite_prompt(),
+        answerer.prompt(),
+        validator.type_prompt(),
+        llm.prompt(),
+    )
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:

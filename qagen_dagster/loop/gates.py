@@ -21,7 +21,9 @@ def compare(step: Dedupe, state: QAState, work: DocumentWork, models: QAModels) 
     )
 
 
-def validate(step: Validate, work: DocumentWork, models: QAModels) -> Judged:
-    """Let the validator answer blind and judge. Raises ModelError."""
-    judged = validator.judge(work.context, models.validator, step.candidate, step.attempt)
+def validate(
+    step: Validate, work: DocumentWork, models: QAModels, rule: validator.TypeRule | None = None
+) -> Judged:
+    """Let the validator answer blind and judge, by the `rule` of its type where it has one. Raises ModelError."""
+    judged = validator.judge(work.context, models.validator, step.candidate, step.attempt, rule)
     return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

@@ -6,9 +6,9 @@ Field descriptions are read by models: they are part of the prompt.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
 
@@ -119,6 +119,18 @@ class Comparison(Record):
             '"all hold" if there is nothing to explain.',
         ),
     ]
+
+
+class TypedComparison(Comparison):
+    """Compare your own answer with the proposed one and judge the question by the five criteria."""
+
+    of_type: Annotated[bool, Field(description="Criterion 5.")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_against_it(cls, value: object) -> object:
+        """Who says nothing of the type has nothing against it: models that cannot judge types leave it out."""
+        return {"of_type": True, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
 
 
 class DuplicateVerdict(Record):

@@ -74,6 +74,24 @@ def test_the_mix_is_delivered_exactly() -> None:
     }
 
 
+def test_a_question_that_is_not_of_its_type_does_not_count_for_it() -> None:
+    seen: list[str] = []
+
+    def before(role: str, request: Request) -> None:
+        if role == "validator":
+            seen.append(told(request))
+
+    play = BatchPlay([[("multi_hop", Fate.LOOKUP), ("multi_hop", Fate.GOOD)]], before)
+    result = run(play, limits=limits_of({HOP: 1}))
+    assert [one.question for one in result.accepted] == [question(Fate.GOOD, 2)]
+    assert [(one.rejection_reason.value, one.rejection_detail) for one in result.rejected] == [
+        ("irrelevant", "it is no multi_hop question: Seen.")
+    ]
+    blind, compared = seen[:2]
+    assert "multi_hop" not in blind
+    assert "What that type means: one fact identifies a thing" in compared
+
+
 def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
     play = BatchPlay([[("causal", Fate.WRONG), *[("causal", Fate.GOOD)] * 3]])
     result = run(play, limits=limits_of({WHY: 2}))

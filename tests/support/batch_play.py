@@ -30,6 +30,7 @@ class Fate(StrEnum):
     SILENT = "silent"  # the answerer calls no tool
     WRONG = "wrong"  # the validator has another answer
     NOWHERE = "nowhere"  # the validator has none
+    LOOKUP = "lookup"  # the validator finds that it is not of its type
 
 
 Round = Sequence[tuple[str, Fate]]  # question type and fate
@@ -107,7 +108,8 @@ class BatchPlay:
         fate, number = _asked(request)
         if "submit_comparison" in {tool.name for tool in request.tools}:
             checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
-            return call("submit_comparison", matches=fate is not Fate.WRONG, explanation="Seen.", **checks)
+            checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
+            return call("submit_comparison", explanation="Seen.", **checks)
         line = LINES[1 + number % 6]
         return call(
             "submit_answer", answerable=fate is not Fate.NOWHERE, answer=line, evidence=[], unambiguous=True

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from qagen_dagster.agents.qa.validator import TypeRule
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import digest
@@ -73,6 +74,12 @@ def in_words(types: Sequence[QuestionType]) -> str:
         f"{kind.value}: {known[kind].means}\n  Ask {known[kind].ask}\n  Pattern: {known[kind].pattern}"
         for kind in types
     )
+
+
+def rule_of(kind: QuestionType) -> TypeRule:
+    """What a question of the type must keep to, for who judges it."""
+    guide = guides().types[kind]
+    return TypeRule(kind.value, guide.means, guide.ask)
 
 
 def rules(types: Sequence[QuestionType]) -> str:

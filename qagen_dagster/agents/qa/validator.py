@@ -1,13 +1,13 @@
 """The validator: answers blind with the document's tools, then compares and judges in a second step.
 
-The blind step never sees the proposed answer, its evidence, or who asked.
+The blind step never sees the proposed answer, its evidence, its type, or who asked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.qa.context import QAContext, call_summaries
 from qagen_dagster.agents.qa.evidence import skeleton
 from qagen_dagster.agents.runner import run_agent
@@ -16,7 +16,7 @@ from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.question import CallSummary, Candidate, RejectionReason, VerdictRecord
-from qagen_dagster.records.verdict import BlindAnswer, Comparison
+from qagen_dagster.records.verdict import BlindAnswer, Comparison, TypedComparison
 from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "validator"
@@ -31,6 +31,19 @@ class Judgement:
     calls: tuple[CallSummary, ...]
 
 
+@dataclass(frozen=True)
+class TypeRule:
+    """The type that a question was asked for as, and what the comparison holds it to."""
+
+    name: str
+    means: str
+    asks: str
+
+    def values(self) -> dict[str, str]:
+        """For `type_prompt`."""
+        return {"question_type": self.name, "type_means": self.means, "type_asks": self.asks}
+
+
 def blind_prompt(mode: Mode) -> Prompt:
     return load_prompt(f"validator_{mode.value}")
 
@@ -39,8 +52,15 @@ def compare_prompt() -> Prompt:
     return load_prompt("validator_compare")
 
 
-def judge(context: QAContext, model: Model, candidate: Candidate, attempt: int) -> Judgement:
-    """Answer blind, then compare. Raises ModelError."""
+def type_prompt() -> Prompt:
+    """What stands before the user part of `compare_prompt` where the type has a rule."""
+    return load_addition("validator_type")
+
+
+def judge(
+    context: QAContext, model: Model, candidate: Candidate, attempt: int, rule: TypeRule | None = None
+) -> Judgement:
+    """Answer blind, then compare, also with the `rule` of the question's type if there is one. Raises ModelError."""
     blind_spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
@@ -57,7 +77,7 @@ def judge(context: QAContext, model: Model, candidate: Candidate, attempt: int) 
     blind = BlindAnswer.model_validate(run.end.result)
     if not blind.answerable or not blind.answer.strip():
         return Judgement(_unanswerable(candidate, blind, attempt), None, calls)
-    return _compare(context, model, candidate, blind, attempt, calls)
+    return _compare(context, model, candidate, blind, attempt, rule, calls)
 
 
 def _compare(
@@ -66,17 +86,12 @@ def _compare(
     candidate: Candidate,
     blind: BlindAnswer,
     attempt: int,
+    rule: TypeRule | None,
     calls: tuple[CallSummary, ...],
 ) -> Judgement:
-    spec = AgentSpec(
-        name="answer comparer",
-        role=ROLE,
-        prompt=compare_prompt(),
-        tools=(),
-        terminals=(Terminal("submit_comparison", Comparison),),
-        limits=Limits(max_turns=4),
-    )
-    values = context.task_values() | {
+    spec = _comparer(rule)
+    values = context.task_values() | (rule.values() if rule is not None else {})
+    values |= {
         "mode": context.mode.value,
         "question": candidate.question,
         "proposed_answer": candidate.answer,
@@ -91,6 +106,7 @@ def _compare(
     if not isinstance(run.end, Finish):
         return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
     found = Comparison.model_validate(run.end.result)
+    other = _other_type(found, rule)
     verdict = VerdictRecord(
         attempt=attempt,
         question=candidate.question,
@@ -100,10 +116,28 @@ def _compare(
         matches=found.matches,
         non_trivial=found.non_trivial,
         unambiguous=found.unambiguous and (blind.unambiguous or found.matches),
-        relevant=found.relevant,
-        explanation=found.explanation,
+        relevant=found.relevant and not other,
+        explanation=f"{other}{found.explanation}",
     )
     return Judgement(verdict, None, calls)
+
+
+def _comparer(rule: TypeRule | None) -> AgentSpec:
+    return AgentSpec(
+        name="answer comparer",
+        role=ROLE,
+        prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
+        tools=(),
+        terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
+        limits=Limits(max_turns=4),
+    )
+
+
+def _other_type(found: Comparison, rule: TypeRule | None) -> str:
+    """How the explanation begins where the question is not of its type: the set does not want it then."""
+    if rule is None or not isinstance(found, TypedComparison) or found.of_type:
+        return ""
+    return f"it is no {rule.name} question: "
 
 
 def _numbered(quotes: list[tuple[str, int | None]]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents.batch import question_types
-from qagen_dagster.agents.batch.question_types import examples, guides, in_words, rules
+from qagen_dagster.agents.batch.question_types import examples, guides, in_words, rule_of, rules
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.corpus import Complexity, QuestionType
 
@@ -31,6 +31,17 @@ def test_each_type_has_all_its_words(kind: QuestionType) -> None:
     assert "Orrin Bay" in guide.example
     assert all((guide.means, guide.ask, guide.answer))
     assert in_words([kind]).startswith(f"{kind.value}: ")
+
+
+def test_who_judges_a_question_is_told_the_rule_of_its_type_alone() -> None:
+    rule = rule_of(QuestionType.COMPARISON)
+    known = guides().types
+    assert (rule.name, rule.means, rule.asks) == (
+        "comparison",
+        known[QuestionType.COMPARISON].means,
+        known[QuestionType.COMPARISON].ask,
+    )
+    assert "Orrin Bay" not in f"{rule.means} {rule.asks}"
 
 
 def test_only_what_is_asked_for_is_told() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.qa.context import QAContext
-from qagen_dagster.agents.qa.validator import Judgement, judge, rejection
+from qagen_dagster.agents.qa.validator import Judgement, TypeRule, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
@@ -50,9 +50,11 @@ def compare(**changed: Any) -> AssistantMessage:
     return call("submit_comparison", **(SAME | changed))
 
 
-def run(*turns: Turn, context: QAContext | None = None) -> tuple[Judgement, FakeModel]:
+def run(
+    *turns: Turn, context: QAContext | None = None, rule: TypeRule | None = None
+) -> tuple[Judgement, FakeModel]:
     model = FakeModel(turns)
-    return judge(context or context_of(), model, CANDIDATE, 5), model
+    return judge(context or context_of(), model, CANDIDATE, 5, rule), model
 
 
 def verdict_of(found: Judgement) -> VerdictRecord:
@@ -178,6 +180,31 @@ def test_a_model_that_cannot_be_had_is_no_verdict() -> None:
         run(blind(), PermanentModelError("bad key"))
 
 
+HOP = TypeRule("multi_hop", "one fact leads to another.", "with a clue in place of a name.")
+
+
+def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
+    found, model = run(blind(), compare(of_type=False, explanation="One line answers it."), rule=HOP)
+    fault = rejection(verdict_of(found))
+    assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
+    seen = told(model.requests[1])
+    assert all(words in seen for words in (HOP.name, HOP.means, HOP.asks, SECRET_QUOTE))
+    assert "multi_hop" not in model.requests[0].canonical()
+    (tool,) = model.requests[1].tools
+    assert "of_type" in tool.parameters["required"]
+
+
+@pytest.mark.parametrize("said", [{"of_type": True}, {}], ids=["kept", "nothing said"])
+def test_a_question_of_its_type_passes(said: dict[str, bool]) -> None:
+    found, _ = run(blind(), compare(**said), rule=HOP)
+    assert rejection(verdict_of(found)) is None
+
+
+def test_without_a_rule_nothing_is_asked_about_the_type() -> None:
+    _, model = run(blind(), compare())
+    assert "of_type" not in model.requests[1].canonical()
+
+
 ORDER = ("answerable", "unambiguous", "matches", "non_trivial", "relevant")
 REASONS = ("unanswerable", "ambiguous", "wrong_answer", "trivial", "irrelevant")
 
@@ -210,8 +237,11 @@ def test_quotes_that_both_gave_are_shown_once() -> None:
     assert "(all of it stands above)" in seen
 
 
+@pytest.mark.parametrize("rule", [None, HOP], ids=["any type", "a type"])
 @pytest.mark.parametrize(("answer", "passes"), [("1998", True), ("in 1998", True), ("1989", False)])
-def test_the_embedded_reader_understands_these_prompts(answer: str, passes: bool) -> None:
+def test_the_embedded_reader_understands_these_prompts(
+    answer: str, passes: bool, rule: TypeRule | None
+) -> None:
     """It reads the labels of the prompts: other words for them make it deaf."""
     candidate = CANDIDATE.model_copy(
         update={
@@ -223,6 +253,6 @@ def test_the_embedded_reader_understands_these_prompts(answer: str, passes: bool
         }
     )
     reader = LocalModel(EmbeddedProvider(ModelSpec(provider="embedded", model="reader")))
-    verdict = verdict_of(judge(context_of(), reader, candidate, 1))
+    verdict = verdict_of(judge(context_of(), reader, candidate, 1, rule))
     assert verdict.answerable
     assert (verdict.blind_answer, verdict.matches) == ("1998", passes)
