@@ -1,7 +1,7 @@
 """What of a document is shown to agents without tools: all of it, or parts spread over all of it.
 
-A document that is too long is never cut at some length: parts are taken at even distances, others in each round,
-and what they are is told to the model and kept with the result.
+A document that is too long is never cut at some length: its back matter gives way first, then parts of its body are taken at
+even distances, others in each round. What they are and what is left out is told to the model and kept with the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.qa.history import reference_lines
+from qagen_dagster.agents.batch.back_matter import BackMatter, back_matter
+from qagen_dagster.agents.batch.spacing import unpadded
 from qagen_dagster.records.question import LineSpan
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
@@ -30,6 +31,9 @@ _PARTS = (
     "depends on what is not shown, such as totals over the document, or what it says first, last, only or nowhere; "
     "a total over a table or list that is shown whole is fine."
 )
+_BODY = "The whole body of the document: lines {lines} of {total}."
+_LEFT_OUT = " Its back matter is left out: {what}."
+_NAMED = 12  # sections of back matter that are named, at most
 
 
 @dataclass(frozen=True)
@@ -54,32 +58,39 @@ class Reading:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         starts = {section.start_line for section in self._view.document.sections}
-        return tuple(_parts(self._view.lines, starts))
+        edges = {edge for one in self._back_matter for edge in (one.start, one.end + 1)}
+        return tuple(_parts(unpadded(self._view.lines), starts, edges))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
-        """The parts to show in a round (from 1): all if they fit `budget` characters, else evenly spread ones."""
+        """The parts to show in a round (from 1): all if they fit `budget` characters, else the body if that does, else
+        evenly spread parts of it."""
         if sum(part.size for part in self.parts) <= budget:
             return ()
-        asked = [index for index, part in enumerate(self.parts) if not self._lists_references(part)]
-        asked = asked or list(range(len(self.parts)))
+        asked = self._body or tuple(range(len(self.parts)))
+        if sum(self.parts[index].size for index in asked) <= budget:
+            return asked
         count = max(1, min(len(asked), budget // PART))
         step = len(asked) / count
         first = step * ((round_ - 1) % ROUNDS) / ROUNDS
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
-        """`chosen` with the parts that share most of the question's rare words; all stays all."""
-        return tuple(sorted((*chosen, *self.about(question, NEAR, without=chosen)))) if chosen else ()
+        """`chosen` with the parts of the body that share most of the question's rare words; all stays all."""
+        if not chosen:
+            return ()
+        rest = tuple(index for index in range(len(self.parts)) if self._body and index not in self._body)
+        return tuple(sorted((*chosen, *self.about(question, NEAR, without=(*chosen, *rest)))))
 
     def about(self, question: str, most: int, *, without: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """The parts that share most of the question's rare words, in order."""
+        """The parts that share most of the question's rare words, in order; any of the body before back matter."""
         asked = _words([question])
         scores = {
             index: sum(self._rarity[word] for word in asked & words)
             for index, words in enumerate(self._words)
             if index not in without
         }
-        near = sorted((index for index in scores if scores[index] > 0), key=lambda index: -scores[index])
+        near = [index for index in scores if scores[index] > 0]
+        near.sort(key=lambda index: (index not in self._body, -scores[index]))
         return tuple(sorted(near[:most]))
 
     def show(self, chosen: tuple[int, ...]) -> str:
@@ -101,7 +112,8 @@ class Reading:
         if not chosen:
             return _WHOLE.format(total=total)
         lines = ", ".join(f"{span.start}-{span.end}" for span in self.spans(chosen))
-        return _PARTS.format(lines=lines, total=total)
+        how = _BODY if self._body and set(self._body) <= set(chosen) else _PARTS
+        return how.format(lines=lines, total=total) + self._left_out(chosen)
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
         """The lines of the chosen parts, touching ones together."""
@@ -114,9 +126,30 @@ class Reading:
                 spans.append(LineSpan(start=part.start, end=part.end))
         return tuple(spans)
 
-    def _lists_references(self, part: Part) -> bool:
-        spans = reference_lines(self._view.document)
-        return any(start <= part.start and part.end <= end for start, end in spans)
+    def _left_out(self, chosen: tuple[int, ...]) -> str:
+        """The back matter that is not shown, in words."""
+        shown = [self.parts[index] for index in chosen]
+        names = [
+            f"{one.title} (lines {one.start}-{one.end})"
+            for one in self._back_matter
+            if not any(part.start <= one.end and one.start <= part.end for part in shown)
+        ]
+        if len(names) > _NAMED:
+            names[_NAMED:] = [f"{len(names) - _NAMED} sections more"]
+        return _LEFT_OUT.format(what=", ".join(names)) if names else ""
+
+    @cached_property
+    def _back_matter(self) -> tuple[BackMatter, ...]:
+        return back_matter(self._view.document, self._view.lines)
+
+    @cached_property
+    def _body(self) -> tuple[int, ...]:
+        """The parts that are more than back matter."""
+        return tuple(
+            index
+            for index, part in enumerate(self.parts)
+            if not any(one.start <= part.start and part.end <= one.end for one in self._back_matter)
+        )
 
     @cached_property
     def _words(self) -> tuple[frozenset[str], ...]:
@@ -132,14 +165,15 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
 
 
-def _parts(lines: Sequence[str], section_starts: set[int]) -> Iterator[Part]:
+def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> Iterator[Part]:
+    """`edges` are lines that always begin a part, `section_starts` those that do when the part before is half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        full = size + len(line) > PART or (number in section_starts and size > PART // 2)
-        if rows and full:
+        begins = number in edges or (number in section_starts and size > PART // 2)
+        if rows and (begins or size + len(line) > PART):
             yield Part(start, number - 1, tuple(rows))
             rows, size = [], 0
         *whole, rest = _pieces(line)

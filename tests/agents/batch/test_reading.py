@@ -67,15 +67,89 @@ def test_parts_that_share_a_questions_rare_words_are_shown_beside() -> None:
     assert "zymurgist" in reading.show(reading.about("Who is the zymurgist?", 1))
 
 
-def test_lists_of_references_are_left_out_where_not_all_fits() -> None:
-    lines = LONG.split("\n")
+ARTICLE = (
+    Section(title="Pumps", level=1, start_line=1),
+    Section(title="7. Author Contributions", level=1, start_line=401),
+    Section(title="Results", level=1, start_line=412),
+    Section(title="References", level=1, start_line=1001),
+    Section(title="Appendix", level=1, start_line=2801),
+)
+
+
+@pytest.mark.parametrize("round_", range(1, ROUNDS + 1))
+def test_back_matter_gives_way_to_the_body_where_not_all_fits_and_this_is_said(round_: int) -> None:
+    reading = Reading(view_of(LONG, sections=ARTICLE))
+    chosen = reading.choose(round_, 12_000)
+    shown = set(shown_lines(reading.show(chosen)))
+    assert not shown & {*range(401, 412), *range(1001, 2801)}
+    assert reading.note(chosen).startswith("Only parts of the document")
+    assert reading.note(chosen).endswith(
+        " Its back matter is left out: author contributions (lines 401-411), references (lines 1001-2800)."
+    )
+
+
+def test_a_body_that_fits_is_shown_whole_without_the_back_matter() -> None:
+    reading = Reading(view_of(LONG, sections=ARTICLE))
+    chosen = reading.choose(1, 100_000)
+    assert set(shown_lines(reading.show(chosen))) == {
+        *range(1, 401),
+        *range(412, 1001),
+        *range(2801, 3001),
+    }
+    assert reading.note(chosen) == (
+        "The whole body of the document: lines 1-400, 412-1000, 2801-3000 of 3000. "
+        "Its back matter is left out: author contributions (lines 401-411), references (lines 1001-2800)."
+    )
+    assert reading.beside(chosen, "Which pump does line 1500 speak of?") == chosen
+
+
+def test_where_everything_fits_back_matter_is_shown_too() -> None:
+    reading = Reading(view_of(LONG, sections=ARTICLE))
+    assert reading.choose(1, 1_000_000) == ()
+    assert reading.note(()) == "The whole document, lines 1-3000."
+
+
+def test_a_question_is_looked_for_in_the_body_first() -> None:
+    text = LONG.replace("Line 1500 speaks", "Line 1500 (a zymurgist) speaks")
+    text = text.replace("Line 500 speaks", "Line 500 (a zymurgist, too) speaks")
+    reading = Reading(view_of(text, sections=ARTICLE))
+    asked = "Who is the zymurgist of 1500?"
+    assert shown_lines(reading.show(reading.about(asked, 1)))[0] < 500 < 1000
+    with_it = reading.beside(reading.choose(1, 6_000), asked)
+    assert 500 in shown_lines(reading.show(with_it))
+    assert 1500 not in shown_lines(reading.show(with_it))
+    found = reading.about("zymurgist", 2)
+    assert {500, 1500} <= set(shown_lines(reading.show(found)))
+
+
+def test_back_matter_that_is_shown_is_not_called_left_out() -> None:
+    reading = Reading(view_of(LONG, sections=ARTICLE))
+    references = reading.about("Line 1500", 1_000)
+    assert "references" not in reading.note(references)
+
+
+def test_a_document_of_back_matter_alone_is_shown_like_any_other() -> None:
+    only = (Section(title="References", level=1, start_line=1),)
+    reading = Reading(view_of(LONG, sections=only))
+    chosen = reading.choose(1, 6_000)
+    assert chosen
+    assert reading.note(chosen).startswith("Only parts of the document")
+
+
+def test_many_sections_of_back_matter_are_counted() -> None:
     sections = (
         Section(title="Pumps", level=1, start_line=1),
-        Section(title="References", level=1, start_line=1001),
+        *(Section(title="Funding", level=1, start_line=line) for line in range(1001, 1021)),
     )
-    reading = Reading(view_of("\n".join(lines), sections=sections))
-    chosen = reading.choose(1, 12_000)
-    assert max(span.end for span in reading.spans(chosen)) <= 1001
+    reading = Reading(view_of(LONG, sections=sections))
+    assert "funding (lines 1012-1012), 8 sections more." in reading.note(reading.choose(1, 6_000))
+
+
+def test_padding_of_justified_text_is_not_shown() -> None:
+    text = "The   court  granted    the motion.\nThe    clerk   wrote it  down."
+    assert "\n1| The court granted the motion.\n2| The clerk wrote it down.\n" in Reading(view_of(text)).show(
+        ()
+    )
 
 
 def test_a_line_longer_than_a_part_is_shown_in_pieces_and_says_so() -> None:
