@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 _GAP = re.compile(r"(?<=\S)[ \u00a0\u2000-\u200a]{2,}(?=\S)")
 _DRAWN = re.compile(r"[|\t\u2500-\u257f]")
@@ -16,27 +17,39 @@ _SENTENCE_END = re.compile("[.!?;:,][\"'\u201d\u2019)\\]]{0,2}\\d{0,3}\\Z")
 _VALUE = re.compile(r"[-+\u2212\u2013(<>~$\u20ac\u00a3]{0,3}\d")
 
 
+_NEAR = 4  # lines with words
+
+
 @dataclass(frozen=True)
 class _Line:
-    """Where the gaps of a line end and begin, and how many of them stand before a number.
+    """Where the gaps of a line end and begin, and whether its columns are plain: drawn, or mostly numbers after gaps.
 
     Where the line itself ends says nothing: that is the margin.
     """
 
     starts: frozenset[int]
     ends: frozenset[int]
-    values: int
+    is_row: bool
+
+    def beside(self, other: _Line) -> _Line:
+        return _Line(self.starts | other.starts, self.ends | other.ends, is_row=True)
+
+    def fits(self, other: _Line) -> bool:
+        """Whether most of its columns are those of `other`."""
+        most = len(self.starts)
+        return 2 * len(self.starts & other.starts) > most or 2 * len(self.ends & other.ends) > most
+
+
+_NOTHING = _Line(frozenset(), frozenset(), is_row=False)
 
 
 def unpadded(lines: Sequence[str]) -> list[str]:
     """The lines, in order; inside those that are no row of a table one blank for each run of blanks."""
-    parsed = [_parsed(line) for line in lines]
     words = [number for number, line in enumerate(lines) if line.strip()]
+    parsed = [_parsed(lines[number]) for number in words]
     shown = list(lines)
     for place, number in enumerate(words):
-        this = parsed[number]
-        near = words[max(0, place - 1) : place] + words[place + 1 : place + 2]
-        if not _is_row(lines[number], this, [parsed[one] for one in near]):
+        if not _in_table(parsed, place):
             shown[number] = _GAP.sub(" ", lines[number]).rstrip()
     return shown
 
@@ -46,16 +59,15 @@ def _parsed(line: str) -> _Line:
     if len(gaps) == 1 and _SENTENCE_END.search(line, 0, gaps[0].start()):
         gaps = []
     values = sum(_VALUE.match(line, gap.end()) is not None for gap in gaps)
-    return _Line(frozenset(gap.end() for gap in gaps), frozenset(gap.start() for gap in gaps), values)
+    is_row = _DRAWN.search(line) is not None or 2 * values >= len(gaps) > 0
+    return _Line(frozenset(gap.end() for gap in gaps), frozenset(gap.start() for gap in gaps), is_row)
 
 
-def _is_row(line: str, this: _Line, near: Sequence[_Line]) -> bool:
-    """Drawn columns; mostly numbers after the gaps; or most cells in line with those of the line before or after."""
-    cells = len(this.starts)
-    return (
-        _DRAWN.search(line) is not None
-        or 2 * this.values >= cells > 0
-        or any(
-            2 * len(this.starts & one.starts) > cells or 2 * len(this.ends & one.ends) > cells for one in near
-        )
-    )
+def _in_table(lines: Sequence[_Line], place: int) -> bool:
+    """A plain row; or most columns are those of the line before or after, or of the plain rows near it, as a header's are."""
+    this = lines[place]
+    if this.is_row or not this.starts:
+        return this.is_row
+    before, after = lines[max(0, place - _NEAR) : place], lines[place + 1 : place + 1 + _NEAR]
+    rows = reduce(_Line.beside, (one for one in (*before, *after) if one.is_row), _NOTHING)
+    return any(this.fits(one) for one in (*before[-1:], *after[:1], rows))

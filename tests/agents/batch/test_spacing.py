@@ -40,6 +40,12 @@ def test_padding_goes_and_indents_stay() -> None:
         ["Keeper         Town", "", "Ida Holm       Bergen", "", "Anna Berg      Oslo"],
         ["          Jan 1     10,000                      10,000"],
         ["Total        $ 410"],
+        [
+            "Date      Sum       Taken     Left",
+            "- 12 -",
+            "May 1     10                  10",
+            "May 2               10         0",
+        ],
         ["| a   | b    |"],
         ["pump\tfive   litres"],
         ["    Boat          Crew", "    Skua            14", "    Tern             9"],
