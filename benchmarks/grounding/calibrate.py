@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.grounding import corruption, sets
-from benchmarks.grounding.fitting import Fitted, auroc, balanced, fit, held_out
+from benchmarks.grounding.fitting import Fitted, auroc, balanced, fit, held_out, kinds_alike
 from benchmarks.grounding.sets import Item
 from benchmarks.grounding.table import Floats, Table, sample, tabulate
 from qagen_dagster.grounding.features import SIGNS
@@ -80,18 +80,19 @@ def _keyword(item: Item) -> bool:
 
 
 def print_kinds(table: Table, odds: Floats) -> None:
-    """Share of right answers accepted and of spoilt ones refused, by kind of corruption."""
+    """Share of right answers accepted and of spoilt ones refused, by kind of corruption, and both as one figure."""
     print(
-        "| set | right answers accepted | "
+        "| set | bal. acc., kinds alike | right answers accepted | "
         + " | ".join(f"{kind}: refused" for kind in corruption.KINDS)
         + " |"
     )
-    print("|---|---|" + "---|" * len(corruption.KINDS))
+    print("|---|---|---|" + "---|" * len(corruption.KINDS))
     for name in DERIVED:
         here = table.names == name
         kinds = np.array([item.kind for item in table.items])
         if here.any():
-            cells = [f"{(odds[here & table.right] > 0).mean():.3f}"]
+            alike = kinds_alike(odds[here] > 0, table.right[here], kinds[here])
+            cells = [f"{alike:.3f}", f"{(odds[here & table.right] > 0).mean():.3f}"]
             for kind in corruption.KINDS:
                 group = here & (kinds == kind)
                 cells.append(f"{(odds[group] <= 0).mean():.3f} ({int(group.sum())})" if group.any() else "-")
@@ -107,6 +108,7 @@ def write(fitted: Fitted, target: Path = TARGET) -> None:
         "bias": round(float(fitted.bias), 4),
         "threshold": 0.5,
         "cosine": fitted.cosine,
+        "closeness": fitted.closeness,
     }
     target.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
@@ -138,6 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, weight in zip(SIGNS, fitted.weights, strict=True):
         print(f"{name:18s} {weight:8.3f}")
     print(f"{'bias':18s} {fitted.bias:8.3f}\n{'cosine':18s} {fitted.cosine:8.3f}")
+    print(f"{'closeness':18s} {fitted.closeness:8.3f}")
     if chosen.write:
         write(fitted)
     return 0

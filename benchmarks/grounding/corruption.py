@@ -38,7 +38,7 @@ class Asked:
     document: str
 
 
-def load(folder: Path, limit: int = 150) -> list[Item]:
+def load(folder: Path, limit: int = 400) -> list[Item]:
     """The derived sets of what is in the folder: at most `limit` questions of each source."""
     found: list[Item] = []
     for pattern, name, reader in _READERS:

@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.grounding import corruption, sets
 from benchmarks.grounding.calibrate import MOST
-from benchmarks.grounding.fitting import auroc, balanced, held_out
+from benchmarks.grounding.fitting import auroc, balanced, held_out, kinds_alike
 from benchmarks.grounding.sets import Item
-from benchmarks.grounding.table import sample, tabulate
+from benchmarks.grounding.table import Floats, sample, tabulate
 from qagen_dagster.grounding.semantic import grade_as_described
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.minilm import shared
@@ -47,9 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = tabulate(sample(items, MOST))  # as `calibrate` does, so that its measurements are used
     odds = held_out(table, table.names)
     print(
-        "| set | answers | described: AUROC | bal. acc. | right accepted | ours: AUROC | bal. acc. | right accepted |"
+        "| set | answers | described: AUROC | bal. acc. | kinds alike | right accepted "
+        "| ours: AUROC | bal. acc. | kinds alike | right accepted |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name in chosen.only or dict.fromkeys(table.names.tolist()):
         _compare(name, table.items, odds, chosen.sample)
     return 0
@@ -66,11 +68,16 @@ def _compare(name: str, items: Sequence[Item], odds: np.ndarray, most: int) -> N
     right = np.array([items[place].supported for place in places])
     cosines = _cosines([items[place] for place in places])
     ours = odds[places]
-    cells = [
-        *(auroc(cosines, right), balanced(cosines >= 0.5, right), float((cosines >= 0.5)[right].mean())),
-        *(auroc(ours, right), balanced(ours > 0, right), float((ours > 0)[right].mean())),
-    ]
+    kinds = np.array([items[place].kind for place in places])
+    cells = [*_figures(cosines, cosines >= 0.5, right, kinds), *_figures(ours, ours > 0, right, kinds)]
     print(f"| {name} | {len(places)} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |", flush=True)
+
+
+def _figures(
+    scores: Floats, accepted: NDArray[np.bool_], right: NDArray[np.bool_], kinds: NDArray[np.str_]
+) -> list[float]:
+    alike = kinds_alike(accepted, right, kinds)
+    return [auroc(scores, right), balanced(accepted, right), alike, float(accepted[right].mean())]
 
 
 def _cosines(items: Sequence[Item]) -> np.ndarray:

@@ -21,7 +21,8 @@ PENALTY = 0.01
 ROUNDS = 3  # of finding each answer's weakest sentence and fitting to it
 STEPS = 300
 CAPPED = -0.04  # log odds just under the threshold, as the product caps a contradicted claim
-COPIED = 9.0  # log odds of a sentence that stands in the document
+WAIVED = 9.0  # log odds of a sentence that stands in the document, or claims nothing
+CLOSENESS = (0.0, 3.0, 6.0, 10.0, 15.0)  # tried: what a cosine of 1 is worth among conclusions, in log odds
 COSINES = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 1.0)  # tried; 1: no conclusion is accepted
 BIASES = np.linspace(0.05, 0.95, 37)  # tried: quantiles of the chosen sentences' log odds
 ABOUT = 0.01  # of balanced accuracy: noise of these sets
@@ -32,21 +33,28 @@ class Fitted:
     weights: Floats
     bias: float
     cosine: float = 1.0
+    closeness: float = 0.0
 
     def answers(self, table: Table) -> Floats:
         """Log odds of each answer: of its weakest sentence."""
-        return answers(table, table.rows @ self.weights + self.bias, self.cosine)
+        return answers(table, table.rows @ self.weights + self.bias, self.cosine, self.closeness)
 
 
-def answers(table: Table, odds: Floats, cosine: float) -> Floats:
+def answers(table: Table, words: Floats, cosine: float, closeness: float = 0.0) -> Floats:
     """As `semantic.py` decides, from the log odds of the sentences by their words."""
-    concluded = (odds < 0) & (table.cosines > NOT_ASKED) & (table.cosines >= cosine)
-    odds = np.where(concluded, BARELY / (1 + np.exp(-np.maximum(odds, -50))), odds)
+    asked = table.cosines > NOT_ASKED
+    concluded = (words < 0) & asked & (table.cosines >= cosine)
+    odds = np.where(concluded, BARELY * _chance(words + closeness * table.cosines), words)
+    odds = np.where((words < 0) & ~asked & table.little, -BARELY * (1 - _chance(words)), odds)
     odds = np.where(table.overruled, np.minimum(odds, CAPPED), odds)
     result = np.full(len(table.items), np.inf)
     first = np.flatnonzero(np.r_[True, np.diff(table.answer) > 0])
-    result[table.answer[first]] = np.minimum.reduceat(np.where(table.copied, COPIED, odds), first)
+    result[table.answer[first]] = np.minimum.reduceat(np.where(table.waived, WAIVED, odds), first)
     return result
+
+
+def _chance(odds: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.maximum(odds, -50)))
 
 
 def fit(table: Table, chosen: Bools) -> Fitted:
@@ -55,7 +63,7 @@ def fit(table: Table, chosen: Bools) -> Fitted:
     scale = rows.std(axis=0) + 1e-3
     weights = _weights((table.rows - rows.mean(axis=0)) / scale, table, chosen) / scale
     bias, cosine = _decided(table, table.rows @ weights, chosen)
-    return Fitted(weights, bias, cosine)
+    return Fitted(weights, bias, cosine, _closeness(table, table.rows @ weights + bias, cosine, chosen))
 
 
 def _weights(rows: Floats, table: Table, chosen: Bools) -> Floats:
@@ -68,7 +76,7 @@ def _weights(rows: Floats, table: Table, chosen: Bools) -> Floats:
         odds = rows @ found[: len(SIGNS)]
         order = np.lexsort((odds, table.answer))
         weakest = order[np.r_[True, np.diff(table.answer[order]) > 0]]
-        weakest = weakest[chosen[table.answer[weakest]] & ~table.copied[weakest]]
+        weakest = weakest[chosen[table.answer[weakest]] & ~table.waived[weakest]]
         found = _descend(
             np.hstack([rows, own])[weakest],
             np.where(table.right[table.answer[weakest]], 1.0, -1.0),
@@ -105,7 +113,7 @@ def _descend(rows: Floats, sides: Floats, importance: Floats, signs: Floats, sta
 def _decided(table: Table, odds: Floats, chosen: Bools) -> tuple[float, float]:
     """The smallest cosine that is about as good as the best, and the mean of the biases that are so with it."""
     score = _Score(table, chosen)
-    biases = -np.quantile(odds[chosen[table.answer] & ~table.copied], BIASES)
+    biases = -np.quantile(odds[chosen[table.answer] & ~table.waived], BIASES)
     tried = [
         (score.of(answers(table, odds + bias, cosine)), cosine, float(bias))
         for cosine in COSINES
@@ -115,6 +123,25 @@ def _decided(table: Table, odds: Floats, chosen: Bools) -> tuple[float, float]:
     good = [(cosine, bias) for figure, cosine, bias in tried if figure >= best - ABOUT]
     smallest = min(cosine for cosine, _ in good)
     return float(np.mean([bias for cosine, bias in good if cosine == smallest])), smallest
+
+
+def _closeness(table: Table, words: Floats, cosine: float, chosen: Bools) -> float:
+    """The one that orders the chosen answers best: the mean of every family's sets' mean AUROC."""
+    families = np.unique(table.families[chosen])
+    groups = [np.unique(table.names[chosen & (table.families == family)]) for family in families]
+
+    def order(closeness: float) -> float:
+        odds = answers(table, words, cosine, closeness)
+        figures = [
+            [
+                auroc(odds[here], table.right[here])
+                for here in (chosen & (table.names == name) for name in names)
+            ]
+            for names in groups
+        ]
+        return float(np.mean([np.mean(each) for each in figures]))
+
+    return max(CLOSENESS, key=order)
 
 
 class _Score:
@@ -149,6 +176,12 @@ def auroc(scores: Floats, right: Bools) -> float:
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
     good, bad = int(right.sum()), int((~right).sum())
     return float((ranks[right].sum() - good * (good + 1) / 2) / (good * bad))
+
+
+def kinds_alike(accepted: Bools, right: Bools, kinds: NDArray[np.str_]) -> float:
+    """Balanced accuracy in which every kind of wrong answer counts alike, however many there are of it."""
+    wrong = [float((~accepted[kinds == kind]).mean()) for kind in np.unique(kinds[~right])]
+    return float((accepted[right].mean() + np.mean(wrong)) / 2)
 
 
 def balanced(accepted: Bools, right: Bools) -> float:

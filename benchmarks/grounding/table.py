@@ -22,13 +22,15 @@ from benchmarks.grounding.sets import Item
 from qagen_dagster.grounding import features, source
 from qagen_dagster.grounding.copies import covering
 from qagen_dagster.grounding.features import measure
+from qagen_dagster.grounding.generic import claim_of
+from qagen_dagster.grounding.semantic import claims_nothing
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.minilm import encode
 
 Floats = NDArray[np.float64]
 NOT_ASKED = -2.0  # instead of the cosine of a claim that cannot be a conclusion
-_COLUMNS = ("rows", "answer", "copied", "overruled", "cosines")
+_COLUMNS = ("rows", "answer", "waived", "overruled", "little", "cosines")
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ class Table:
     items: list[Item]
     rows: Floats
     answer: NDArray[np.int64]
-    copied: NDArray[np.bool_]  # by sentence: it stands in the document
+    waived: NDArray[np.bool_]  # by sentence: it stands in the document, or claims nothing
     overruled: NDArray[np.bool_]  # by sentence: `Measured.overruled`
+    little: NDArray[np.bool_]  # by sentence: `Measured.little`
     cosines: Floats  # by sentence: to the nearest sentence it may be a conclusion from
 
     @cached_property
@@ -88,30 +91,33 @@ def _made_from(items: Sequence[Item]) -> str:
 
 
 def _measured(items: Sequence[Item]) -> dict[str, Any]:
-    rows: list[tuple[float, ...]] = []
-    answer: list[int] = []
-    copied: list[bool] = []
-    overruled: list[bool] = []
-    cosines: list[float] = []
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     last: tuple[str, Source] | None = None
     for place, item in enumerate(items):
         if last is None or last[0] != item.document:
             last = (item.document, Source(item.document, encode))
         copies = last[1].copies.find(item.answer)
-        found = [(one.text, covering(copies, one) is not None) for one in claims(item.answer)]
-        for text, copy in found or [(item.answer, False)]:
-            measured = measure(text, last[1], item.question, several=len(found) > 1)
-            if measured is not None:
-                rows.append(measured.values)
-                answer.append(place)
-                copied.append(copy)
-                overruled.append(measured.overruled)
-                near = () if copy or measured.overruled else measured.near
-                cosines.append(last[1].nearest(text, near)[1] if near else NOT_ASKED)
+        found = list(claims(item.answer))
+        several = len(found) > 1
+        said = [(one.text, covering(copies, one) is not None) for one in found] or [(item.answer, False)]
+        for text, copied in said:
+            waived = copied or claims_nothing(text, several=several)
+            row = _row(claim_of(text) or text, last[1], item, several=several, waived=waived)
+            for name, value in (row | {"answer": place} if row else {}).items():
+                columns[name].append(value)
+    return {name: np.array(values) for name, values in columns.items()}
+
+
+def _row(text: str, source: Source, item: Item, *, several: bool, waived: bool) -> dict[str, Any]:
+    """What is measured of one sentence; nothing if the document has no windows for it."""
+    measured = measure(text, source, item.question, several=several)
+    if measured is None:
+        return {}
+    near = () if waived or measured.overruled else measured.near
     return {
-        "rows": np.array(rows),
-        "answer": np.array(answer),
-        "copied": np.array(copied),
-        "overruled": np.array(overruled),
-        "cosines": np.array(cosines),
+        "rows": measured.values,
+        "waived": waived,
+        "overruled": measured.overruled,
+        "little": measured.little,
+        "cosines": source.nearest(text, near)[1] if near else NOT_ASKED,
     }

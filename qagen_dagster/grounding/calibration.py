@@ -31,19 +31,27 @@ class Calibration(Record):
         float, Field(ge=-1, le=1)
     ]  # from which a conclusion in words of its own counts as supported
 
-    def chance(self, measured: Measured) -> float:
-        """The chance that the claim is supported, 0 to 1; a feature without a weight does not count."""
-        odds = self.bias + sum(
+    closeness: Annotated[
+        float, Field(ge=0)
+    ]  # what a cosine of 1 is worth among such conclusions, in log odds
+
+    def odds(self, measured: Measured) -> float:
+        """The log odds of the claim by its words; a feature without a weight does not count."""
+        return self.bias + sum(
             self.weights.get(name, 0.0) * value for name, value in zip(SIGNS, measured.values, strict=True)
         )
-        return _chance(odds)
 
-    def conclusion(self, words: float) -> float:
-        """The chance of a conclusion that counts as supported: just enough, and more the better its words do (`words`)."""
-        return self.threshold + BARELY * words
+    def conclusion(self, odds: float, cosine: float) -> float:
+        """The chance of a conclusion that counts as supported: just enough, and more the better its words and its cosine."""
+        return self.threshold + BARELY * chance(odds + self.closeness * cosine)
+
+    def undecided(self, odds: float) -> float:
+        """The chance of a refused claim that says too little for its words to tell much: just not enough."""
+        return self.threshold - BARELY * (1 - chance(odds))
 
 
-def _chance(odds: float) -> float:
+def chance(odds: float) -> float:
+    """From log odds to 0 to 1."""
     return 1 / (1 + math.exp(-max(min(odds, 50.0), -50.0)))
 
 

@@ -20,6 +20,7 @@ from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain,
 _CAPITAL = re.compile(
     r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
+_OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" of Taiwan; stems lose an e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(
     listed(
@@ -137,7 +138,11 @@ def _goes_on(text: str, end: int) -> bool:
     """Whether another name follows, so that the first word is no mere sentence start ("Southern Italy", not "Low CSF")."""
     following = text[end : end + 3]
     return (
-        len(following) == 3 and following[0] in " -" and following[1].isupper() and not following[2].isupper()
+        len(following) == 3
+        and following[0] in " -"
+        and following[1].isupper()
+        and not following[2].isupper()
+        and following[2] not in "-/"
     )
 
 
@@ -172,6 +177,7 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
 def missing_names(claim: Facts, evidence: Facts) -> list[str]:
     """Names of the claim, as written, of which the evidence has neither the word nor, for capitals, the initials."""
     words = evidence.words | {name for name, _ in evidence.names}
+    words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}
     initials = "".join(name[0] for name, _ in evidence.names)
     return [
         shown

@@ -23,6 +23,7 @@ from qagen_dagster.grounding.facts import (
     missing_names,
 )
 from qagen_dagster.grounding.opposites import exchanged
+from qagen_dagster.grounding.poles import denies_verb, leaves_open
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, stem, tokens
 
@@ -32,6 +33,7 @@ SIGNS = {
     "absent": -1,  # share of them that the document has nowhere
     "pairs": 1,  # share of neighbouring words that are neighbours there, too
     "company": 1,  # share of neighbouring content words that stand near each other there
+    "name_company": 1,  # share of the claim's other words in one sentence with a name of it, the worst of its names
     "fit": 1,  # how much of the question stands where the answer does, beside the best place for it
     "asked": -1,  # there is a question: most of such answers quote, so one that does not is more often wrong
     "amount_absent": -1,  # a number or date that the document does not have
@@ -45,6 +47,7 @@ SIGNS = {
 SAME = 0.7  # coverage from which a claim may be the best window again
 IN_ORDER = 0.6  # ... and the share of its words that must come in the window's order
 ALIKE = 0.6  # coverage from which the best window says nearly the same
+RENAMED = 0.6  # share of the words of claim and sentence, in order, from which another name is a changed one
 EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
@@ -66,6 +69,7 @@ class Measured:
     overruled: bool = (
         False  # a changed fact in what is else the evidence again: decides, however alike the rest is
     )
+    little: bool = False  # too little is said, among other sentences, for its words to tell much
     near: tuple[Window, ...] = ()  # sentences that it may be a conclusion from; none if it cannot be one
     kept: tuple[Window, ...] = ()  # the windows of the conflicts, best first
 
@@ -95,30 +99,68 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
     best = facts(source.window_text(ranked[0]))
     whole = source.facts if len(source.sentences) <= LONG else evidence
     mine = facts(text)
-    near = differences(mine, best)
+    stated = not _left_open(claim, ranked[0], source)
+    near = [one for one in differences(mine, best) if stated or one.kind is not Kind.NEGATION]
     different = differences(mine, evidence)
     values = {
         **_words(claim, ranked, source),
+        "name_company": _names_company(mine, claim, source),
         "asked": float(bool(question.strip())),
         **_amounts(mine, whole, different),
-        "new_denial": float(mine.denied is not None and best.denied is None),
+        "new_denial": float(stated and mine.denied is not None and best.denied is None),
     }
     values |= _changed(near, alike=values["coverage"] >= ALIKE)
     opposite = exchanged(stems, given, [source.window_stems(window) for window in kept])
     values["opposite"] = float(opposite is not None)
+    grave = [_written(opposite, text, kept, source)] if opposite else []
+    grave += _renamed(mine, claim, kept, source)
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
-    conflicts = [_written(opposite, text, kept, source)] if opposite else []
-    conflicts += [one for one in different if one.kind is not Kind.NEGATION]
-    conflicts += [one for one in near if one.kind is Kind.NEGATION]
+    others = [one for one in different if one.kind is not Kind.NEGATION]
+    others += [one for one in near if one.kind is Kind.NEGATION]
     return Measured(
         tuple(values[name] for name in SIGNS),
         ranked[0],
-        tuple(conflicts),
+        (*grave, *others),
         values["coverage"],
-        opposite is not None or _overruled(values, claim, kept, source),
-        () if _foreign(mine, whole) else _near(claim, FEW if several else SAID, windows, source),
-        tuple(kept),
+        overruled=bool(grave) or _overruled(values, claim, kept, source),
+        little=several and len(stems) < SAID and len(source.sentences) >= SEVERAL,
+        near=()
+        if _foreign(mine, whole) or _groundless(text, source)
+        else _near(claim, FEW if several else SAID, windows, source),
+        kept=tuple(kept),
     )
+
+
+def _renamed(mine: Facts, claim: _Claim, kept: Sequence[Window], source: Source) -> list[Conflict]:
+    """The changed name of a claim that is else a sentence of the document nearly word for word."""
+    if not mine.names:
+        return []
+    said = _stems(claim.text)
+    sentences = {number for window in kept for number in range(window.first, window.first + window.size)}
+    written = [source.sentences[number].text for number in sorted(sentences)]
+    shared, sentence = max((_common(said, _stems(text)), text) for text in written)
+    if shared < RENAMED * max(len(said), len(_stems(sentence))):
+        return []
+    return [one for one in differences(mine, facts(sentence)) if one.kind is Kind.NAME]
+
+
+def _groundless(text: str, source: Source) -> bool:
+    """Whether the claim denies, and nothing in the document could be the ground of a denial."""
+    return denies_verb(text) and not source.denies
+
+
+def _names_company(mine: Facts, claim: _Claim, source: Source) -> float:
+    said = tuple(dict.fromkeys(claim.stems))
+    names = {name for name, _ in mine.names if name in said and not name.isdigit()}
+    found = [source.company(name, [word for word in said if word != name]) for name in names]
+    return min(found, default=1.0)
+
+
+def _left_open(claim: _Claim, window: Window, source: Source) -> bool:
+    """Whether the sentence of the window that has most of the claim only asks about it: it neither denies nor affirms."""
+    numbers = range(window.first, window.first + window.size)
+    closest = max(numbers, key=lambda number: _covered(claim, set(source.stems[number])))
+    return leaves_open(source.sentences[closest].text)
 
 
 def _overruled(values: Mapping[str, float], claim: _Claim, kept: Sequence[Window], source: Source) -> bool:

@@ -13,9 +13,20 @@ _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
     re.IGNORECASE,
 )
+_OPEN = re.compile(
+    r"\?\s*$|\bwhether\b|\bhypothes|\b(?:aim|objective|purpose|goal)s?\b[^.]{0,60}\b(?:was|is|were|are) to\b|\b(?:aims?|aimed|sought) to\b|^\W*to (?:determin|assess|"
+    r"investigat|examin|evaluat|test|explor|study|clarif|establish|compar|identif|analy|describ|estimat|report|find out)",
+    re.IGNORECASE,
+)
 _DENYING_VERBS = ("fail", "lack", "unable", "refus", "den")
 _NO_DENIAL = re.compile(
     r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE
+)
+_VERB_DENIED = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n't\b", re.IGNORECASE)
+_ALIKE = re.compile(
+    r"\b(?:similar|comparabl|unchanged|equal|same\b|non-?significan|insignifican|NS\b|absen|insufficien|little\b)|"
+    r"\bp\s{0,2}[=>]\s{0,2}0?\.(?:0[5-9]|[1-9])",
+    re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
 SCOPE = 4  # content words behind a denial that it may concern
@@ -66,6 +77,23 @@ def negates(text: str) -> bool:
         match.start() not in exempt and not match.group().lower().startswith(_DENYING_VERBS)
         for match in _DENIAL.finditer(text)
     )
+
+
+def denies_verb(text: str) -> bool:
+    """Whether a verb is denied ("does not", "cannot"), not merely a noun ("no", "without")."""
+    text = plain(text)
+    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
+    return any(match.start() not in exempt for match in _VERB_DENIED.finditer(text))
+
+
+def could_deny(text: str) -> bool:
+    """Whether a text has anything that a denial could be concluded from: one of its own, or that things are alike."""
+    return _ALIKE.search(text) is not None or denied(text) is not None
+
+
+def leaves_open(sentence: str) -> bool:
+    """Whether a sentence asks, or says what somebody set out to find, so that it neither states nor denies what it is about."""
+    return _OPEN.search(sentence) is not None
 
 
 def denied(text: str) -> frozenset[str] | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from qagen_dagster.grounding.calibration import calibration
+from qagen_dagster.grounding.calibration import calibration, chance
 from qagen_dagster.grounding.copies import Copy, covering
 from qagen_dagster.grounding.facts import Conflict, Kind, differences, facts
 from qagen_dagster.grounding.features import Measured, measure
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_outlook, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.words import content_stems
@@ -45,6 +45,11 @@ def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED
     )
 
 
+def claims_nothing(text: str, *, several: bool = False) -> bool:
+    """Whether nothing in a sentence could be wrong; a call for more research only among other sentences of an answer."""
+    return is_generic(text) or is_refusal(text) or (several and is_outlook(text))
+
+
 def _short(answer: str) -> list[str]:
     """An answer that is no sentence, such as "7": with the question it can be graded all the same."""
     kept = answer.strip()
@@ -54,7 +59,7 @@ def _short(answer: str) -> list[str]:
 def _graded(
     text: str, source: Source, question: str, copy: Copy | None = None, *, several: bool = False
 ) -> SentenceGrade:
-    if is_generic(text) or is_refusal(text):
+    if claims_nothing(text, several=several):
         return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
     if copy is not None:
         span = source.evidence(Window(copy.first, copy.count))
@@ -88,11 +93,16 @@ def _judged(text: str, claim: str, measured: Measured, source: Source) -> Senten
 def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Window]:
     """The chance of the claim, and the window it rests on: by its words, or else as a conclusion."""
     model = calibration()
-    score = model.chance(measured)
-    if score >= model.threshold or measured.overruled or not measured.near:
-        return score, measured.best
-    nearest, cosine = source.nearest(claim, measured.near)
-    return (model.conclusion(score), nearest) if cosine >= model.cosine else (score, measured.best)
+    odds = model.odds(measured)
+    if chance(odds) >= model.threshold or measured.overruled:
+        return chance(odds), measured.best
+    if measured.near:
+        nearest, cosine = source.nearest(claim, measured.near)
+        if cosine >= model.cosine:
+            return model.conclusion(odds, cosine), nearest
+    elif measured.little:
+        return model.undecided(odds), measured.best
+    return chance(odds), measured.best
 
 
 def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.facts import Facts, facts_of_document
+from qagen_dagster.grounding.poles import could_deny
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grounding import SpanEvidence
@@ -65,6 +66,11 @@ class Source:
         return facts_of_document(self.text)
 
     @cached_property
+    def denies(self) -> bool:
+        """Whether any of it could be the ground of a denial."""
+        return any(could_deny(sentence.text) for sentence in self.sentences)
+
+    @cached_property
     def copies(self) -> Copies:
         """Its sentences, to be found again word for word."""
         return Copies(self.sentences)
@@ -93,6 +99,15 @@ class Source:
     def has(self, stem: str) -> bool:
         """Whether the document has the word anywhere."""
         return stem in self._postings
+
+    def company(self, stem: str, others: Sequence[str]) -> float:
+        """The largest share of `others` that one sentence has beside `stem`; 1 if the document lacks it, or without others."""
+        mine = self._postings.get(stem)
+        if mine is None or not others:
+            return 1.0
+        lists = (self._postings.get(other) for other in others)
+        shared = [np.isin(mine, postings, assume_unique=True) for postings in lists if postings is not None]
+        return float(np.sum(shared, axis=0).max() / len(others)) if shared else 0.0
 
     def windows(self) -> list[Window]:
         """Every window, small ones first."""

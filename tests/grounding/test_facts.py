@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.grounding.amounts import amounts
 from qagen_dagster.grounding.dates import dates
-from qagen_dagster.grounding.facts import Kind, differences, facts, facts_of_document, names
+from qagen_dagster.grounding.facts import Kind, differences, facts, facts_of_document, missing_names, names
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
@@ -97,12 +97,30 @@ STATED = st.lists(
 
 
 @pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("It was seen in Taiwanese women.", []),
+        ("It was seen in Iranian women.", []),
+        ("It was seen in Swiss women.", ["Swiss"]),
+        ("It was seen in Nigeria.", ["Nigeria"]),
+    ],
+)
+def test_people_of_a_named_country_are_no_new_name(claim: str, missing: list[str]) -> None:
+    named = [
+        one.capitalize() for one in missing_names(facts(claim), facts("They live in Taiwan, Iran, Niger."))
+    ]
+    assert named == missing
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("Southern Italy has many.", ["Southern", "Italy"]),
         ("Anna Berg came.", ["Anna", "Berg"]),
         ("Low CSF pressure was seen.", ["CSF"]),
         ("Altered ET-1 levels were seen.", ["et", "1"]),
+        ("Increased D-dimer levels were seen.", ["dimer"]),
+        ("Current K/DOQI guidelines differ.", ["DOQI"]),
         ("Prices rose in Oslo.", ["Oslo"]),
     ],
 )

@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+from qagen_dagster.grounding.facts import Kind
 from qagen_dagster.grounding.features import SIGNS, Measured, measure
 from qagen_dagster.grounding.source import Source
 from tests.grounding.test_source import Counting
@@ -93,6 +94,83 @@ def test_an_opposite_overrules_and_is_told_as_both_write_it() -> None:
 def test_among_other_sentences_a_conclusion_may_be_short(claim: str, drawn: bool) -> None:
     assert bool(measured(claim, STUDY, several=True).near) is drawn
     assert not measured(claim, STUDY).near
+
+
+@pytest.mark.parametrize(
+    ("claim", "drawn"),
+    [
+        ("Physical activity does not treat persistent backache well.", False),
+        ("Physical activity treats persistent backache without drugs.", True),
+        ("Physical activity treats persistent backache well.", True),
+    ],
+)
+def test_a_denial_is_no_conclusion_from_a_text_that_denies_nothing(claim: str, drawn: bool) -> None:
+    assert bool(measured(claim, STUDY).near) is drawn
+    assert measured(claim, f"{STUDY}\nSleep was similar in both groups.").near
+
+
+ASKED = "To determine whether exercise reduces chronic back pain."
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (f"{ASKED}\nMany people took part.", False),
+        ("Exercise reduces chronic back pain.\nMany people took part.", True),
+    ],
+)
+def test_what_a_document_only_asks_about_is_neither_denied_nor_affirmed(text: str, changed: bool) -> None:
+    found = measured("Exercise does not reduce chronic back pain.", text)
+    assert found.overruled is changed
+    assert bool(found.value("new_denial")) is bool(found.value("changed_denial")) is changed
+    assert bool(found.conflicts) is changed
+
+
+@pytest.mark.parametrize(
+    ("claim", "company"),
+    [
+        ("The pumping station was built by Anna Berg.", 1.0),
+        ("The town of Anna Berg.", 0.5),
+        ("The tank of Anna Berg holds oil.", 0.25),
+        ("The pumping station of Norway was built by Anna Berg.", 0.0),
+        ("The tank holds oil.", 1.0),
+        ("The tank of Otto holds oil.", 1.0),  # a name the document lacks is counted elsewhere
+    ],
+)
+def test_a_name_is_known_by_the_words_it_stands_with(claim: str, company: float) -> None:
+    assert measured(claim).value("name_company") == company
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
+        ("The pumping station was built in 1990 by Otto Lang.", ("Otto Lang", "Anna Berg")),
+        ("The pumping station was built in 1990 by Anna Berg.", None),
+        ("The pumping station was built in 1990.", None),
+        ("In 1990 a station for pumping of Otto Lang.", None),
+    ],
+)
+def test_another_name_in_a_sentence_of_the_document_overrules(
+    claim: str, name: tuple[str, str] | None
+) -> None:
+    found = measured(claim, f"{TEXT} Otto Lang leads it.")
+    assert found.overruled is (name is not None)
+    if name is not None:
+        first = found.conflicts[0]
+        assert (first.kind, first.claim, first.evidence) == (Kind.NAME, *name)
+
+
+@pytest.mark.parametrize(
+    ("claim", "several", "little"),
+    [
+        ("Activity helps.", True, True),
+        ("Activity helps.", False, False),
+        (STUDY.splitlines()[3], True, False),
+    ],
+)
+def test_few_words_among_other_sentences_tell_little(claim: str, several: bool, little: bool) -> None:
+    assert measured(claim, STUDY, several=several).little is little
+    assert not measured(claim, STUDY.splitlines()[0], several=several).little, "a short document"
 
 
 def test_nothing_keeps_a_document_that_was_measured() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_outlook, is_refusal, is_unsure
 
 GENERIC = (
     "The document states this.",
@@ -70,6 +70,35 @@ NO_REFUSALS = (
     "The pump failed.",
     "",
 )
+
+
+OUTLOOKS = (
+    "Further research is needed.",
+    "Randomized controlled trials are necessary to confirm our findings.",
+    "Careful prospective studies of this issue are needed.",
+    "We recommend a larger prospective trial.",
+    "The clinical implications of our finding need further exploration.",
+    "However, these preliminary results should be confirmed in larger studies.",
+)
+NO_OUTLOOKS = (
+    "Further studies of vitamin D are needed.",
+    "Two trials are needed.",
+    "The study confirmed the results.",
+    "Patients need further work-up.",
+    "Our results are promising.",
+    "More data.",
+    "",
+)
+
+
+@pytest.mark.parametrize("sentence", OUTLOOKS)
+def test_calls_for_research_are_an_outlook(sentence: str) -> None:
+    assert is_outlook(sentence)
+
+
+@pytest.mark.parametrize("sentence", [*NO_OUTLOOKS, *CLAIMS])
+def test_what_says_something_is_no_outlook(sentence: str) -> None:
+    assert not is_outlook(sentence)
 
 
 @pytest.mark.parametrize("sentence", GENERIC)

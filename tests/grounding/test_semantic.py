@@ -101,6 +101,14 @@ def test_what_claims_nothing_is_generic() -> None:
     assert graded.status is SentenceStatus.GENERIC
 
 
+def test_a_call_for_research_claims_nothing_beside_a_claim_and_is_one_alone() -> None:
+    call = "Further trials are needed to confirm these results."
+    _, beside = grade(f"{COPIES[0]} {call}", source()).sentences
+    assert beside.status is SentenceStatus.GENERIC
+    (alone,) = grade(call, source()).sentences
+    assert alone.status is SentenceStatus.NOT_FOUND
+
+
 def test_a_claim_at_the_end_of_a_long_document_is_found() -> None:
     text = "\n".join(f"The barrel number {n} holds {n * 7} litres of oil." for n in range(1, 3001))
     (graded,) = grade("The barrel number 2998 holds 20986 litres of oil.", source(text)).sentences
@@ -168,6 +176,19 @@ def test_no_conclusion_has_new_numbers_or_names_or_comes_from_a_single_sentence(
     claim: str, text: str
 ) -> None:
     assert grade(claim, Source(text, shared().encode)).is_grounded is False
+
+
+def test_what_says_little_beside_a_claim_is_refused_by_a_hair() -> None:
+    counting = Counting()
+    first, beside = grade("Nobody left before the end. Exercise lasts.", Source(STUDY, counting)).sentences
+    assert first.status is SentenceStatus.SUPPORTED
+    assert beside.status is SentenceStatus.NOT_FOUND
+    assert beside.score is not None
+    assert calibration().threshold - 0.01 <= beside.score < calibration().threshold
+    assert counting.asked == []
+    (alone,) = grade("Exercise lasts.", source(STUDY)).sentences
+    assert alone.score is not None
+    assert alone.score < 0.4
 
 
 def test_sentences_are_encoded_once_and_only_for_what_words_do_not_decide() -> None:

@@ -79,3 +79,20 @@ def test_rare_words_tell_more() -> None:
     assert source.rarity("1998") > source.rarity("barrel")
     assert source.has("barrel")
     assert not source.has("zebra")
+
+
+def test_company_is_the_best_sentence_with_a_word() -> None:
+    source = Source(
+        "Anna built the station. Anna left the town in spring. The town has a station.", Counting()
+    )
+    town, station, spring = content_stems("town station spring")
+    (anna,) = content_stems("Anna")
+    assert source.company(anna, [town, station, spring]) == 2 / 3
+    assert source.company(anna, [station]) == source.company(station, [town]) == 1.0
+    assert source.company(spring, [station]) == 0.0
+    assert source.company("otto", [town]) == source.company(anna, []) == 1.0
+
+
+def test_a_document_denies_if_one_of_its_sentences_could() -> None:
+    assert Source("Sleep fell. Appetite was similar in both groups.", Counting()).denies
+    assert not Source("Sleep fell. Appetite rose.", Counting()).denies
