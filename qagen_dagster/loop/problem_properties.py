@@ -23,9 +23,9 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
+from qagen_dagster.loop.problem_answers import answer_kept, answer_of, asks_number
 from qagen_dagster.loop.problem_faults import (
     LEAST_WORDS,
-    is_number,
     is_value,
     other_key,
     own_document,
@@ -50,7 +50,6 @@ _LETTERS = re.compile(
     r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
 )
 _ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
-_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
 _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
@@ -177,16 +176,8 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
     if not target.is_mcq and tasks:
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
-        faults += _asks_number(converted)
-    return _breaches(11, [*faults, *_answer_kept(source, target, converted)])
-
-
-def answer_of(item: str) -> str | None:
-    """The final answer of an item as LaTeX: that of its one right option, else of its solution. None: it has none."""
-    right = [one.text for one in options_of(item) if one.right]
-    if len(right) == 1:
-        return right[0]
-    return None if right else final_answer(solution_of(item))
+        faults += asks_number(converted)
+    return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
 
 def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
@@ -246,26 +237,6 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
     yield from other_key(variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT) and len(before) != len(after):
         yield f"the source has {len(before)} options, the variant has {len(after)}"
-
-
-def _asks_number(converted: str) -> Iterator[str]:
-    if not _ASKS_NUMBER.search(statement_of(converted)):
-        yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
-    answer = answer_of(converted)
-    if answer is None or not numbers_of(answer) or (is_value(answer) and not is_number(answer)):
-        yield r"the solution must end at a number in \boxed{...}"
-
-
-def _answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
-    if target in (Format.INTEGER, Format.MCQ_MC):  # may count in another unit, or ask for several statements
-        return
-    old, new = answer_of(source), answer_of(converted)
-    if old is None or not numbers_of(old):
-        return
-    if new is None and is_value(old):
-        yield rf"the answer {old} is not found in the solution: put it into \boxed"
-    elif new is not None and same_answer(old, new) is False:
-        yield f"the answer must stay {old}; here it is {new}"
 
 
 def _other_letters(original: str, alternate: str) -> Iterator[str]:
