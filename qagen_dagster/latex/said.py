@@ -15,6 +15,7 @@ from fractions import Fraction
 from qagen_dagster.latex.layout import without_layout
 
 _MOST_DIGITS = 60  # of a number that is one, not a row of digits
+_BEHIND = 80  # characters behind a number that may hold its unit
 _MOST_POWER = 1_000  # also of digits that a power has when it is written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
@@ -87,6 +88,7 @@ class _Said:
     """What has been read so far; `counted` tells that the last thing was a number, ending at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
+    follows: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     words: list[str] = field(default_factory=list[str])
     counted: bool = False
     at: int = 0
@@ -95,6 +97,12 @@ class _Said:
 def numbers_of(latex: str) -> tuple[Fraction, ...]:
     """Its numbers as values, smallest first."""
     return tuple(sorted(_read(latex).numbers))
+
+
+def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
+    """Its numbers in order, each with the text behind it, layout taken away, and whether it stands in a formula."""
+    said = _read(latex)
+    return tuple((one, *behind) for one, behind in zip(said.numbers, said.follows, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -118,6 +126,7 @@ def _read(latex: str) -> _Said:
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
             said.numbers += [sign * values[0], *values[1:]]
+            said.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
             said.counted, said.at = True, token.end()
             if said.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
                 said.words[-1] = "a"

@@ -36,6 +36,7 @@ from qagen_dagster.loop.problem_faults import (
     unlike_options,
     whole_item,
 )
+from qagen_dagster.loop.problem_givens import given_faults
 from qagen_dagster.records.problem import (
     AlternateResult,
     Breach,
@@ -206,6 +207,8 @@ def _context(source: str, variant: str) -> Iterator[str]:
             "the numbers of the statement must be those of the source: "
             f"{_shown(numbers_of(before))}; here they are {_shown(numbers_of(after))}"
         )
+    else:
+        yield from given_faults(before, after)
     if same_words(before, after):
         yield "the scenario is the source's, word for word"
     old, new = answer_of(source), answer_of(variant)
