@@ -17,7 +17,7 @@ from qagen_dagster.records.exam import IdeaPlan
 from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "designer"
-_SHOWN_IDEAS = 40
+_IDEA_CHARACTERS = 2_000  # of the ideas that are shown, in all
 _CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
 _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (
@@ -46,11 +46,30 @@ def design(
     values = context.exam() | context.target()
     values |= {
         "schema": context.schema.text,
-        "ideas": "\n".join(f"- {one_line(idea, 400)}" for idea in ideas[-_SHOWN_IDEAS:]) or "(none yet)",
+        "ideas": shown_ideas(ideas),
         "failures": "\n".join(f"- {one_line(one, 400)}" for one in failures) or "(none)",
     }
     number = len(failures)
     return ask(spec, IdeaPlan, model, context, values, attempt=number + 1, sample=number)
+
+
+def shown_ideas(ideas: Sequence[str]) -> str:
+    """The newest ideas, each whole, as many as there is room for, and how many older ones are not shown.
+
+    The newest one is shown even if it alone is too long; it is then cut.
+    """
+    rows: list[str] = []
+    room = _IDEA_CHARACTERS
+    for idea in reversed(ideas):
+        row = f"- {one_line(idea, _IDEA_CHARACTERS - 2)}"
+        if rows and len(row) + 1 > room:
+            break
+        rows.append(row)
+        room -= len(row) + 1
+    hidden = len(ideas) - len(rows)
+    if hidden:
+        rows.append(f"({hidden} older {'idea is' if hidden == 1 else 'ideas are'} not shown)")
+    return "\n".join(reversed(rows)) or "(none yet)"
 
 
 def _check(schema_id: str, result: Record) -> None:
