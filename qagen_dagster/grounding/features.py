@@ -44,10 +44,11 @@ SIGNS = {
     "changed_denial": -1,  # ... and only one of the two denies it
     "opposite": -1,  # the claim has the opposite of a word that the best windows have in the same place
 }
+_VALUES = (Kind.NUMBER, Kind.DATE)
 SAME = 0.7  # coverage from which a claim may be the best window again
 IN_ORDER = 0.6  # ... and the share of its words that must come in the window's order
 ALIKE = 0.6  # coverage from which the best window says nearly the same
-RENAMED = 0.6  # share of the words of claim and sentence, in order, from which another name is a changed one
+RENAMED = 0.6  # share of the words of claim and sentence, in order, from which another name or value is a changed one
 EACH = 4  # windows of every size that are looked at
 KEPT = 3  # of them, as evidence
 NEAR = 5  # content words
@@ -113,16 +114,17 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
     opposite = exchanged(stems, given, [source.window_stems(window) for window in kept])
     values["opposite"] = float(opposite is not None)
     grave = [_written(opposite, text, kept, source)] if opposite else []
-    grave += _renamed(mine, claim, kept, source)
+    grave += _changed_in_place(mine, claim, kept, source)
+    again = bool(grave) or _overruled(values, claim, kept, source)
+    others = _others(different, None if again else mine, whole)
     # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
-    others = [one for one in different if one.kind is not Kind.NEGATION]
     others += [one for one in near if one.kind is Kind.NEGATION]
     return Measured(
         tuple(values[name] for name in SIGNS),
         ranked[0],
         (*grave, *others),
         values["coverage"],
-        overruled=bool(grave) or _overruled(values, claim, kept, source),
+        overruled=again,
         little=several and len(stems) < SAID and len(source.sentences) >= SEVERAL,
         near=()
         if _foreign(mine, whole) or _groundless(text, source)
@@ -131,9 +133,20 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
     )
 
 
-def _renamed(mine: Facts, claim: _Claim, kept: Sequence[Window], source: Source) -> list[Conflict]:
-    """The changed name of a claim that is else a sentence of the document nearly word for word."""
-    if not mine.names:
+def _others(different: Sequence[Conflict], mine: Facts | None, whole: Facts) -> list[Conflict]:
+    """Conflicts but for denials; values of `mine` that the document has elsewhere are none."""
+    lost = [*missing_amounts(mine, whole), *missing_dates(mine, whole)] if mine else []
+    return [
+        one
+        for one in different
+        if one.kind is not Kind.NEGATION
+        and (mine is None or one.kind not in _VALUES or one.claim in [value.text for value in lost])
+    ]
+
+
+def _changed_in_place(mine: Facts, claim: _Claim, kept: Sequence[Window], source: Source) -> list[Conflict]:
+    """The changed names and values of a claim that is else a sentence of the document nearly word for word."""
+    if not (mine.names or mine.amounts or mine.dates):
         return []
     said = _stems(claim.text)
     sentences = {number for window in kept for number in range(window.first, window.first + window.size)}
@@ -141,7 +154,7 @@ def _renamed(mine: Facts, claim: _Claim, kept: Sequence[Window], source: Source)
     shared, sentence = max((_common(said, _stems(text)), text) for text in written)
     if shared < RENAMED * max(len(said), len(_stems(sentence))):
         return []
-    return [one for one in differences(mine, facts(sentence)) if one.kind is Kind.NAME]
+    return [one for one in differences(mine, facts(sentence)) if one.kind in (*_VALUES, Kind.NAME)]
 
 
 def _groundless(text: str, source: Source) -> bool:

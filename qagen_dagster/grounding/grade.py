@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from qagen_dagster.grounding import hybrid, keyword, llm, semantic
+from qagen_dagster.grounding.shown import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.base import Model
@@ -39,19 +40,25 @@ def grade_answer(
     judge: Model | None = None,
     document_id: str = "",
     attempt: int = 1,
+    quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
     """Grade one answer. What a judge does wrong is said in the result; nothing is raised for it.
 
-    `attempt` tells repeated gradings of the same answer apart, so that each draws its own verdict.
+    `attempt` tells repeated gradings of the same answer apart, so that each draws its own verdict. `quoted` are the lines
+    that the answer was given with: a judge of a long document sees them.
     """
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is Method.KEYWORD:
         return keyword.grade(answer, source)
     if method is Method.LLM:
-        return llm.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
+        return llm.grade(
+            question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted
+        )
     if method is Method.HYBRID:
-        return hybrid.grade(question, answer, source, judge, document_id=document_id, attempt=attempt)
+        return hybrid.grade(
+            question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted
+        )
     return semantic.grade(answer, source, question=question)
 
 

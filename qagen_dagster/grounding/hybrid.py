@@ -6,9 +6,11 @@ and the method says so. What does not belong here: how either of them grades.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from qagen_dagster.grounding import llm, semantic
+from qagen_dagster.grounding.shown import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE, issues
 from qagen_dagster.models.base import Model
@@ -31,12 +33,13 @@ def grade(
     *,
     document_id: str = "",
     attempt: int = 1,
+    quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
     """Grade `answer`; the judge is asked only if the first pass does not find it grounded."""
     first = semantic.grade(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
-    judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt)
+    judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
     if judged.verdict is None:
         method = NO_JUDGE if judge is None else JUDGE_FAILED
         return _as(first, method, judge_failure=judged.failure, calls=judged.calls)

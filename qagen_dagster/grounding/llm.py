@@ -6,6 +6,7 @@ result, never an exception. What does not belong here: how its words are read (`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -16,7 +17,7 @@ from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.judge_reply import ReadingModel
-from qagen_dagster.grounding.shown import as_data, shown
+from qagen_dagster.grounding.shown import Lines, as_data, shown
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE
 from qagen_dagster.index.sentences import claims
@@ -56,6 +57,7 @@ def grade(
     *,
     document_id: str = "",
     attempt: int = 1,
+    quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
     """Grade `answer` as the judge says; without its verdict nothing is measured, and the reason is kept.
 
@@ -64,7 +66,7 @@ def grade(
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
         return AnswerGrade(is_grounded=None, confidence=None, method="llm")
-    judged = ask(question, answer, source, judge, document_id=document_id, attempt=attempt)
+    judged = ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
     if judged.verdict is None:
         return AnswerGrade(
             is_grounded=None,
@@ -116,6 +118,7 @@ def ask(
     *,
     document_id: str = "",
     attempt: int = 1,
+    quoted: Sequence[Lines] = (),
 ) -> Judged:
     """Ask the judge once, with one turn to repair what cannot be read. Never raises for what a model does."""
     if judge is None:
@@ -123,7 +126,7 @@ def ask(
     model = ReadingModel(judge, TERMINAL)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
     for budget in (BUDGETS[0], *(less for less in BUDGETS[1:] if less < len(source.text))):
-        end = _run(question, answer, source, model, attempt, budget)
+        end = _run(question, answer, source, model, attempt, budget, quoted)
         if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
             break
     run = AgentRun(GiveUp(GiveUpReason.MAX_TURNS, ""), tuple(model.responses), ())
@@ -139,9 +142,15 @@ def ask(
 
 
 def _run(
-    question: str, answer: str, source: Source, model: ReadingModel, attempt: int, budget: int
+    question: str,
+    answer: str,
+    source: Source,
+    model: ReadingModel,
+    attempt: int,
+    budget: int,
+    quoted: Sequence[Lines],
 ) -> Finish | GiveUp | ModelError:
-    part = shown(source, question, answer, budget)
+    part = shown(source, question, answer, budget, quoted)
     spec = AgentSpec(
         name="grounding judge",
         role=ROLE,

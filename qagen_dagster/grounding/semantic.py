@@ -23,6 +23,7 @@ DESCRIBED_THRESHOLD = 0.5
 DESCRIBED_EACH = 30  # windows of every size that are encoded of a long document
 CAPPED = 0.98  # of the threshold: the score of a claim that a changed fact contradicts is under it
 NOTHING_ALIKE = "nothing in the document is like it"
+NOT_TOGETHER = "its words stand in the document, but not together"
 _HARD = (Kind.NUMBER, Kind.DATE, Kind.NEGATION)
 _METHOD = "semantic"
 
@@ -120,7 +121,7 @@ def _missing(text: str, source: Source) -> str:
     """Which words of a claim the document does not have."""
     missing = [word for word in dict.fromkeys(content_stems(text)) if not source.has(word)]
     shown = [word.strip(".,;:!?()\"'") for word in text.split() if {*content_stems(word)} & {*missing}]
-    return f"the document does not have {', '.join(shown[:5])}" if shown else NOTHING_ALIKE
+    return f"the document does not have {', '.join(shown[:5])}" if shown else NOT_TOGETHER
 
 
 def _windows(claim: str, source: Source) -> list[Window]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
@@ -23,11 +23,15 @@ TABLE_ROWS = 40  # of a table that are shown with any one of them
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
     "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
-    "answer; [...] stands where lines are left out. The document says more than is shown: where nothing but the excerpts' silence "
+    "answer{also}; [...] stands where lines are left out. The document says more than is shown: where nothing but the excerpts' silence "
     "speaks against a claim, the verdict is NOT_SUPPORTED with a confidence of at most 0.6. If the answer says that the document does "
     "not give something, the confidence is at most 0.6 as well."
 )
+QUOTED = ", with the passages that were quoted for it"
 _DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
+
+
+Lines = tuple[int, int]  # first and last, 1-based and inclusive
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,15 @@ class Shown:
     document: str
 
 
-def shown(source: Source, question: str, answer: str, budget: int) -> Shown:
-    """At most about `budget` characters of the document, line numbers aside."""
+def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Shown:
+    """At most about `budget` characters of the document, line numbers aside; `quoted` lines first, with those beside them."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
         return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
-    rows = list(_rows(source, _chosen(source, question, answer, budget)))
-    return Shown(PARTS.format(lines=len(lines)), enclose(rows))
+    rows = list(_rows(source, _chosen(source, question, answer, budget, quoted)))
+    also = QUOTED if quoted else ""
+    return Shown(PARTS.format(lines=len(lines), also=also), enclose(rows))
 
 
 def as_data(text: str) -> str:
@@ -53,11 +58,14 @@ def as_data(text: str) -> str:
     return _DELIMITER.sub(r"<\\", neutralise(text))
 
 
-def _chosen(source: Source, question: str, answer: str, budget: int) -> list[int]:
-    """Numbers of the sentences to show, in order: the beginning, then the best of every claim in turn."""
+def _chosen(
+    source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
+) -> list[int]:
+    """Numbers of the sentences to show, in order: what is quoted, the beginning, then the best of every claim in turn."""
     chosen: dict[int, None] = {}
     used = 0
-    for first in (0, 1, *_wanted(source, question, answer)):
+    near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]
+    for first in (*near, 0, 1, *_wanted(source, question, answer)):
         if first in chosen or not 0 <= first < len(source.sentences):
             continue
         for number in _with_its_table(source, first):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,6 +108,14 @@ class Source:
         lists = (self._postings.get(other) for other in others)
         shared = [np.isin(mine, postings, assume_unique=True) for postings in lists if postings is not None]
         return float(np.sum(shared, axis=0).max() / len(others)) if shared else 0.0
+
+    def sentences_on(self, first: int, last: int) -> range:
+        """Numbers of the sentences that stand on the lines `first` to `last`, 1-based and inclusive."""
+        starts = self._line_starts
+        begin = starts[min(max(first, 1), len(starts)) - 1]
+        end = starts[max(last, 0)] if last < len(starts) else len(self.text)
+        from_here = bisect_right(self.sentences, begin, key=lambda one: one.end)
+        return range(from_here, bisect_left(self.sentences, end, key=lambda one: one.start))
 
     def windows(self) -> list[Window]:
         """Every window, small ones first."""

@@ -46,6 +46,7 @@ from qagen_dagster.loop.batch_state import (
     Settle,
     Step,
 )
+from qagen_dagster.loop.grading import quoted_lines
 from qagen_dagster.loop.journal import JournalFile, batch_events
 from qagen_dagster.loop.qa import Dedupe, Done, Proposed, Validate
 from qagen_dagster.loop.work import DocumentWork, QAModels
@@ -212,6 +213,7 @@ class Desk:
             judge=judge,
             document_id=self.work.context.view.document.id,
             attempt=state.qa.attempts + 1,
+            quoted=quoted_lines(step.candidate.evidence),
         )
         if judge is not None and judge.ended is not None:
             raise judge.ended

@@ -8,15 +8,17 @@ graded (`grounding/grade.py`), which answers there are, and where their grades a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.shown import Lines
 from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.loop.ahead import side_by_side
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grounding import AnswerGrade, GradedAnswer, Method, SentenceStatus
+from qagen_dagster.records.question import Evidence
 
 CHUNK = 4  # answers that one thread grades in a row: those of a large document are shared out
 
@@ -26,7 +28,7 @@ _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_M
 
 @dataclass(frozen=True)
 class Asked:
-    """An answer to grade. `picture` names what may prove it instead of the text; empty: nothing does."""
+    """An answer to grade, and the lines it was given with. `picture` names what may prove it instead of the text."""
 
     id: str
     question: str
@@ -34,6 +36,13 @@ class Asked:
     attempt: int = 1
     marked: str = ""
     picture: str = ""
+    quoted: tuple[Lines, ...] = ()
+
+
+def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
+    """Where the evidence of an answer stands in the text."""
+    found = ((one.start_line, one.end_line) for one in evidence)
+    return tuple((first, last) for first, last in found if first is not None and last is not None)
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,7 @@ class Grader:
             judge=self.judge,
             document_id=document_id,
             attempt=asked.attempt,
+            quoted=asked.quoted,
         )
         return _beside_picture(found, asked.picture) if asked.picture else found
 

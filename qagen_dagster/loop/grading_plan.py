@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import calibration, llm
-from qagen_dagster.loop.grading import Asked, Paper
+from qagen_dagster.loop.grading import Asked, Paper, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
@@ -30,7 +30,7 @@ from qagen_dagster.records.question import (
 from qagen_dagster.store import Keys
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "2"  # raised when the same answers would be graded or reported otherwise
+REPORT_VERSION = "3"  # raised when the same answers would be graded or reported otherwise
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def _accepted(pair: QAPair) -> Asked:
         answer=pair.answer,
         attempt=pair.generation_metadata.attempt_number,
         picture=picture_of(pair) if pair.category is Mode.VISUAL else "",
+        quoted=quoted_lines(pair.evidence),
     )
 
 
@@ -117,6 +118,7 @@ def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
         question=pair.question,
         answer=pair.answer,
         attempt=pair.attempt_number,
+        quoted=quoted_lines(pair.evidence),
         marked=f"{pair.rejection_reason.value}: {pair.rejection_detail}",
     )
 

@@ -82,6 +82,7 @@ class RejectedQA(Record):
     duplicate_step: DuplicateStep = ""  # what found the repeat
     document_id: str = ""
     attempt_number: int = 0
+    evidence: tuple[Evidence, ...] = ()  # of an answer that was graded
 
 
 class DocumentEnd(StrEnum):

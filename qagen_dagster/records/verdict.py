@@ -124,7 +124,7 @@ class Comparison(Record):
 class TypedComparison(Comparison):
     """Compare your own answer with the proposed one and judge the question by the five criteria."""
 
-    of_type: Annotated[bool, Field(description="Criterion 5.")]
+    of_type: Annotated[bool, Field(description="Criterion 5: whether it is of the type asked for.")]
 
     @model_validator(mode="before")
     @classmethod

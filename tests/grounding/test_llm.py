@@ -199,6 +199,18 @@ def test_a_long_document_is_searched_not_cut() -> None:
     assert len(part.document) < 10_000
 
 
+def test_what_was_quoted_for_an_answer_is_shown_with_the_lines_beside_it() -> None:
+    text = long_text({2500: "The lighthouse keeper was Nora Quill.", 40: "He died in June."})
+    about = (source(text), "Who was the lighthouse keeper?", "Nora Quill.", 2_000)
+    without, part = shown(*about), shown(*about, quoted=((40, 40), (2_999, 3_000)))
+    for line in (39, 40, 41, 2_998, 2_999, 3_000):
+        assert f"\n{line}| " in part.document
+        assert f"\n{line}| " not in without.document
+    assert "2500| The lighthouse keeper was Nora Quill." in part.document
+    assert "quoted for it" in part.scope
+    assert "quoted for it" not in without.scope
+
+
 def test_what_many_claims_want_is_shown_and_counted_once() -> None:
     text = long_text({2500: "The lighthouse keeper was Nora Quill.", 40: "Her brother Ned kept bees."})
     answer = "Nora was the lighthouse keeper. " * 60 + "Ned kept bees."

@@ -68,6 +68,25 @@ def test_a_denial_left_out_is_a_contradiction_however_alike_the_rest_is() -> Non
     assert graded.reason == 'does not deny "lie north norway" as line 1 does'
 
 
+def test_a_value_that_stands_elsewhere_contradicts_nothing_but_a_sentence_that_is_else_the_same() -> None:
+    text = "The first trial began on May 5.\nLeaves were cut again.\nOdours were measured on May 21."
+    (loose,) = grade(
+        "Odours of a trial were measured on May 21, its leaves were weighed.", source(text)
+    ).sentences
+    assert loose.status is not SentenceStatus.CONTRADICTED
+    assert "May" not in loose.reason
+    (near,) = grade("The first trial began on May 21.", source(text)).sentences
+    assert near.status is SentenceStatus.CONTRADICTED
+    assert near.reason == 'says "May 21" where line 1 says "May 5"'
+
+
+def test_what_stands_apart_is_told_so() -> None:
+    text = "Otto measured leaves.\nIda sold odours to towns.\nNobody paid for the trial.\nPrices fell."
+    (graded,) = grade("Otto sold prices to nobody.", source(text)).sentences
+    assert graded.status is SentenceStatus.NOT_FOUND
+    assert graded.reason == "its words stand in the document, but not together"
+
+
 def test_something_else_is_not_found_and_the_missing_words_are_named() -> None:
     graded = grade("The moon is made of cheese.", source())
     assert [one.status for one in graded.sentences] == [SentenceStatus.NOT_FOUND]

@@ -96,3 +96,19 @@ def test_company_is_the_best_sentence_with_a_word() -> None:
 def test_a_document_denies_if_one_of_its_sentences_could() -> None:
     assert Source("Sleep fell. Appetite was similar in both groups.", Counting()).denies
     assert not Source("Sleep fell. Appetite rose.", Counting()).denies
+
+
+@given(TEXT, st.integers(-2, 12), st.integers(-2, 12))
+def test_sentences_on_lines_are_those_that_have_a_character_there(text: str, one: int, other: int) -> None:
+    source = Source(text, Counting())
+    first, last = sorted((one, other))
+    lines = text.splitlines(keepends=True) if "\n" in text else [text]
+    first_line = min(max(first, 1), text.count("\n") + 1)
+    begin = sum(map(len, lines[: first_line - 1]))
+    end = sum(map(len, lines[: max(last, 0)]))
+    there = {
+        number
+        for number, sentence in enumerate(source.sentences)
+        if sentence.end > begin and sentence.start < end
+    }
+    assert {*source.sentences_on(first, last)} == there

@@ -16,6 +16,7 @@ from qagen_dagster.errors import (
     ResumeError,
     TransientModelError,
 )
+from qagen_dagster.grounding import llm
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.qa import QALimits
 from qagen_dagster.loop.qa_document import run_document
@@ -352,3 +353,16 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
     (pair,) = result.accepted
     assert result.grades[pair.id].is_grounded
     assert [one.attempt for one in result.calls if one.role == "judge"] == [1]
+
+
+def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "BUDGETS", (100,))
+    play = BatchPlay([[("multi_hop", Fate.FALSE)]])
+    judge = FakeModel(
+        lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"
+    )
+    play.models = replace(play.models, judge=judge)
+    (pair,) = run(play, limits=limits_of({HOP: 1})).accepted
+    (asked,) = judge.requests
+    assert "passages that were quoted for it" in told(asked)
+    assert all(one.quote in told(asked) for one in pair.evidence)

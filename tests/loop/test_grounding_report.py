@@ -7,6 +7,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.grounding import llm
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.combination import RunOptions
 from qagen_dagster.loop.grading import Asked, Grader, in_picture
@@ -18,11 +19,17 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.minilm import Vectors
 from qagen_dagster.records.grounding import Grade, GroundingReport, Method, SentenceStatus
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import CandidateSet, GenerationResult, RejectedQA, RejectionReason
+from qagen_dagster.records.question import (
+    CandidateSet,
+    GenerationResult,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
 from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.loop.test_publish import apart, make
-from tests.support.models import FakeModel, Turn, call, say
+from tests.support.models import FakeModel, Turn, call, say, told
 
 RUN = RunMark("run-1", "launch-1")
 JUDGED = PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
@@ -55,6 +62,20 @@ def judged(workspace: PlayedWorkspace, judge: Model, method: str = "llm") -> Jud
 
 def grades(report: GroundingReport) -> list[bool | None]:
     return [answer.grading.is_grounded for one in report.documents for answer in one.answers]
+
+
+def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
+    workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "BUDGETS", (100,))
+    space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
+    make(space)
+    grade_set(space, COMBINATION, apart, RUN)
+    pairs = space.store.read(Keys.validated_set(COMBINATION), ValidatedSet).questions
+    assert len(pairs) == len(judge.requests) == 2
+    for pair, asked in zip(pairs, judge.requests, strict=True):
+        assert "passages that were quoted for it" in told(asked)
+        assert all(one.quote in told(asked) for one in pair.evidence)
 
 
 def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> None:

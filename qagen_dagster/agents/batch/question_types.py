@@ -24,6 +24,7 @@ class Guide:
 
     means: str
     ask: str
+    fails: str  # when a question is not of the type
     pattern: str
     example: str
     answer: str
@@ -64,7 +65,7 @@ def guides() -> Guides:
 
 def _guide(body: str) -> Guide:
     said = dict(line.split(": ", 1) for line in body.splitlines())
-    return Guide(said["means"], said["ask"], said["pattern"], said["example"], said["answer"])
+    return Guide(said["means"], said["ask"], said["not"], said["pattern"], said["example"], said["answer"])
 
 
 def in_words(types: Sequence[QuestionType]) -> str:
@@ -79,7 +80,7 @@ def in_words(types: Sequence[QuestionType]) -> str:
 def rule_of(kind: QuestionType) -> TypeRule:
     """What a question of the type must keep to, for who judges it."""
     guide = guides().types[kind]
-    return TypeRule(kind.value, guide.means, guide.ask)
+    return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
 
 
 def rules(types: Sequence[QuestionType]) -> str:

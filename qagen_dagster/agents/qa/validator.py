@@ -38,10 +38,16 @@ class TypeRule:
     name: str
     means: str
     asks: str
+    fails: str
 
     def values(self) -> dict[str, str]:
         """For `type_prompt`."""
-        return {"question_type": self.name, "type_means": self.means, "type_asks": self.asks}
+        return {
+            "question_type": self.name,
+            "type_means": self.means,
+            "type_asks": self.asks,
+            "type_fails": self.fails,
+        }
 
 
 def blind_prompt(mode: Mode) -> Prompt:

@@ -6,6 +6,7 @@ import pytest
 
 from qagen_dagster.agents.batch import question_types
 from qagen_dagster.agents.batch.question_types import examples, guides, in_words, rule_of, rules
+from qagen_dagster.agents.qa.validator import TypeRule
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.corpus import Complexity, QuestionType
 
@@ -29,19 +30,15 @@ def test_each_type_has_all_its_words(kind: QuestionType) -> None:
     assert guide.example.endswith("?")
     assert guide.pattern.endswith("?")
     assert "Orrin Bay" in guide.example
-    assert all((guide.means, guide.ask, guide.answer))
+    assert all((guide.means, guide.ask, guide.fails, guide.answer))
     assert in_words([kind]).startswith(f"{kind.value}: ")
 
 
 def test_who_judges_a_question_is_told_the_rule_of_its_type_alone() -> None:
     rule = rule_of(QuestionType.COMPARISON)
-    known = guides().types
-    assert (rule.name, rule.means, rule.asks) == (
-        "comparison",
-        known[QuestionType.COMPARISON].means,
-        known[QuestionType.COMPARISON].ask,
-    )
-    assert "Orrin Bay" not in f"{rule.means} {rule.asks}"
+    guide = guides().types[QuestionType.COMPARISON]
+    assert rule == TypeRule("comparison", guide.means, guide.ask, guide.fails)
+    assert "Orrin Bay" not in f"{rule.means} {rule.asks} {rule.fails}"
 
 
 def test_only_what_is_asked_for_is_told() -> None:

@@ -180,7 +180,9 @@ def test_a_model_that_cannot_be_had_is_no_verdict() -> None:
         run(blind(), PermanentModelError("bad key"))
 
 
-HOP = TypeRule("multi_hop", "one fact leads to another.", "with a clue in place of a name.")
+HOP = TypeRule(
+    "multi_hop", "one fact leads to another.", "with a clue in place of a name.", "no clue is looked up."
+)
 
 
 def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
@@ -188,7 +190,7 @@ def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
     fault = rejection(verdict_of(found))
     assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
     seen = told(model.requests[1])
-    assert all(words in seen for words in (HOP.name, HOP.means, HOP.asks, SECRET_QUOTE))
+    assert all(words in seen for words in (HOP.name, HOP.means, HOP.asks, HOP.fails, SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
     (tool,) = model.requests[1].tools
     assert "of_type" in tool.parameters["required"]
