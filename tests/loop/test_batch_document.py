@@ -107,6 +107,7 @@ def test_the_best_attempt_is_kept_with_its_grade_and_does_not_enter_the_set() ->
     assert play.asked("answerer") == 2
     (rejected,) = result.rejected
     assert (rejected.answer, rejected.rejection_reason.value) == (FALSE, "ungrounded")
+    assert rejected.evidence, "its grade is shown beside what it quotes"
     grade = result.grades[question_id(COMBINATION, result.document_id, rejected.question, rejected.answer)]
     assert grade.is_grounded is False
     assert rejected.rejection_detail.startswith(grade.issues[0])
