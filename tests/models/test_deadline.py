@@ -15,7 +15,7 @@ LONG = "A long document. " * 200_000  # more than sockets hold on their way
 @pytest.mark.parametrize("step", [Trickle(), Trickle(head=True)], ids=["body", "head"])
 def test_a_server_that_trickles_is_left_when_the_attempt_ends(make_model: ModelMaker, step: Trickle) -> None:
     with WireServer([step, Reply(text="ok")]) as server:
-        response = make_model(server, timeout_seconds=0.3).respond(ask())
+        response = make_model(server, timeout_seconds=1).respond(ask())
     assert (response.message.text, response.retries) == ("ok", 1)
 
 

@@ -45,7 +45,7 @@ def test_a_passing_failure_is_tried_again(
     make_model: ModelMaker, naps: list[float], blobs: MemoryBlobs, failure: Step
 ) -> None:
     with WireServer([failure, OK]) as server:
-        response = make_model(server, timeout_seconds=0.5).respond(ask())
+        response = make_model(server, timeout_seconds=1).respond(ask())
     assert (response.message.text, response.retries) == ("ok", 1)
     assert (len(server.requests), len(naps), len(blobs.data)) == (2, 1, 1)
 

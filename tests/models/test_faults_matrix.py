@@ -35,10 +35,13 @@ OK = Reply(text="ok")
 def test_a_fault_that_does_not_pass_ends_after_the_cap(
     make_model: ModelMaker, naps: list[float], blobs: MemoryBlobs, fault: Step
 ) -> None:
-    endless, patience = WireServer(then=fault), 0.3 if isinstance(fault, (Hang, Trickle)) else 30
+    slow = isinstance(fault, (Hang, Trickle))
+    endless, patience = WireServer(then=fault), 0.3 if slow else 30
     with endless as server, pytest.raises(TransientModelError, match="gave up after 3 attempts") as caught:
         make_model(server, max_attempts=3, timeout_seconds=patience).respond(ask())
-    assert (len(server.requests), len(naps), len(blobs.data)) == (3, 2, 0)
+    assert (len(naps), len(blobs.data)) == (2, 0)
+    # A busy machine may end a short attempt before its request is sent.
+    assert len(server.requests) in ((1, 2, 3) if slow else (3,))
     refused = isinstance(fault, Fault) and fault.status in (429, 529)
     assert isinstance(caught.value, RateLimitedError) == refused
 
