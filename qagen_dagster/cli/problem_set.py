@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from qagen_dagster.cli.graph import open_quietly
-from qagen_dagster.cli.problem_work import as_json_text, write_folder
+from qagen_dagster.cli.problem_work import as_json_text, say_lines, sorted_out, write_folder
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.problem_bank import (
@@ -22,7 +22,6 @@ from qagen_dagster.loop.problem_bank import (
     plan_problem_set,
 )
 from qagen_dagster.loop.problem_plan import ProblemOptions
-from qagen_dagster.loop.problem_record import failures
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problem_result import ProblemBank
 from qagen_dagster.store import Keys
@@ -44,10 +43,13 @@ def process_set(
             errors = graph.problem_set(key, _fields(options))
     plan = plan_problem_set(space, problem_set, options)
     bank = open_bank(space, plan)
-    errors += [*plan.missing, *(line for one in bank.problems for line in failures(one))]
+    failed, refused = sorted_out(bank.problems)
+    errors += [*plan.missing, *failed]
     if output is not None:
         write_folder(output, bank_files(bank) | export_files(export_of(bank)))
-    _tell(bank, errors, space.store.path(Keys.problem_file(key, FILES[0])), as_json=as_json)
+    told = {"failures": errors, "warnings": refused}
+    _tell(bank, told, space.store.path(Keys.problem_file(key, FILES[0])), as_json=as_json)
+    say_lines(refused, errors)
     return 1 if errors else 0
 
 
@@ -57,11 +59,9 @@ def _fields(options: ProblemOptions) -> dict[str, Any]:
     return money if options.profile is None else {"profile": options.profile, **money}
 
 
-def _tell(bank: ProblemBank, errors: list[str], where: str, *, as_json: bool) -> None:
+def _tell(bank: ProblemBank, told: dict[str, list[str]], where: str, *, as_json: bool) -> None:
     if as_json:
         rows = [one.model_dump(mode="json") for one in bank.problems]
-        click.echo(as_json_text({"ok": not errors, "failures": errors, "problems": rows}))
+        click.echo(as_json_text({"ok": not told["failures"], **told, "problems": rows}))
     else:
         click.echo(f"{bank.name}: {len(bank.accepted)} of {len(bank.problems)} problems in {where}")
-    for line in dict.fromkeys(errors):
-        click.echo(f"qagen: error: {' '.join(line.split())}", err=True)

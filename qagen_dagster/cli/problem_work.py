@@ -17,7 +17,7 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problem import Wishes
 from qagen_dagster.loop.problem_plan import ProblemOptions, SetPlan, plan_set, vision_fault
-from qagen_dagster.loop.problem_record import failures
+from qagen_dagster.loop.problem_record import failures, refusals
 from qagen_dagster.loop.problem_rules import output_breaches
 from qagen_dagster.loop.problem_set import SetOutcome, gather_record, run_stages
 from qagen_dagster.loop.problem_tools import engine_compiler, find_references
@@ -36,6 +36,7 @@ class Order:
     options: ProblemOptions
     references: tuple[Path, ...] = ()
     quiet: bool = False
+    everything: bool = False  # the whole pipeline: what one problem cannot give is no error of it
 
 
 @dataclass(frozen=True)
@@ -78,23 +79,39 @@ def carry_out(space: Workspace, order: Order) -> Done:
 
         outcome = run_stages(space, plan, ids, order.wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
     records = tuple(gather_record(space, plan, one) for one in order.problems)
-    warnings = tuple(f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings)
-    return Done(plan, records, tuple(_errors(outcome, records)), (*notes, *warnings))
+    warnings = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
+    errors, refused = sorted_out(records) if order.everything else ([*_failures(records)], [])
+    return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings, *refused))
 
 
-def _errors(outcome: SetOutcome, records: Sequence[ProblemRecord]) -> list[str]:
+def sorted_out(records: Sequence[ProblemRecord]) -> tuple[list[str], list[str]]:
+    """What of a whole pipeline is not there: errors, and what a model or code declined to make of a problem."""
+    refused = [line for one in records for line in refusals(one)]
+    return [line for line in _failures(records) if line not in refused], refused
+
+
+def _failures(records: Sequence[ProblemRecord]) -> list[str]:
+    return [line for one in records for line in failures(one)]
+
+
+def _stops(outcome: SetOutcome) -> list[str]:
     lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
-    lines += [f"{name}: the budget ended; the same command goes on from there" for name in outcome.stopped]
-    return lines + [line for one in records for line in failures(one)]
+    return lines + [
+        f"{name}: the budget ended; the same command goes on from there" for name in outcome.stopped
+    ]
 
 
 def tell(done: Done) -> int:
     """Warnings and errors on stderr, one line each; returns the exit code."""
-    for line in done.warnings:
-        click.echo(f"qagen: warning: {' '.join(line.split())}", err=True)
-    for line in done.errors:
-        click.echo(f"qagen: error: {' '.join(line.split())}", err=True)
+    say_lines(done.warnings, done.errors)
     return done.code
+
+
+def say_lines(warnings: Sequence[str], errors: Sequence[str]) -> None:
+    """On stderr, each once."""
+    for kind, lines in (("warning", warnings), ("error", errors)):
+        for line in dict.fromkeys(lines):
+            click.echo(f"qagen: {kind}: {' '.join(line.split())}", err=True)
 
 
 def give(done: Done, pieces: Sequence[str], output: Path | None, *, as_json: bool = False) -> int:

@@ -103,7 +103,9 @@ def process(
     if output is None:
         raise ConfigError("name a folder to write (-o)")
     problems = read_input(space, image, tex, item_range)
-    order = Order(name_of(problems), problems, _wishes(wished), options, references, quiet=as_json)
+    order = Order(
+        name_of(problems), problems, _wishes(wished), options, references, quiet=as_json, everything=True
+    )
     done = carry_out(space, order)
     bank = ProblemBank(name=done.plan.name, title=(image or tex or output).stem, problems=done.records)
     write_folder(output, bank_files(bank) | export_files(export_of(bank)))

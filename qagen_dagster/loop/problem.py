@@ -102,6 +102,9 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
             return Ended(end=_lost(result), detail=f"{task.key}: {result.detail}")
     if state.absent:
         return Ended(end=ProblemEnd.UNFINISHED, detail=f"{state.absent[0].key} is not done yet")
+    made = [one for one in state.results if one.task.variant is VariantKind.MULTI]
+    if made and not any(one.end.ok for one in made):  # a combination has no item of its own
+        return Ended(end=_lost(made[0]), detail=f"{made[0].task.key}: {made[0].detail}")
     return Ended(end=ProblemEnd.ACCEPTED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from qagen_dagster.loop.problem_item import Worked
-from qagen_dagster.records.problem import Problem
+from qagen_dagster.records.problem import Problem, VariantKind
 from qagen_dagster.records.problem_result import (
     PipelineResult,
     ProblemRecord,
@@ -13,6 +13,8 @@ from qagen_dagster.records.problem_result import (
     TaskEnd,
     TaskResult,
 )
+
+_MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
@@ -59,13 +61,24 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
     )
 
 
-def failures(record: ProblemRecord, stages: tuple[Stage, ...] = tuple(Stage)) -> tuple[str, ...]:
-    """In one line each, what of the stages was asked for and is not there."""
+def failures(record: ProblemRecord) -> tuple[str, ...]:
+    """In one line each, what was asked for and is not there."""
+    return tuple(_told(record, one) for one in record.tasks if not one.end.ok)
+
+
+def refusals(record: ProblemRecord) -> tuple[str, ...]:
+    """Those of `failures` that leave the problem itself whole: another solution, variant or format that cannot be had of it."""
     return tuple(
-        f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
+        _told(record, one)
         for one in record.tasks
-        if one.task.stage in stages and not one.end.ok
+        if one.task.stage in _MORE
+        and one.end is TaskEnd.DECLINED
+        and one.task.variant is not VariantKind.MULTI
     )
+
+
+def _told(record: ProblemRecord, one: TaskResult) -> str:
+    return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
 
 
 def _variants(good: list[TaskResult]) -> Iterator[tuple[str, str]]:

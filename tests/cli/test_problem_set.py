@@ -51,6 +51,20 @@ def test_a_combination_with_a_rejected_part_is_told(qagen: Command, play: Play) 
     assert len([one for one in board.received if "Variant: multi" in one.user]) == 1
 
 
+def test_a_variant_that_nobody_can_make_is_a_warning(qagen: Command, play: Play) -> None:
+    play(submit_variant={"reason": "It has no number."})
+    found = qagen("process", "--set", "motion", "--json")
+    said = [
+        f"{one}: variant-numerical-1: declined: It has no number."
+        for one in ("problems-01", "problems-02", "photo")
+    ]
+    assert found.value["warnings"] == said
+    assert [f"qagen: warning: {one}" in found.err for one in said] == [True] * 3
+    # A combination is a variant and nothing else: without it there is no problem.
+    assert [one.partition(":")[0] for one in found.value["failures"]] == ["multi-1", "multi-2"]
+    assert (found.code, found.value["ok"]) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

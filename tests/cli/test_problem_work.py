@@ -176,6 +176,21 @@ def test_other_items_are_written_where_one_is_rejected(qagen: Command, play: Pla
     assert len(split_items(Path("out.tex").read_text()).items) == 1
 
 
+def test_what_cannot_be_made_of_a_problem_is_no_error_of_the_whole(
+    qagen: Command, play: Play, one: Path
+) -> None:
+    play(submit_variant={"reason": "It has no number."})
+    said = "problem-01: variant-numerical-1: declined: It has no number."
+    whole = qagen("process", "-t", str(one), "--variants", "numerical", "-o", "out")
+    assert (whole.code, whole.err.count("qagen: error")) == (0, 0)
+    assert whole.err.count(f"qagen: warning: {said}") == 1
+    assert whole.out.startswith("problem-01: accepted (original)")
+    alone = qagen("variant", "-t", str(one), "--type", "numerical", "-o", "out.tex")
+    assert alone.code == 1
+    assert f"qagen: error: {said}" in alone.errors
+    assert not Path("out.tex").exists()
+
+
 def test_an_unsure_classification_is_flagged(qagen: Command, play: Play, one: Path) -> None:
     play(
         submit_classification={

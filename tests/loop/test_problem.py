@@ -87,6 +87,22 @@ def test_a_description_is_drawn_and_several_problems_are_combined() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("ends", "end"),
+    [
+        ((TaskEnd.DONE, TaskEnd.DONE), ProblemEnd.ACCEPTED),
+        ((TaskEnd.DECLINED, TaskEnd.DONE), ProblemEnd.ACCEPTED),
+        ((TaskEnd.DECLINED, TaskEnd.REJECTED), ProblemEnd.FAILED),
+    ],
+)
+def test_a_combination_of_which_nothing_came_is_none(ends: tuple[TaskEnd, ...], end: ProblemEnd) -> None:
+    tasks = tasks_of(typed("", input=ProblemInput.COMBINED, parts=("x", "y")), Wishes(variants_each=2))
+    state = ProblemState(results=tuple(ended(task, one) for task, one in zip(tasks, ends, strict=True)))
+    found = next_step(state, tasks)
+    assert isinstance(found, Ended)
+    assert found.end is end
+
+
 def test_only_good_results_of_the_same_sort_are_earlier_ones() -> None:
     first = Task(stage=Stage.VARIANT, variant=VariantKind.CONTEXT, number=1)
     other = Task(stage=Stage.VARIANT, variant=VariantKind.NUMERICAL, number=1)
