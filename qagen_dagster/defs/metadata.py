@@ -35,7 +35,9 @@ def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int,
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
-    """A Markdown table; cells are escaped, long tables are cut with a note."""
+    """A Markdown table; cells are escaped, long tables are cut with a note. Without a row there is none to show."""
+    if not rows:
+        return dg.MetadataValue.md("none")
     shown = rows[:MAX_ROWS]
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(cell(value) for value in row) + " |" for row in shown]

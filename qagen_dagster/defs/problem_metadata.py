@@ -24,11 +24,11 @@ from qagen_dagster.records.problem_result import ProblemBank, Stage, TaskResult
 from qagen_dagster.records.problem_source import ProblemSources
 
 MAX_CARDS = 6
-_WIDE, _LINE, _LETTERS = 330, 17, 44  # of a column: pixels wide, pixels a line, letters on a line
+_WIDE, _LINE, _LETTER = 990, 17, 7.5  # pixels: of a card, of a line, of a letter
 _LEAST, _MOST = 160, 620  # pixels high
 _TEXT = "font:13px/1.4 Georgia,serif;color:#222"
 _CODE = "font:11px/1.45 monospace;color:#333;white-space:pre-wrap;overflow-wrap:anywhere;margin:0"
-_COLUMN = f"box-sizing:border-box;width:{_WIDE}px;padding:8px 10px;overflow:hidden;border-left:1px solid #ddd"
+_COLUMN = "box-sizing:border-box;padding:8px 10px;overflow:hidden;border-left:1px solid #ddd"
 
 
 def broken_sets(sets: ProblemSets) -> dg.MarkdownMetadataValue:
@@ -120,26 +120,30 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     """One item as SVG: its picture, its LaTeX, how it looks. A browser asks nobody for anything to show it.
 
-    `picture` and `drawn` are data URIs; without a picture the source is named, without a rendering formulas are MathML.
+    `picture` and `drawn` are data URIs; without a picture the other two are wider, without a rendering formulas are MathML.
     """
-    lines = sum(max(1, -(-len(line) // _LETTERS)) for line in item.latex.splitlines())
+    wide = _WIDE // (3 if picture else 2)
+    lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
     high = min(_MOST, max(_LEAST, lines * _LINE + 30))
-    left = _image(picture) if picture else f"<div>{escape(xml_text(item.source_path))}</div>"
     options = "".join(f"<li>{html(one.text, with_mathml)}</li>" for one in item.options)
     page = f'{html(item.statement, with_mathml)}<ol type="a">{options}</ol>{html(item.solution, with_mathml)}'
-    right = _image(drawn) if drawn else page
-    columns = (left, f'<pre style="{_CODE}">{escape(xml_text(item.latex))}</pre>', right)
-    cells = "".join(f'<div style="{_COLUMN}">{one}</div>' for one in columns)
+    columns = [
+        f'<pre style="{_CODE}">{escape(xml_text(item.latex))}</pre>',
+        _image(drawn, wide) if drawn else page,
+    ]
+    if picture:
+        columns.insert(0, _image(picture, wide))
+    cells = "".join(f'<div style="width:{wide}px;{_COLUMN}">{one}</div>' for one in columns)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{3 * _WIDE}" height="{high}">'
-        f'<foreignObject width="{3 * _WIDE}" height="{high}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{high}">'
+        f'<foreignObject width="{_WIDE}" height="{high}">'
         f'<div xmlns="http://www.w3.org/1999/xhtml" style="display:flex;background:#fff;height:{high}px;{_TEXT}">'
         f"{cells}</div></foreignObject></svg>"
     )
 
 
-def _image(uri: str) -> str:
-    return f'<img src="{uri}" style="max-width:{_WIDE - 20}px" alt=""/>'
+def _image(uri: str, wide: int) -> str:
+    return f'<img src="{uri}" style="max-width:{wide - 20}px" alt=""/>'
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
@@ -152,7 +156,9 @@ def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Me
         drawn = rendering(space, item.latex, record.problem.preamble, libraries)
         svg = card(item, _uri(thumbnail(space, record.problem)), _uri(drawn))
         uri = data_uri("image/svg+xml", svg.encode())
-        shown.append(f"**{cell(item.id)}** ({cell(item.made)})\n\n![{cell(item.id)}]({uri})")
+        shown.append(
+            f"**{cell(item.id)}** ({cell(item.made)}, {cell(item.source_path)})\n\n![{cell(item.id)}]({uri})"
+        )
     return {"as_shown": dg.MetadataValue.md("\n\n".join(shown))} if shown else {}
 
 

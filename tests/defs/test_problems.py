@@ -141,3 +141,12 @@ def test_a_card_is_xml_whatever_the_latex_says() -> None:
     found = etree.fromstring(card(one, None, None).encode())
     assert found.tag.endswith("svg")
     assert "script" not in {etree.QName(node).localname for node in found.iter() if isinstance(node.tag, str)}
+
+
+def test_a_card_without_a_picture_has_two_wider_columns() -> None:
+    one = BankItem(id="p", problem="p", latex=item(), statement="How fast?", source_path="p.tex")
+    widths = [
+        re.findall(r'<div style="width:(\d+)px', card(one, picture, "data:,x"))
+        for picture in ("data:,y", None)
+    ]
+    assert widths == [["330"] * 3, ["495"] * 2]
