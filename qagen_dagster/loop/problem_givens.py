@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from qagen_dagster.latex.layout import without_layout
-from qagen_dagster.latex.said import amounts_of
+from qagen_dagster.latex.said import amounts_of, numbers_of
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import ONE, Unit
 
@@ -37,7 +37,33 @@ _PIECE = re.compile(
     r"(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<more>\\(?:geq?|geqslant)(?![A-Za-z])|>)|(?P<less>\\(?:leq?|leqslant)(?![A-Za-z])|<)"
     r"|(?P<kept>\\(?:d?frac|sqrt|sin|cos|tan|log|ln|exp|int|sum|pm|mp)(?![A-Za-z]))|(?P<symbol>\\[A-Za-z]+|[^\W\d_])|(?P<other>\S)"
 )
+_SUBSCRIPT = r"\{?(?:\\(?:mathrm|text|rm)\s*\{?\s*)?"
+_CONSTANT = re.compile(
+    r"\s*(?P<symbol>g|G|c|h|e|k|R|\\hbar|\\sigma"
+    rf"|(?:[gck]|\\(?:var)?epsilon|\\mu)_{_SUBSCRIPT}[0eB][\s}}]*|N_{_SUBSCRIPT}A[\s}}]*|m_{_SUBSCRIPT}[epn][\s}}]*)"
+    r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
+    re.DOTALL,
+)
 _OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
+
+
+def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
+    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant names and of its source the solution alone has."""
+    told, worked = dict(_constants(source)), dict(_constants(solution))
+    only_worked = set(numbers_of(solution)) - set(numbers_of(source))
+    for symbol, value in dict(_constants(variant)).items():
+        if symbol not in told and (worked.get(symbol) == value or value in only_worked):
+            yield value
+
+
+def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
+    """Symbols of constants with the values that formulas give them."""
+    for formula in _FORMULA.finditer(without_layout(latex)):
+        for side in re.split(r"[,;]", next(filter(None, formula.groups()))):
+            found = _CONSTANT.fullmatch(side)
+            values = numbers_of(f"${found.group('value')}$") if found else ()
+            if found and len(values) == 1:
+                yield re.sub(r"[\s{}]|\\(?:mathrm|text|rm)(?![A-Za-z])", "", found.group("symbol")), values[0]
 
 
 def given_faults(source: str, variant: str) -> Iterator[str]:

@@ -8,7 +8,9 @@ What is wrong with one text alone is `problem_faults.py`'s, how numbers and word
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
 from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
@@ -36,7 +38,7 @@ from qagen_dagster.loop.problem_faults import (
     unlike_options,
     whole_item,
 )
-from qagen_dagster.loop.problem_givens import given_faults
+from qagen_dagster.loop.problem_givens import given_faults, named_constants
 from qagen_dagster.records.problem import (
     AlternateResult,
     Breach,
@@ -202,7 +204,9 @@ def _drawing(item: str) -> list[list[str]]:
 
 def _context(source: str, variant: str) -> Iterator[str]:
     before, after = statement_of(source), statement_of(variant)
-    if not same_numbers(before, after):
+    added = Counter(numbers_of(after)) - Counter(numbers_of(before))
+    added -= Counter(set(named_constants(before, solution_of(source), after)))
+    if added or Counter(numbers_of(before)) - Counter(numbers_of(after)):
         yield (
             "the numbers of the statement must be those of the source: "
             f"{_shown(numbers_of(before))}; here they are {_shown(numbers_of(after))}"
@@ -266,5 +270,11 @@ def _difference(source: str, variant: str) -> str:
     return f"{len(before)} words became {len(after)}"
 
 
-def _shown(numbers: Sequence[object]) -> str:
-    return ", ".join(str(one) for one in numbers) or "none"
+def _shown(numbers: Sequence[Fraction]) -> str:
+    return ", ".join(_decimal(one) for one in numbers) or "none"
+
+
+def _decimal(number: Fraction) -> str:
+    """As people write it, where that is exact."""
+    text = f"{float(number):.12g}"
+    return text if Fraction(text) == number else str(number)

@@ -81,3 +81,35 @@ def test_a_given_relation_keeps_its_signs(source: str, variant: str) -> None:
 def test_the_same_values_and_relations_may_be_written_and_named_otherwise(source: str, variant: str) -> None:
     assert said(source, variant) == []
     assert said(variant, source) == []
+
+
+WORKED = "Forces balance: $F = m g \\sin 30^\\circ = 10 \\cdot 9.8 \\cdot 0.5$, $s = \\boxed{7}$."
+NAMED = "Here $g = 10\\,\\mathrm{m\\,s^{-2}}$, so $F = 10 \\cdot 10 \\cdot 0.5$ and $s = \\boxed{7}$."
+
+
+@pytest.mark.parametrize(
+    ("solution", "more", "kept"),
+    [
+        (WORKED, r"Take $g = 9.8\,\mathrm{m\,s^{-2}}$.", True),
+        (WORKED, r"Take \( g \approx 9.8\,\mathrm{m/s^2} \).", True),
+        (NAMED, r"Take $g = 10\,\mathrm{m\,s^{-2}}$.", True),
+        (NAMED, r"Take $g=10$ and $g = 10$.", False),
+        (WORKED, r"Take $g = 10\,\mathrm{m\,s^{-2}}$.", False),
+        (WORKED, r"Take $g = 9.81\,\mathrm{m\,s^{-2}}$.", False),
+        (WORKED, r"Its length is $l = 9.8\,\mathrm{m}$.", False),
+        (WORKED, r"Its speed is 9.8 m/s.", False),
+    ],
+)
+def test_a_constant_of_the_solution_may_be_named(solution: str, more: str, kept: bool) -> None:
+    def item(statement: str) -> str:
+        return f"\\item {statement}\n\\begin{{solution}}\n{solution}\n\\end{{solution}}"
+
+    source = item("A cart of $10$ kg on a slope of $30^\\circ$. What holds it?")
+    variant = item(f"A sledge of $10$ kg on a hill of $30^\\circ$. {more} What holds it there?")
+    broken = variant_breaches(VariantKind.CONTEXT, source, variant)
+    assert [one.property for one in broken] == ([] if kept else [8])
+
+
+def test_numbers_are_told_as_people_write_them() -> None:
+    found = said("It goes 2.5 km.", r"It swims 0.1 km and $\frac{1}{3}$ km.")
+    assert found[0][1].endswith("those of the source: 2.5; here they are 0.1, 1/3")
