@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from qagen_dagster.loop.problem_tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problem import Problem
 from qagen_dagster.records.problem_result import ProblemRecord
+
+_MANY = 3  # problems of which the same is said in one line
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,22 @@ def tell(done: Done) -> int:
 
 
 def say_lines(warnings: Sequence[str], errors: Sequence[str]) -> None:
-    """On stderr, each once."""
+    """On stderr, each once; what is said of many problems is said of the first one, with how many more there are."""
     for kind, lines in (("warning", warnings), ("error", errors)):
-        for line in dict.fromkeys(lines):
-            click.echo(f"qagen: {kind}: {' '.join(line.split())}", err=True)
+        for line in _gathered(" ".join(one.split()) for one in lines):
+            click.echo(f"qagen: {kind}: {line}", err=True)
+
+
+def _gathered(lines: Iterable[str]) -> Iterator[str]:
+    said: dict[str, list[str]] = {}
+    for line in dict.fromkeys(lines):
+        of, _, what = line.partition(": ")
+        said.setdefault(what, []).append(of)
+    for what, several in said.items():
+        if len(several) >= _MANY:
+            yield f"{several[0]} and {len(several) - 1} more: {what}"
+        else:
+            yield from (f"{one}: {what}" if what else one for one in several)
 
 
 def give(done: Done, pieces: Sequence[str], output: Path | None, *, as_json: bool = False) -> int:

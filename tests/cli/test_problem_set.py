@@ -59,7 +59,7 @@ def test_a_variant_that_nobody_can_make_is_a_warning(qagen: Command, play: Play)
         for one in ("problems-01", "problems-02", "photo")
     ]
     assert found.value["warnings"] == said
-    assert [f"qagen: warning: {one}" in found.err for one in said] == [True] * 3
+    assert f"qagen: warning: problems-01 and 2 more: {said[0].partition(': ')[2]}" in found.err
     # A combination is a variant and nothing else: without it there is no problem.
     assert [one.partition(":")[0] for one in found.value["failures"]] == ["multi-1", "multi-2"]
     assert (found.code, found.value["ok"]) == (1, False)

@@ -191,6 +191,18 @@ def test_what_cannot_be_made_of_a_problem_is_no_error_of_the_whole(
     assert not Path("out.tex").exists()
 
 
+def test_what_is_said_of_many_problems_is_said_once(qagen: Command, play: Play, many: Path) -> None:
+    play(submit_variant={"reason": "It has no number."})
+    words = ("process", "-t", str(many), "--variants", "numerical", "-o", "out")
+    told = "variant-numerical-1: declined: It has no number."
+    said = qagen(*words)
+    assert said.err.count("declined") == 1
+    assert f"qagen: warning: problems-01 and 4 more: {told}" in said.err
+    two = qagen(*words, "-r", "2", "3")
+    assert [f"problems-0{n}: {told}" in two.err for n in (1, 2, 3)] == [False, True, True]
+    assert len(qagen(*words, "--json").value["warnings"]) == 5
+
+
 def test_an_unsure_classification_is_flagged(qagen: Command, play: Play, one: Path) -> None:
     play(
         submit_classification={
