@@ -14,6 +14,7 @@ from qagen_dagster.toolkit.tool import Tool, tool
 NAME = "search_tikz_reference"
 MAX_CHARACTERS = 9_000
 MAX_ROW = 500
+SLACK = 200  # characters that are shown rather than told to be hidden
 
 FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference]]  # query, types, most
 
@@ -39,7 +40,7 @@ def make(find: FindReferences) -> Tool:
         """Look up TikZ, PGF or circuitikz syntax in manuals and packages: options, libraries, examples.
 
         Returns the best passages as they stand, best first, each under `-- manual/patterns.tex lines 41-66 (in "Patterns")`.
-        Copy syntax, not the drawing. Finding nothing does not mean that something cannot be drawn.
+        Copy syntax, not the drawing.
         """
         found = find(query, file_types or None, max_passages)
         if not found:
@@ -71,4 +72,5 @@ def _passage(found: Reference) -> list[str]:
     passage = found.passage
     title = f' (in "{one_line(passage.headings[-1], 60)}")' if passage.headings else ""
     first = f"-- {one_line(passage.path, 120)} lines {passage.start_line}-{passage.end_line}{title}"
-    return [first, *(head(text, MAX_ROW) for text in passage.text.split("\n"))]
+    rows = passage.text.split("\n")
+    return [first, *(head(text, MAX_ROW if len(text) > MAX_ROW + SLACK else len(text)) for text in rows)]

@@ -57,3 +57,10 @@ def test_long_passages_are_cut_and_the_first_is_always_shown() -> None:
     said = _said(make(lambda _query, _types, most: [long] * most), query="spring", max_passages=8)
     assert said.startswith('1 passage for "spring"')
     assert len(said) < MAX_CHARACTERS + 1_000
+
+
+@pytest.mark.parametrize(("size", "shown"), [(700, 700), (701, 500)])
+def test_a_few_letters_are_not_hidden(size: int, shown: int) -> None:
+    said = _said(make(lambda _query, _types, _most: [_found("x" * size)]), query="spring")
+    assert (said.count("x" * shown), said.count("x" * (shown + 1))) == (1, 0)
+    assert ("201 more characters of this line are hidden" in said) is (size > shown)
