@@ -206,11 +206,11 @@ def _context(source: str, variant: str) -> Iterator[str]:
     before, after = statement_of(source), statement_of(variant)
     added = Counter(numbers_of(after)) - Counter(numbers_of(before))
     added -= Counter(set(named_constants(before, solution_of(source), after)))
-    if added or Counter(numbers_of(before)) - Counter(numbers_of(after)):
-        yield (
-            "the numbers of the statement must be those of the source: "
-            f"{_shown(numbers_of(before))}; here they are {_shown(numbers_of(after))}"
-        )
+    lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
+    if added or lost:
+        told = [f"{_shown(lost)} of the source is not there"] if lost else []
+        told += [f"{_shown(added)} is not in the source"] if added else []
+        yield f"the numbers of the statement and its options must be those of the source: {', and '.join(told)}"
     else:
         yield from given_faults(before, after)
     if same_words(before, after):
@@ -270,8 +270,8 @@ def _difference(source: str, variant: str) -> str:
     return f"{len(before)} words became {len(after)}"
 
 
-def _shown(numbers: Sequence[Fraction]) -> str:
-    return ", ".join(_decimal(one) for one in numbers) or "none"
+def _shown(numbers: Counter[Fraction]) -> str:
+    return ", ".join(_decimal(one) for one in sorted(numbers.elements()))
 
 
 def _decimal(number: Fraction) -> str:

@@ -24,7 +24,7 @@ from qagen_dagster.loop.problem_properties import (
     variant_breaches,
 )
 from qagen_dagster.loop.problem_rules import prompt_breaches
-from qagen_dagster.loop.problem_text import format_of, item_of, kind_of, scanned_as
+from qagen_dagster.loop.problem_text import format_of, item_of, kind_of, scanned_as, with_figure_of
 from qagen_dagster.loop.problem_work import ROLE_OF, ProblemWork, prompt_of
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
@@ -195,7 +195,11 @@ class _Doing:
                 variant.combine(asking, self.task.number, problem.parts, problem.style, before)
             )
         item = item_of(problem, self.state)
-        asking = self._asking(lambda one: variant_breaches(kind, item, one.latex, before), _latex_of_variant)
+        asking = self._asking(
+            lambda one: variant_breaches(kind, item, one.latex, before),
+            _latex_of_variant,
+            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
+        )
         return self._result(variant.vary(asking, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
@@ -204,7 +208,9 @@ class _Doing:
         if source is target:
             return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
         asking: Asking[ConversionResult] = self._asking(
-            lambda one: conversion_breaches(item, target, one.latex), lambda one: (one.latex, ())
+            lambda one: conversion_breaches(item, target, one.latex),
+            lambda one: (one.latex, ()),
+            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
         return self._result(converter.convert(asking, item, source, target))
 
@@ -212,6 +218,7 @@ class _Doing:
         self,
         judge: Callable[[ResultT], tuple[Breach, ...]],
         latex: Callable[[ResultT], tuple[str, tuple[str, ...]]] | None = None,
+        settle: Callable[[ResultT], ResultT] = lambda result: result,
     ) -> Asking[ResultT]:
         stage, work = self.task.stage, self.work
 
@@ -227,6 +234,7 @@ class _Doing:
             shape=_SHAPES[stage],
             judge=judge,
             compile=compiled,
+            settle=settle,
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,

@@ -21,7 +21,7 @@ def with_diagram(latex: str, tikz_code: str) -> str:
     """`latex` with the diagram at its mark, else before the options, else before the solution; as it is if it has one."""
     if not tikz_code.strip() or tikz_pictures(latex):
         return latex
-    shown = f"\\begin{{center}}\n{tikz_code.strip()}\n\\end{{center}}"
+    shown = _centred(tikz_code)
     lines = latex.split("\n")
     for place, line in enumerate(lines):
         if line.strip().lower() == DIAGRAM_MARK:
@@ -31,6 +31,23 @@ def with_diagram(latex: str, tikz_code: str) -> str:
         if place >= 0:
             return f"{latex[:place].rstrip()}\n{shown}\n{latex[place:]}"
     return f"{latex.rstrip()}\n{shown}"
+
+
+def with_figure_of(latex: str, source: str) -> str:
+    """`latex` with the drawings of its source at its marks, where it has none of its own: one at each, or all at the first."""
+    drawings = tikz_pictures(source)
+    lines = latex.split("\n")
+    marks = [place for place, line in enumerate(lines) if line.strip().lower() == DIAGRAM_MARK]
+    if not drawings or tikz_pictures(latex):
+        return latex
+    shares = drawings if len(drawings) == len(marks) else ["\n".join(drawings)]
+    for place, drawing in zip(marks, shares, strict=False):
+        lines[place] = _centred(drawing)
+    return "\n".join(lines)
+
+
+def _centred(drawing: str) -> str:
+    return f"\\begin{{center}}\n{drawing.strip()}\n\\end{{center}}"
 
 
 def item_of(problem: Problem, state: ProblemState) -> str:

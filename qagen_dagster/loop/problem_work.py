@@ -20,7 +20,7 @@ from qagen_dagster.records.problem import Picture, Problem, VariantKind
 from qagen_dagster.records.problem_result import Compiled, Stage, Task
 from qagen_dagster.toolkit.tool import Tool
 
-PROBLEM_VERSION = "2"  # raised when the same responses would give another result
+PROBLEM_VERSION = "3"  # raised when the same responses would give another result
 ROLE_OF = {
     Stage.CLASSIFY: Role.CLASSIFIER,
     Stage.SCAN: Role.SCANNER,

@@ -224,7 +224,8 @@ class VariantResult(Record):
         ),
     ]
     changes: Annotated[
-        str, Field(description="What was changed, or which idea came from which source, in a line or two.")
+        str,
+        Field(description="What was changed, in a line or two; of several sources, what came from which."),
     ] = ""
 
 

@@ -111,5 +111,7 @@ def test_a_constant_of_the_solution_may_be_named(solution: str, more: str, kept:
 
 
 def test_numbers_are_told_as_people_write_them() -> None:
-    found = said("It goes 2.5 km.", r"It swims 0.1 km and $\frac{1}{3}$ km.")
-    assert found[0][1].endswith("those of the source: 2.5; here they are 0.1, 1/3")
+    found = said("It goes 2.5 km and 7 km.", r"It swims 0.1 km and $\frac{1}{3}$ km and 7 km.")
+    assert found[0][1].endswith(
+        "those of the source: 2.5 of the source is not there, and 0.1, 1/3 is not in the source"
+    )

@@ -48,8 +48,8 @@ _SHAPELESS = frozenset(
 class Asking(Generic[ResultT]):
     """Whom to ask, and what becomes of the answer.
 
-    `shape` is the property that an answer breaks which is no result at all; `judge` says what a result breaks;
-    `compile` what an engine says of it, None where there is no LaTeX in it.
+    `shape` is the property that an answer breaks which is no result at all; `settle` makes a result whole before anybody
+    looks at it; `judge` says what it breaks; `compile` what an engine says of it, None where there is no LaTeX in it.
     """
 
     model: Model
@@ -57,6 +57,7 @@ class Asking(Generic[ResultT]):
     shape: int
     judge: Callable[[ResultT], tuple[Breach, ...]]
     compile: Callable[[ResultT], Compiled | None] = lambda _: None
+    settle: Callable[[ResultT], ResultT] = lambda result: result
     pictures: tuple[Image, ...] = ()
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     sample: int = 0
@@ -105,7 +106,7 @@ class _Judged(Terminal, Generic[ResultT]):
 
     def submit(self, arguments: dict[str, object]) -> Record:
         try:
-            result = self.kind.model_validate(arguments)
+            result = self.asking.settle(self.kind.model_validate(arguments))
         except ValidationError as error:
             return self._struck((Breach(property=self.asking.shape, detail=explain(error, self.name)),))
         breaches = self.asking.judge(result)
