@@ -184,7 +184,9 @@ def picture_key(picture: Picture) -> str:
 def see_picture(store: Store, picture: Picture) -> Image:
     """The picture as models are shown it. Raises StoreError when its bytes are missing."""
     return Image(
-        media_type=picture.media_type, data=store.read_bytes(picture_key(picture)), title="picture of the problem"
+        media_type=picture.media_type,
+        data=store.read_bytes(picture_key(picture)),
+        title="picture of the problem",
     )
 
 
