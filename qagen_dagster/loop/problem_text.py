@@ -42,7 +42,8 @@ def with_figure_of(latex: str, source: str) -> str:
         return latex
     shares = drawings if len(drawings) == len(marks) else ["\n".join(drawings)]
     for place, drawing in zip(marks, shares, strict=False):
-        lines[place] = _centred(drawing)
+        inside = place > 0 and lines[place - 1].strip() == r"\begin{center}"
+        lines[place] = drawing.strip() if inside else _centred(drawing)
     return "\n".join(lines)
 
 

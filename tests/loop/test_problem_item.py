@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -243,6 +244,26 @@ def test_who_says_that_it_cannot_be_done_is_believed(tmp_path: Path) -> None:
     play = ProblemPlay({Role.TIKZ: [{"reason": "The figure is not there."}]})
     found = record(run(play, tmp_path / "drawn"))
     assert (found.end, [breach.property for breach in found.breaches]) == (ProblemEnd.REJECTED, [4])
+
+
+def test_where_no_number_is_nobody_is_asked_for_another_one(tmp_path: Path) -> None:
+    worded = mcq().replace("$", "").split("\\begin{tasks}")[0]
+    worded = re.sub(r"\d+", "some", worded)
+    worded += "\\begin{tasks}(1)\n\\task it grows \\ans\n\\task it shrinks\n\\end{tasks}\n"
+    worded += "\\begin{solution}\nA steady push means a steady gain of speed, so it grows.\n\\end{solution}"
+    play = ProblemPlay()
+    wishes = Wishes(
+        stages=(Stage.SCAN, Stage.VARIANT, Stage.CONVERT),
+        variants=(VariantKind.NUMERICAL,),
+        conversions=(Format.INTEGER,),
+    )
+    worked = run(play, tmp_path, typed(worded), wishes)
+    found = [one(worked, stage) for stage in (Stage.VARIANT, Stage.CONVERT)]
+    assert [(result.end, result.detail, result.calls) for result in found] == [
+        (TaskEnd.DECLINED, "there is no number in it that could be another one", ()),
+        (TaskEnd.DECLINED, "its answer is no number: it grows", ()),
+    ]
+    assert (play.total(), worked.ended.end) == (0, ProblemEnd.ACCEPTED)
 
 
 def test_a_model_without_eyes_is_not_asked(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ MARK = "% diagram"
         (f"a\n{MARK}\nb", ONE, [ONE]),
         (f"a\n  % Diagram \nb\n{MARK}", f"{ONE} and {TWO}", [ONE, TWO]),
         (f"a\n{MARK}\nb", f"{ONE} and {TWO}", [ONE, TWO]),
+        (f"\\begin{{center}}\n{MARK}\n\\end{{center}}", ONE, [ONE]),
         (f"a\n{MARK}\nb\n{MARK}", TWO, [TWO]),
         (f"a\n{TWO}\n{MARK}", ONE, [TWO]),
         ("a % diagram\nb", ONE, []),
@@ -38,6 +39,7 @@ def test_drawings_come_to_their_marks(latex: str, source: str, drawings: list[st
     if not drawings or TWO in latex:
         assert found == latex
     assert with_figure_of(found, source) == found
+    assert found.count("begin{center}") <= 1 + (len(drawings) > 1)
 
 
 def test_who_marks_a_figure_need_not_write_it_out(tmp_path: Path) -> None:
