@@ -33,6 +33,12 @@ def final_answer(latex: str) -> str | None:
     return (_clean(text[signs[-1].end() :]) or None) if signs else None
 
 
+def boxed_answers(latex: str) -> tuple[str, ...]:
+    """What stands in each box: the answers of a problem with several questions."""
+    text = without_pictures(latex)
+    return tuple(_group(text, one.end()) for one in _BOXED.finditer(text))
+
+
 def bare_answer(answer: str) -> str:
     """An answer without its box, the dollar signs around it and what follows it."""
     text = " ".join(answer.split())

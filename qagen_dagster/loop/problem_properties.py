@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.answers import boxed_answers, final_answer
 from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
 from qagen_dagster.latex.said import numbers_of, words_of
 from qagen_dagster.latex.structure import (
@@ -54,6 +54,7 @@ _LETTERS = re.compile(
 )
 _ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
 _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
 
@@ -113,17 +114,7 @@ def alternate_breaches(
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
     faults += _other_letters(solution_of(item), text)
-    original = answer_of(item)
-    if original is not None:
-        reached = {"the solution": final_answer(text), "final_answer": alternate.final_answer}
-        for name, answer in reached.items():
-            same = None if answer is None else same_answer(original, answer)
-            if same is False:
-                faults.append(f"{name} reaches {answer}, but the original answer is {original}")
-            elif same is None and name == "the solution" and is_value(original):
-                faults.append(
-                    f"the final answer {original} is not found in the solution: put it into \\boxed"
-                )
+    faults += _other_answers(item, alternate)
     return _breaches(6, faults)
 
 
@@ -244,6 +235,25 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
     yield from other_key(variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT) and len(before) != len(after):
         yield f"the source has {len(before)} options, the variant has {len(after)}"
+
+
+def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
+    """Answers that an alternate does not reach: the final one, and of several boxes each, in whatever order."""
+    original, several = answer_of(item), boxed_answers(solution_of(item))
+    if original is None:
+        return
+    boxes, said = boxed_answers(alternate.solution), alternate.final_answer
+    if len(several) > 1:
+        said = _COMMA.split(said)[-1]
+        if len(boxes) == len(several):
+            lost = [one for one in several if all(same_answer(one, other) is False for other in boxes)]
+            yield from (f"none of its boxes holds the original's answer {one}" for one in lost)
+    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", said)):
+        same = None if answer is None else same_answer(original, answer)
+        if same is False:
+            yield f"{name} reaches {answer}, but the original answer is {original}"
+        elif same is None and name == "the solution" and is_value(original):
+            yield f"the final answer {original} is not found in the solution: put it into \\boxed"
 
 
 def _other_letters(original: str, alternate: str) -> Iterator[str]:

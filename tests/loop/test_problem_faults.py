@@ -171,3 +171,28 @@ def test_an_item_is_no_document(alien: str) -> None:
 )  # fmt: skip
 def test_a_conversion_hides_no_options_and_loses_no_answer(target: Format, converted: str, said: str) -> None:
     assert only(conversion_breaches(item(), target, converted), 11, said)
+
+
+TWO_BOXES = """\\begin{solution}
+First the tension is $T = \\boxed{%s\\,\\mathrm{N}}$, then, by the same law, $T = \\boxed{%s\\,\\mathrm{N}}$.
+\\end{solution}"""
+
+
+@pytest.mark.parametrize(
+    ("boxes", "answer", "broken"),
+    [
+        (("6", "11"), "11\\,\\mathrm{N}", 0),
+        (("6", "11"), "6\\,\\mathrm{N}, 11\\,\\mathrm{N}", 0),
+        (("6", "11"), "$6.0\\,\\mathrm{N}$,\\ $11.0\\,\\mathrm{N}$", 0),
+        (("7", "11"), "11\\,\\mathrm{N}", 1),
+        (("6", "12"), "6\\,\\mathrm{N}; 12\\,\\mathrm{N}", 3),
+    ],
+)
+def test_each_answer_of_several_is_reached(boxes: tuple[str, str], answer: str, broken: int) -> None:
+    source = (
+        "\\item A ball swings. How large is the tension before the peg, how large after it?\n"
+        + TWO_BOXES % ("6", "11")
+    )
+    solution = (TWO_BOXES % boxes).replace("by the same law", "in the turning frame")
+    found = alternate_breaches(source, AlternateResult(solution=solution, method="m", final_answer=answer))
+    assert [one.property for one in found] == [6] * broken, found
