@@ -43,13 +43,13 @@ def process_set(
             errors = graph.problem_set(key, _fields(options))
     plan = plan_problem_set(space, problem_set, options)
     bank = open_bank(space, plan)
-    failed, refused = sorted_out(bank.problems)
+    failed, warnings = sorted_out(bank.problems, everything=True)
     errors += [*plan.missing, *failed]
     if output is not None:
         write_folder(output, bank_files(bank) | export_files(export_of(bank)))
-    told = {"failures": errors, "warnings": refused}
+    told = {"failures": errors, "warnings": warnings}
     _tell(bank, told, space.store.path(Keys.problem_file(key, FILES[0])), as_json=as_json)
-    say_lines(refused, errors)
+    say_lines(warnings, errors)
     return 1 if errors else 0
 
 

@@ -81,19 +81,19 @@ def carry_out(space: Workspace, order: Order) -> Done:
 
         outcome = run_stages(space, plan, ids, order.wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
     records = tuple(gather_record(space, plan, one) for one in order.problems)
-    warnings = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
-    errors, refused = sorted_out(records) if order.everything else ([*_failures(records)], [])
-    return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings, *refused))
+    errors, warnings = sorted_out(records, everything=order.everything)
+    return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings))
 
 
-def sorted_out(records: Sequence[ProblemRecord]) -> tuple[list[str], list[str]]:
-    """What of a whole pipeline is not there: errors, and what a model or code declined to make of a problem."""
-    refused = [line for one in records for line in refusals(one)]
-    return [line for line in _failures(records) if line not in refused], refused
-
-
-def _failures(records: Sequence[ProblemRecord]) -> list[str]:
-    return [line for one in records for line in failures(one)]
+def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
+    """Errors and warnings. Of a whole pipeline (`everything`) what a problem cannot give is a warning."""
+    refused = {line for one in records for line in refusals(one)} if everything else set[str]()
+    failed = [line for one in records for line in failures(one)]
+    warned = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
+    return [line for line in failed if line not in refused], [
+        *warned,
+        *(line for line in failed if line in refused),
+    ]
 
 
 def _stops(outcome: SetOutcome) -> list[str]:

@@ -15,7 +15,6 @@ from qagen_dagster.agents.problem.asking import Asking, Said
 from qagen_dagster.latex.said import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problem import ProblemState, earlier
-from qagen_dagster.loop.problem_answers import answer_of
 from qagen_dagster.loop.problem_properties import (
     alternate_breaches,
     combined_breaches,
@@ -198,7 +197,12 @@ class _Doing:
             )
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
-            return self._cannot("there is no number in it that could be another one")
+            # Whatever a model wrote would break property 7: nobody is asked, and nothing is paid.
+            return TaskResult(
+                task=self.task,
+                end=TaskEnd.DECLINED,
+                detail="there is no number in it that could be another one",
+            )
         asking = self._asking(
             lambda one: variant_breaches(kind, item, one.latex, before),
             _latex_of_variant,
@@ -211,19 +215,12 @@ class _Doing:
         target = self.task.target or Format.SUBJECTIVE
         if source is target:
             return TaskResult(task=self.task, end=TaskEnd.SKIPPED, detail=f"it is {target.value} already")
-        answer = answer_of(item)
-        if target is Format.INTEGER and answer is not None and not numbers_of(answer):
-            return self._cannot(f"its answer is no number: {answer}")
         asking: Asking[ConversionResult] = self._asking(
             lambda one: conversion_breaches(item, target, one.latex),
             lambda one: (one.latex, ()),
             lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
         )
         return self._result(converter.convert(asking, item, source, target))
-
-    def _cannot(self, why: str) -> TaskResult:
-        """No model could do it without a breach: nobody is asked, and nothing is paid."""
-        return TaskResult(task=self.task, end=TaskEnd.DECLINED, detail=why)
 
     def _asking(
         self,

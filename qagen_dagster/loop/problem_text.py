@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problem import ProblemState
@@ -23,9 +24,8 @@ def with_diagram(latex: str, tikz_code: str) -> str:
         return latex
     shown = _centred(tikz_code)
     lines = latex.split("\n")
-    for place, line in enumerate(lines):
-        if line.strip().lower() == DIAGRAM_MARK:
-            return "\n".join((*lines[:place], shown, *lines[place + 1 :]))
+    for place in _marks(lines)[:1]:
+        return "\n".join((*lines[:place], shown, *lines[place + 1 :]))
     for mark in _BEFORE:
         place = latex.find(mark)
         if place >= 0:
@@ -37,7 +37,7 @@ def with_figure_of(latex: str, source: str) -> str:
     """`latex` with the drawings of its source at its marks, where it has none of its own: one at each, or all at the first."""
     drawings = tikz_pictures(source)
     lines = latex.split("\n")
-    marks = [place for place, line in enumerate(lines) if line.strip().lower() == DIAGRAM_MARK]
+    marks = _marks(lines)
     if not drawings or tikz_pictures(latex):
         return latex
     shares = drawings if len(drawings) == len(marks) else ["\n".join(drawings)]
@@ -45,6 +45,10 @@ def with_figure_of(latex: str, source: str) -> str:
         inside = place > 0 and lines[place - 1].strip() == r"\begin{center}"
         lines[place] = drawing.strip() if inside else _centred(drawing)
     return "\n".join(lines)
+
+
+def _marks(lines: Sequence[str]) -> list[int]:
+    return [place for place, line in enumerate(lines) if line.strip().lower() == DIAGRAM_MARK]
 
 
 def _centred(drawing: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Command, Play
 from tests.support.problem_files import picture, write_set
+from tests.support.problem_play import classified
 
 MORE = """\
   - {file: photo.png, kind: subjective}
@@ -63,6 +64,15 @@ def test_a_variant_that_nobody_can_make_is_a_warning(qagen: Command, play: Play)
     # A combination is a variant and nothing else: without it there is no problem.
     assert [one.partition(":")[0] for one in found.value["failures"]] == ["multi-1", "multi-2"]
     assert (found.code, found.value["ok"]) == (1, False)
+
+
+def test_an_unsure_classification_of_a_set_is_told(qagen: Command, play: Play) -> None:
+    play(submit_classification=classified(confidence=0.3))
+    found = qagen("process", "--set", "motion")
+    assert found.code == 0, found.err
+    assert (
+        "qagen: warning: problems-01 and 2 more: the classification is unsure (confidence 0.3)" in found.err
+    )
 
 
 @pytest.mark.parametrize(
