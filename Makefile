@@ -78,7 +78,7 @@ bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first
 	$(BIN)/python -m benchmarks.resume
 
 samples: $(READY) ## make the PDFs and pictures of the sample corpora again
-	for corpus in instrument_manuals research_journal town_records; do $(BIN)/python -m corpora.$$corpus.make_documents; done
+	for corpus in instrument_manuals research_journal town_records; do $(BIN)/python -m samples.$$corpus.make_documents; done
 
 lock: $(READY) ## resolve the dependencies again
 	$(BIN)/python -m pip install --quiet uv

@@ -20,17 +20,17 @@ from statistics import median
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog_source import rebuild_catalog
-from qagen_dagster.loop.combination import RunOptions, collect, plan
-from qagen_dagster.loop.corpus_set import validate_set
-from qagen_dagster.loop.estimate import CombinationEstimate, estimate
-from qagen_dagster.loop.forecast import Range, Use
-from qagen_dagster.loop.past_runs import use_of
-from qagen_dagster.loop.shard import run_shard
+from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
+from qagen_dagster.loop.estimate.forecast import Range, Use
+from qagen_dagster.loop.estimate.past_runs import use_of
+from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import minilm
+from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.question import CallSummary, GenerationResult
+from qagen_dagster.records.questions.results import CallSummary, GenerationResult
 from qagen_dagster.settings import load_settings
 from tests.support.moody_server import MoodyServer
 

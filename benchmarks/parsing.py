@@ -25,7 +25,7 @@ import pymupdf
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
-from qagen_dagster.formats.pdf import PdfFormat
+from qagen_dagster.formats.pdf.reader import PdfFormat
 
 LIMIT = 1.3  # times the bare library's time, over all files
 MEMORY_LIMIT = 1_000_000_000  # bytes, for any one document

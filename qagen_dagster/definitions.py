@@ -7,16 +7,16 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import load_corpora
-from qagen_dagster.configuration.exams import load_exams
+from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents import build_document_assets
-from qagen_dagster.defs.evaluation import build_evaluation_assets
-from qagen_dagster.defs.exam_partitions import build_exam_partitions
-from qagen_dagster.defs.exams import build_exam_assets
-from qagen_dagster.defs.grounding import build_grounding_report
+from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
+from qagen_dagster.defs.exams.assets import build_exam_assets
+from qagen_dagster.defs.exams.partitions import build_exam_partitions
+from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
-from qagen_dagster.defs.index import build_document_index
+from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.jobs import (
     DOCUMENT_ASSETS,
     EVALUATION,
@@ -35,8 +35,8 @@ from qagen_dagster.defs.jobs import (
 )
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
-from qagen_dagster.defs.problems import build_problem_assets
-from qagen_dagster.defs.questions import build_question_assets
+from qagen_dagster.defs.problems.assets import build_problem_assets
+from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.schedules import build_nightly_refresh
 from qagen_dagster.defs.sensors import build_sensors

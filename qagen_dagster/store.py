@@ -20,7 +20,7 @@ import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.exam import ExamPart
+from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination, check_name
 
 RecordT = TypeVar("RecordT", bound=BaseModel)

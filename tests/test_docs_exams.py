@@ -6,15 +6,15 @@ import re
 
 import click
 
-from qagen_dagster.cli.exam import run
-from qagen_dagster.loop.exam_bank import FILES, REPEATS
-from qagen_dagster.publishing.exam.registry import BANK_EXPORTERS
-from qagen_dagster.records.exam_bank import ExamItem
-from qagen_dagster.records.exam_config import ExamConfig, StyleThresholds
-from qagen_dagster.records.exam_result import Stage
+from qagen_dagster.cli.exams.commands import run
+from qagen_dagster.loop.exams.bank import FILES, REPEATS
+from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
+from qagen_dagster.records.exams.result import Stage
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
-from tests.support.exam_items import bank, hard_item
+from tests.support.exams.items import bank, hard_item
 
 EXAMS = (PROJECT_ROOT / "docs" / "exams.md").read_text(encoding="utf-8")
 

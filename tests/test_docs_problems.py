@@ -12,19 +12,19 @@ import pytest
 from qagen_dagster.cli.main import cli, main
 from qagen_dagster.definitions import defs
 from qagen_dagster.defs.jobs import PROBLEM_SET
-from qagen_dagster.defs.problems import STAGES
-from qagen_dagster.loop.problem_bank import FILES, export_files
-from qagen_dagster.publishing.problem.registry import PROBLEM_EXPORTERS
-from qagen_dagster.records.problem import VariantKind
-from qagen_dagster.records.problem_config import ProblemSetConfig
-from qagen_dagster.records.problem_export import BankExport
-from qagen_dagster.records.problem_result import PipelineResult
+from qagen_dagster.defs.problems.assets import STAGES
+from qagen_dagster.loop.problems.bank import FILES, export_files
+from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
+from qagen_dagster.records.problems.config import ProblemSetConfig
+from qagen_dagster.records.problems.export import BankExport
+from qagen_dagster.records.problems.item import VariantKind
+from qagen_dagster.records.problems.result import PipelineResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS
-from tests.support.problem_board import PROFILE, ProblemBoard
-from tests.support.problem_files import picture, tex, write_set
-from tests.support.problem_play import item, mcq
+from tests.support.problems.board import PROFILE, ProblemBoard
+from tests.support.problems.files import picture, tex, write_set
+from tests.support.problems.play import item, mcq
 from tests.support.project import Project
 from tests.support.wire_server import WireServer
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.dedupe.pairs import Pair, pairs, questions_of
-from qagen_dagster.agents.qa.deduplicator import DuplicateFinding
-from qagen_dagster.loop import dedupe
-from qagen_dagster.models import minilm
+from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.vectors import minilm
 
 DESCRIBED = 0.85
 SPLITS = ("tuning", "held_out")
@@ -43,17 +43,17 @@ def main() -> None:
         _real(file, encode)
 
 
-def _cosines(known: Sequence[Pair], encode: dedupe.Encode) -> dedupe.Vectors:
+def _cosines(known: Sequence[Pair], encode: compare.Encode) -> compare.Vectors:
     ours = encode([pair.one.question for pair in known])
     return (ours * encode([pair.other.question for pair in known])).sum(axis=1)
 
 
-def _end(pair: Pair, encode: dedupe.Encode, model: Model) -> str:
+def _end(pair: Pair, encode: compare.Encode, model: Model) -> str:
     """What became of a pair: unique, merged, or left to the model, and what the embedded one says then."""
-    found = dedupe.links(pair.one, [pair.other], encode)
+    found = compare.links(pair.one, [pair.other], encode)
     if not found:
         return "unique"
-    said: DuplicateFinding = dedupe.decide(
+    said: DuplicateFinding = compare.decide(
         model, pair.one, [pair.other], found, document_id="benchmark", attempt=1
     )
     if said.step == "model":
@@ -61,7 +61,7 @@ def _end(pair: Pair, encode: dedupe.Encode, model: Model) -> str:
     return "merged"
 
 
-def _report(split: str, known: Sequence[Pair], ends: Sequence[str], cosines: dedupe.Vectors) -> None:
+def _report(split: str, known: Sequence[Pair], ends: Sequence[str], cosines: compare.Vectors) -> None:
     same = np.array([pair.same for pair in known])
     ended = np.array(ends)
     grey = np.char.startswith(ended, "grey")
@@ -91,7 +91,7 @@ def _kinds(known: Sequence[Pair], ends: Sequence[str]) -> None:
 _ENDS = ("unique", "merged", "grey, merged", "grey, kept")
 
 
-def _real(file: Path, encode: dedupe.Encode) -> None:
+def _real(file: Path, encode: compare.Encode) -> None:
     """Questions of one document: how many a model is asked about, and what is merged."""
     counts, begun = Counter[str](), time.perf_counter()
     merges: list[str] = []
@@ -100,7 +100,7 @@ def _real(file: Path, encode: dedupe.Encode) -> None:
         counts["described"] += int((np.triu(vectors @ vectors.T, 1) >= DESCRIBED).sum())
         counts["questions"] += len(asked)
         counts["pairs"] += len(asked) * (len(asked) - 1) // 2
-        for new, found in zip(asked, dedupe.links_among(asked, encode), strict=True):
+        for new, found in zip(asked, compare.links_among(asked, encode), strict=True):
             counts["grey pairs"] += sum(not link.merged for link in found)
             counts["calls"] += bool(found and not found[0].merged)
             merges += [f"{new} / {asked[link.index]}: {link.merged}" for link in found if link.merged]

@@ -23,9 +23,9 @@ from benchmarks.grounding.fitting import Fitted, auroc, balanced, fit, held_out,
 from benchmarks.grounding.sets import Item
 from benchmarks.grounding.table import Floats, Table, sample, tabulate
 from qagen_dagster.grounding.features import SIGNS
-from qagen_dagster.grounding.keyword import grade as keyword_grade
+from qagen_dagster.grounding.methods.keyword import grade as keyword_grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.minilm import encode
+from qagen_dagster.models.vectors.minilm import encode
 
 TARGET = Path(__file__).parents[2] / "qagen_dagster" / "grounding" / "calibration.json"
 MOST = 400  # right answers of a set, and wrong ones

@@ -23,9 +23,9 @@ from benchmarks.grounding.calibrate import MOST
 from benchmarks.grounding.fitting import auroc, balanced, held_out, kinds_alike
 from benchmarks.grounding.sets import Item
 from benchmarks.grounding.table import Floats, sample, tabulate
-from qagen_dagster.grounding.semantic import grade_as_described
+from qagen_dagster.grounding.methods.semantic import grade_as_described
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.minilm import shared
+from qagen_dagster.models.vectors.minilm import shared
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.base import Source as File
-from qagen_dagster.formats.pdf import PdfFormat
-from qagen_dagster.grounding.semantic import grade, grade_as_described
+from qagen_dagster.formats.pdf.reader import PdfFormat
+from qagen_dagster.grounding.methods.semantic import grade, grade_as_described
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.minilm import shared
+from qagen_dagster.models.vectors.minilm import shared
 
 ANSWERS, SENTENCES = 100, 5
 

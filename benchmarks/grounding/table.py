@@ -23,10 +23,10 @@ from qagen_dagster.grounding import features, source
 from qagen_dagster.grounding.copies import covering
 from qagen_dagster.grounding.features import measure
 from qagen_dagster.grounding.generic import claim_of
-from qagen_dagster.grounding.semantic import claims_nothing
+from qagen_dagster.grounding.methods.semantic import claims_nothing
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
-from qagen_dagster.models.minilm import encode
+from qagen_dagster.models.vectors.minilm import encode
 
 Floats = NDArray[np.float64]
 NOT_ASKED = -2.0  # instead of the cosine of a claim that cannot be a conclusion

@@ -18,8 +18,8 @@ from statistics import fmean
 
 from benchmarks.short.fit import Fitting, Item, answer, fit_odds, folds, item
 from benchmarks.short.sets import XQUAD, Example, elsewhere, others, xquad
-from qagen_dagster.models.embedded.short import weights as shipped
-from qagen_dagster.models.embedded.short.weights import FILE, Weights
+from qagen_dagster.models.embedded.answering import weights as shipped
+from qagen_dagster.models.embedded.answering.weights import FILE, Weights
 
 RIGHT = 0.5  # F1 from which an answer counts as right
 TARGET = Path(shipped.__file__).with_name(FILE)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.short.sets import Example
+from qagen_dagster.models.embedded.answering.candidates import Numbers
+from qagen_dagster.models.embedded.answering.choose import Measured, agreeing, bare, measured, overlap, signs
+from qagen_dagster.models.embedded.answering.features import CATEGORIES, NUMBERS
+from qagen_dagster.models.embedded.answering.units import units
+from qagen_dagster.models.embedded.answering.weights import SIGNS, Weights, category_keys, scaled
 from qagen_dagster.models.embedded.conversation import Line
-from qagen_dagster.models.embedded.short.candidates import Numbers
-from qagen_dagster.models.embedded.short.choose import Measured, agreeing, bare, measured, overlap, signs
-from qagen_dagster.models.embedded.short.features import CATEGORIES, NUMBERS
-from qagen_dagster.models.embedded.short.weights import SIGNS, Weights, category_keys, scaled
-from qagen_dagster.models.embedded.units import units
 
 EPOCHS, RATE, RATE_NUMBERS = 5, 0.08, 0.03
 DECAY_CATEGORIES, DECAY_SPECIAL, DECAY_NUMBERS = 1e-2, 1e-2, 1e-3

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from qagen_dagster.agents.document_answer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback, Wanted, obtain
 from qagen_dagster.answering.retrieve import abstract_context, retrieve
@@ -17,8 +17,8 @@ from qagen_dagster.answering.texts import DocumentTexts, load_texts
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.answer import AnswerSource, ChunkContext, QAError, SemanticSearchAnswer
-from qagen_dagster.records.answer_options import AnsweringOptions
+from qagen_dagster.records.answering.answer import AnswerSource, ChunkContext, QAError, SemanticSearchAnswer
+from qagen_dagster.records.answering.options import AnsweringOptions
 from qagen_dagster.store import Store
 
 ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None, temperature or None

@@ -6,12 +6,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.catalog.catalog import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.catalog.migrations import sql
 from qagen_dagster.catalog.stats import query
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import DocumentEnd
+from qagen_dagster.records.questions.results import DocumentEnd
 
 
 class PastUse(Record):

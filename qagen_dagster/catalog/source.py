@@ -11,10 +11,10 @@ from pydantic import AwareDatetime
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
-from qagen_dagster.records.exam_result import SlotResult
-from qagen_dagster.records.grounding import GroundingReport
+from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.question import DocumentEnd, GenerationResult, ValidatedSet
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, ValidatedSet
 
 
 class DocumentRow(Record):

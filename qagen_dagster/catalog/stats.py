@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import duckdb
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from qagen_dagster.catalog.catalog import snapshot
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.catalog.migrations import sql
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import Evidence
+from qagen_dagster.records.questions.results import Evidence
 
 
 def _aware(value: object) -> object:

@@ -17,9 +17,9 @@ from qagen_dagster.answering.fulltext.fetch import FetchError
 from qagen_dagster.answering.fulltext.keep import add_fulltext
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback
 from qagen_dagster.cli.options import json_option, profile_option
-from qagen_dagster.loop.answering import Asked, in_corpus, loose_file
+from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
+from qagen_dagster.records.answering.answer import ProxyCallbackResult, SemanticSearchAnswer
 from qagen_dagster.settings import Settings
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

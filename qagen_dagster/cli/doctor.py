@@ -19,7 +19,7 @@ from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop.checkup import checkup
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import minilm
+from qagen_dagster.models.vectors import minilm
 from qagen_dagster.settings import Settings, dagster_home, secret
 
 Finding = tuple[str, bool | None, str]  # what, good (None: optional and absent), detail

@@ -20,11 +20,11 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.combination import RunOptions, effective_budget
-from qagen_dagster.loop.estimate import Amounts, CombinationEstimate, Estimate
-from qagen_dagster.loop.estimate import estimate as estimate_run
-from qagen_dagster.loop.estimated_cost import BudgetEnd
-from qagen_dagster.loop.forecast import Range
+from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate
+from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
+from qagen_dagster.loop.estimate.cost import BudgetEnd
+from qagen_dagster.loop.estimate.forecast import Range
+from qagen_dagster.loop.questions.combination import RunOptions, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.settings import Settings

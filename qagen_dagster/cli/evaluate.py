@@ -20,10 +20,10 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.evaluation import PUBLISH_HINT, Evaluation, open_evaluation
-from qagen_dagster.loop.evaluations import is_evaluated, latest_of
-from qagen_dagster.loop.grounding_report import RunMark
-from qagen_dagster.loop.index import is_indexed
+from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
+from qagen_dagster.loop.evaluation.published_set import PUBLISH_HINT, Evaluation, open_evaluation
+from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import ClosedBookAnswer, Kind

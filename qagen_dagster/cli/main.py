@@ -14,28 +14,28 @@ from pathlib import Path
 import click
 
 from qagen_dagster import __version__
-from qagen_dagster.cli.alternate import alternate
 from qagen_dagster.cli.answer import answer
-from qagen_dagster.cli.classify import classify
-from qagen_dagster.cli.convert import convert
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
 from qagen_dagster.cli.evaluate import evaluate
-from qagen_dagster.cli.exam import exam
-from qagen_dagster.cli.grade import grade
-from qagen_dagster.cli.idea import idea
+from qagen_dagster.cli.exams.commands import exam
+from qagen_dagster.cli.grading.grade import grade
+from qagen_dagster.cli.grading.summary import summary
 from qagen_dagster.cli.index import index
 from qagen_dagster.cli.ledger import ledger
-from qagen_dagster.cli.process import process
+from qagen_dagster.cli.problems.alternate import alternate
+from qagen_dagster.cli.problems.classify import classify
+from qagen_dagster.cli.problems.convert import convert
+from qagen_dagster.cli.problems.idea import idea
+from qagen_dagster.cli.problems.process import process
+from qagen_dagster.cli.problems.scan import scan
+from qagen_dagster.cli.problems.tikz import tikz
+from qagen_dagster.cli.problems.variant import variant
 from qagen_dagster.cli.run import run
-from qagen_dagster.cli.scan import scan
 from qagen_dagster.cli.show import show
 from qagen_dagster.cli.stats import stats
 from qagen_dagster.cli.status import status
-from qagen_dagster.cli.summary import summary
-from qagen_dagster.cli.tikz import tikz
-from qagen_dagster.cli.variant import variant
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 

@@ -9,11 +9,11 @@ from pydantic import Field
 from rich.table import Table
 
 from qagen_dagster.loop.calls import each_once
-from qagen_dagster.loop.corpus_set import results_of
+from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.question import CandidateSet, ValidatedSet
+from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 from qagen_dagster.store import Keys
 
 

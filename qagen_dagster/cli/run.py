@@ -19,9 +19,9 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
-from qagen_dagster.loop.catalog_source import catalog_knows
-from qagen_dagster.loop.combination import RunOptions, check_usable
-from qagen_dagster.loop.publish import is_up_to_date
+from qagen_dagster.loop.catalog.source import catalog_knows
+from qagen_dagster.loop.questions.combination import RunOptions, check_usable
+from qagen_dagster.loop.questions.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination

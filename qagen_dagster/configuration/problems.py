@@ -1,6 +1,6 @@
 """Find problem sets and read their problems.yaml. A broken set is reported and never takes the others down.
 
-What a problems.yaml may say is `records/problem_config.py`; the problems themselves are read elsewhere.
+What a problems.yaml may say is `records/problems/config.py`; the problems themselves are read elsewhere.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import check_name
-from qagen_dagster.records.problem_config import ProblemSetConfig
+from qagen_dagster.records.problems.config import ProblemSetConfig
 
 FOLDER = "problems"  # under the folder of corpora
 CONFIG_NAME = "problems.yaml"

@@ -8,7 +8,7 @@ from qagen_dagster.catalog import stats
 from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.catalog_source import catalog_file, rebuild_catalog
+from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.store import Keys
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
-from qagen_dagster.defs.problems import STAGES
+from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Allowance

@@ -9,7 +9,7 @@ import dagster as dg
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.combination import effective_fingerprint
+from qagen_dagster.loop.questions.combination import effective_fingerprint
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 

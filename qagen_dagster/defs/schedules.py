@@ -10,7 +10,7 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.question import CandidateSet
+from qagen_dagster.records.questions.results import CandidateSet
 from qagen_dagster.store import Keys
 
 

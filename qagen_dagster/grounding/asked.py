@@ -18,7 +18,7 @@ from qagen_dagster.grounding.facts import (
 )
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.words import content_stems, plain
-from qagen_dagster.records.grounding import AnswerGrade, SentenceGrade, SentenceStatus
+from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
 LEAST_WORDS = 0.5  # of its content words; below, it is about something else
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qagen_dagster.grounding import hybrid, keyword, llm, semantic
-from qagen_dagster.grounding.shown import Lines
+from qagen_dagster.grounding.methods import hybrid, keyword, llm, semantic
+from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.grounding import (
+from qagen_dagster.records.grading import (
     AnswerGrade,
     DocumentGrades,
     Grade,

@@ -22,7 +22,7 @@ from qagen_dagster.grounding.facts import Facts, facts_of_document
 from qagen_dagster.grounding.poles import could_deny
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
-from qagen_dagster.records.grounding import SpanEvidence
+from qagen_dagster.records.grading import SpanEvidence
 
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row a text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from qagen_dagster.records.grounding import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
+from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
 
 GROUNDED_CONFIDENCE = 0.7
 

@@ -5,7 +5,7 @@ English. What does not belong here: the rules that use them (`sentences.py`).
 
 from __future__ import annotations
 
-from qagen_dagster.models.embedded.sentences import ABBREVIATIONS
+from qagen_dagster.models.embedded.text.sentences import ABBREVIATIONS
 
 
 def _words(text: str) -> frozenset[str]:

@@ -9,8 +9,8 @@ import numpy as np
 from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
 from qagen_dagster.index.store import SHARD_VERSION, EmbeddedDocument
 from qagen_dagster.index.words import WORDS_VERSION, words_of
-from qagen_dagster.models import minilm
-from qagen_dagster.models.embedder import Embedder, EmbedderSpec
+from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.ids import fingerprint
 

@@ -1,6 +1,6 @@
 """Chunks in DuckDB: shards as Parquet files, and the tables in memory that a search reads.
 
-The only place with DuckDB beside the catalog. What does not belong here: which documents go into which shard (`loop/index.py`),
+The only place with DuckDB beside the catalog. What does not belong here: which documents go into which shard (`loop/index/build.py`),
 what a query is made of (`search.py`), the arithmetic of a ranking (`scores.py`).
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index import scores
-from qagen_dagster.models.embedder import Vectors
+from qagen_dagster.models.vectors.base import Vectors
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
 
 SHARD_VERSION = "1"  # raised when the columns of a shard change

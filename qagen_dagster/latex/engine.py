@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from qagen_dagster.latex.document import document_of
 from qagen_dagster.latex.sandbox import Ended, Limits, run_limited
-from qagen_dagster.records.problem_result import Compiled, CompileOutcome
+from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 
 ENGINES = ("pdflatex", "xelatex")  # the first that is there
 MISSING = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.latex.code import code_of, plain_of
 from qagen_dagster.latex.items import split_items
-from qagen_dagster.records.problem import ANSWER_MARK
+from qagen_dagster.records.problems.item import ANSWER_MARK
 
 PICTURES = ("tikzpicture", "circuitikz")  # environments that draw
 _MOST_FAULTS = 6

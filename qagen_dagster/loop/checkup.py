@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedder_probe import probe_embedder
 from qagen_dagster.models.probe import Finding, probe
+from qagen_dagster.models.vectors.probe import probe_embedder
 
 SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that are shown pictures in visual mode
 

@@ -11,15 +11,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field
 
 from qagen_dagster.errors import ResumeError
-from qagen_dagster.loop.batch_events import (
-    Answered,
-    AnswerGraded,
-    Asked,
-    BatchEvent,
-    QuestionGraded,
-    Rewritten,
-)
-from qagen_dagster.loop.exam_events import (
+from qagen_dagster.loop.exams.events import (
     Designed,
     ExamEvent,
     Examined,
@@ -28,7 +20,15 @@ from qagen_dagster.loop.exam_events import (
     Styled,
     Verified,
 )
-from qagen_dagster.loop.qa import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
+from qagen_dagster.loop.questions.batch.events import (
+    Answered,
+    AnswerGraded,
+    Asked,
+    BatchEvent,
+    QuestionGraded,
+    Rewritten,
+)
+from qagen_dagster.loop.questions.states import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.budget import Budget, Spent, reached
-from qagen_dagster.records.exam import ExamPart
+from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.index import IndexPart
 from qagen_dagster.store import Keys, Store

@@ -13,10 +13,10 @@ from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, lo
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.loop.work import QAModels
+from qagen_dagster.loop.questions.work import QAModels
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batch import Desks
-from qagen_dagster.models.batch_jobs import JobBook
+from qagen_dagster.models.batches.desk import Desks
+from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.records.corpus import Strategy

@@ -16,8 +16,8 @@ from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
 from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import Quantity, equal, quantity, rounds_to
-from qagen_dagster.records.exam import CheckableForm, ExamQuestion, Letter
-from qagen_dagster.records.exam_proof import Proof, ProofStatus
+from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion, Letter
+from qagen_dagster.records.exams.proof import Proof, ProofStatus
 
 _ORDER: tuple[Letter, ...] = get_args(Letter)
 

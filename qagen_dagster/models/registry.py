@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
-from qagen_dagster.models.batch import BatchDesk, BatchModel, Desks
-from qagen_dagster.models.batch_limits import LimitedBatch
-from qagen_dagster.models.emulation import EmulatedTools
+from qagen_dagster.models.batches.desk import BatchDesk, BatchModel, Desks
+from qagen_dagster.models.batches.limits import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
-from qagen_dagster.models.limits import limited
+from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.wires.emulation import EmulatedTools
 
 
 class _Entry(NamedTuple):
@@ -30,16 +30,18 @@ class _Entry(NamedTuple):
 _PACKAGE = "qagen_dagster.models"
 PROVIDERS: dict[str, _Entry] = {
     "openai": _Entry(
-        f"{_PACKAGE}.openai:OpenAIProvider", "OPENAI_API_KEY", batch=f"{_PACKAGE}.openai_batch:OpenAIBatch"
+        f"{_PACKAGE}.wires.openai:OpenAIProvider",
+        "OPENAI_API_KEY",
+        batch=f"{_PACKAGE}.batches.openai:OpenAIBatch",
     ),
-    "openai_compatible": _Entry(f"{_PACKAGE}.openai_compatible:OpenAICompatibleProvider"),
+    "openai_compatible": _Entry(f"{_PACKAGE}.wires.openai_compatible:OpenAICompatibleProvider"),
     "anthropic": _Entry(
-        f"{_PACKAGE}.anthropic:AnthropicProvider",
+        f"{_PACKAGE}.wires.anthropic:AnthropicProvider",
         "ANTHROPIC_API_KEY",
-        batch=f"{_PACKAGE}.anthropic_batch:AnthropicBatch",
+        batch=f"{_PACKAGE}.batches.anthropic:AnthropicBatch",
     ),
     "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
-    "scripted": _Entry(f"{_PACKAGE}.scripted:ScriptedProvider", local=True),
+    "scripted": _Entry(f"{_PACKAGE}.wires.scripted:ScriptedProvider", local=True),
 }
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from qagen_dagster.records.answer_options import AnsweringOptions
+from qagen_dagster.records.answering.options import AnsweringOptions
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.grounding import Grade, Method, Share
+from qagen_dagster.records.grading import Grade, Method, Share
 from qagen_dagster.records.ids import Mode, Name
 
 _Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

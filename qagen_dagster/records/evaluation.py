@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field
 
-from qagen_dagster.records.answer import AnswerSource, QAError
+from qagen_dagster.records.answering.answer import AnswerSource, QAError
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.grounding import AnswerGrade
+from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.index import Ranking
 

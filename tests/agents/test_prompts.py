@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents import prompts
-from qagen_dagster.agents.batch import answerer, questioner
-from qagen_dagster.agents.exam import designer, implementer, style_judge, verifier
-from qagen_dagster.agents.problem import alternate, classifier, converter, idea, scanner, tikz, variant
+from qagen_dagster.agents.exams import designer, implementer, style_judge, verifier
+from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.qa import deduplicator, generator, validator
+from qagen_dagster.agents.questions import deduplicator, generator, validator
+from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.problem import QuestionKind, VariantKind
+from qagen_dagster.records.problems.item import QuestionKind, VariantKind
 
 ALL: list[Callable[[], Prompt]] = [
     lambda: generator.prompt_for(Mode.TEXTUAL),

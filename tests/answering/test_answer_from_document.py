@@ -15,14 +15,19 @@ from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.answering.fulltext.keep import add_fulltext
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.answering import corpus_place
+from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, Thinking, ToolCall
-from qagen_dagster.models.scripted import ScriptedProvider
-from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
-from qagen_dagster.records.answer_options import AnsweringOptions, FulltextOptions
+from qagen_dagster.models.wires.scripted import ScriptedProvider
+from qagen_dagster.records.answering.answer import (
+    AnswerSource,
+    ProxyCallbackResult,
+    QAError,
+    SemanticSearchAnswer,
+)
+from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.store import Keys
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper

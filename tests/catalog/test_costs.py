@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.catalog import rebuild, snapshot
+from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.migrations import sql
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.grounding.grade import of_document, report
-from qagen_dagster.records.grounding import AnswerGrade, GradedAnswer, Method
+from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.catalog.conftest import call

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.catalog.catalog import rebuild
+from qagen_dagster.catalog.database import rebuild
 from qagen_dagster.catalog.past import past_documents, past_sets
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import DocumentEnd
+from qagen_dagster.records.questions.results import DocumentEnd
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.catalog import rebuild
+from qagen_dagster.catalog.database import rebuild
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.question import ValidatedSet
+from qagen_dagster.records.questions.results import ValidatedSet
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.cli.main import main
 from tests.support.graph import DAGSTER_WARNINGS
-from tests.support.problem_board import PROFILE, ProblemBoard
+from tests.support.problems.board import PROFILE, ProblemBoard
 from tests.support.project import Ended, Project
 from tests.support.wire_server import WireServer
 

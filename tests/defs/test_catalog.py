@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.loop.catalog_source import catalog_knows, rebuild_catalog
+from qagen_dagster.loop.catalog.source import catalog_knows, rebuild_catalog
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.question import CandidateSet
+from qagen_dagster.records.questions.results import CandidateSet
 from qagen_dagster.store import Keys, Store
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support.graph import metadata

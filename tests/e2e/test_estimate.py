@@ -12,13 +12,13 @@ import pytest
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.loop.catalog_source import rebuild_catalog
-from qagen_dagster.loop.combination import RunOptions, collect, plan
-from qagen_dagster.loop.corpus_set import validate_set
-from qagen_dagster.loop.estimate import CombinationEstimate, estimate
-from qagen_dagster.loop.shard import run_shard
+from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
+from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models import minilm
+from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.moody_server import Bill, MoodyServer

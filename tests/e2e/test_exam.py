@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.records.exam_bank import BankStats, ExamItem
-from qagen_dagster.records.exam_result import SlotResult
+from qagen_dagster.records.exams.bank import BankStats, ExamItem
+from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.settings import PROJECT_ROOT
-from tests.support.exam_play import PASS, idea, solved, styled
-from tests.support.mini_exam import YAML, write_exam
+from tests.support.exams.mini import YAML, write_exam
+from tests.support.exams.play import PASS, idea, solved, styled
 from tests.support.once import once
 from tests.support.patience import Patience
 from tests.support.project import Ended, Project, ended

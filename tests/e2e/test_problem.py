@@ -7,8 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from tests.support.problem_board import PROFILE, ProblemBoard
-from tests.support.problem_files import tex
+from tests.support.problems.board import PROFILE, ProblemBoard
+from tests.support.problems.files import tex
 from tests.support.project import Project, ended
 from tests.support.wire_server import WireServer
 

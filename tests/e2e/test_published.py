@@ -17,7 +17,7 @@ import pymupdf
 import pytest
 from lxml import etree
 
-from qagen_dagster.publishing import corpus_json
+from qagen_dagster.publishing.questions import corpus_json
 from tests.support.once import once
 from tests.support.project import Project, ended
 

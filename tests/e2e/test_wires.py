@@ -15,7 +15,7 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.records.question import DocumentEnd, GenerationResult, RejectionReason
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from tests.support import waterworks
 from tests.support.graph import DAGSTER_WARNINGS, DOCUMENTS, QUESTIONS, GraphRun
 from tests.support.project import Project

@@ -18,7 +18,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.ocr import ocr_image, tesseract_available
 from qagen_dagster.records.document import Outcome
-from tests.formats.pdf_samples import lines, parse, pdf, scan
+from tests.formats.pdf.samples import lines, parse, pdf, scan
 
 PROGRAM = """#!{python}
 import io, sys

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.grounding.asked import grade_question
-from qagen_dagster.records.grounding import AnswerGrade
-from tests.grounding.judging import source
+from qagen_dagster.records.grading import AnswerGrade
+from tests.grounding.methods.judging import source
 
 TEXT = """Report of the Orrin Bay ferry
 In 1992 the Skua replaced the Plover. She carries 140 passengers and needs 2.5 m of water; the Plover took 60.

@@ -12,9 +12,9 @@ from benchmarks.grounding.sets import Item
 from benchmarks.grounding.table import NOT_ASKED, Table, tabulate
 from qagen_dagster.grounding.calibration import calibration
 from qagen_dagster.grounding.features import SIGNS
-from qagen_dagster.grounding.semantic import grade
+from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.minilm import encode
+from qagen_dagster.models.vectors.minilm import encode
 
 DOCUMENT = (
     "Many patients with chronic back pain took part in the study.\n"

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.grounding.copies import Copies, covering
-from qagen_dagster.grounding.semantic import grade
+from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims, split
-from qagen_dagster.records.grounding import SentenceStatus
+from qagen_dagster.records.grading import SentenceStatus
 from tests.grounding.test_source import Counting
 
 WORDS = ("tank", "holds", "forty", "litres", "of", "oil")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.grounding.grade import grade_answer, letter, of_document, report
 from qagen_dagster.grounding.tally import tally
-from qagen_dagster.records.grounding import (
+from qagen_dagster.records.grading import (
     AnswerGrade,
     Grade,
     GradedAnswer,
@@ -15,7 +15,7 @@ from qagen_dagster.records.grounding import (
     SentenceStatus,
 )
 from qagen_dagster.records.ids import Mode
-from tests.grounding.judging import COPIED, FAILURES, FOREIGN, QUESTION, judge, source, verdict
+from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, judge, source, verdict
 
 ANSWER = f"{COPIED} {FOREIGN}"
 

@@ -11,7 +11,7 @@ from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.index.graphemes import inner_positions
 from qagen_dagster.records.corpus import IndexOptions
-from tests.formats.test_jats import META, article
+from tests.formats.jats.test_reader import META, article
 from tests.index.chunk_rules import check
 from tests.support import waterworks
 

@@ -14,7 +14,7 @@ import pytest
 from qagen_dagster.latex.document import document_of, preamble_of
 from qagen_dagster.latex.engine import Compilation, Engine, compile_item, find_engine
 from qagen_dagster.latex.sandbox import Limits, network_closed
-from qagen_dagster.records.problem_result import CompileOutcome
+from qagen_dagster.records.problems.result import CompileOutcome
 
 _ITEM = "\\item A ball?\n\\begin{solution}\nIt falls.\n\\end{solution}"
 _WRITE = "open('item.pdf', 'wb').write(b'%PDF-1.5 ' + said)"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import Profile
-from qagen_dagster.loop.work import QAModels
+from qagen_dagster.loop.questions.work import QAModels
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome

@@ -8,8 +8,8 @@ import pytest
 
 from qagen_dagster.mathematics.proof import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
-from qagen_dagster.records.exam import CheckableForm, ExamQuestion
-from qagen_dagster.records.exam_proof import ProofStatus
+from qagen_dagster.records.exams.item import CheckableForm, ExamQuestion
+from qagen_dagster.records.exams.proof import ProofStatus
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from qagen_dagster.models.budget import Allowance, Budget, Spent, cost_of, reach
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, Usage
 from qagen_dagster.models.pricing import has_price
-from qagen_dagster.models.scripted import ScriptedProvider
+from qagen_dagster.models.wires.scripted import ScriptedProvider
 from tests.models.conftest import ask
 from tests.support.blobs import MemoryBlobs
 

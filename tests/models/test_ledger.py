@@ -25,7 +25,7 @@ from qagen_dagster.models.messages import (
     ToolCall,
     UserMessage,
 )
-from qagen_dagster.models.scripted import ScriptedProvider
+from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs

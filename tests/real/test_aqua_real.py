@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.loop import exam_gates
+from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.sandbox import Sandbox
-from qagen_dagster.records.exam import QuestionPackage
-from qagen_dagster.records.exam_proof import ProofStatus
+from qagen_dagster.records.exams.item import QuestionPackage
+from qagen_dagster.records.exams.proof import ProofStatus
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 
@@ -48,10 +48,10 @@ def package(row: dict[str, Any], expression: str, **givens: str) -> QuestionPack
 def test_the_first_row_is_refuted_and_the_second_proven() -> None:
     first, second = rows()[:2]
     with Sandbox() as box:
-        wrong = exam_gates.examine(package(first, "v*f/60", v="900", f="0.6"), box)
-        right = exam_gates.examine(package(second, "solve((x+c)*b-x*a,x)[0]", a="240", b="60", c="750"), box)
+        wrong = code_checks.examine(package(first, "v*f/60", v="900", f="0.6"), box)
+        right = code_checks.examine(package(second, "solve((x+c)*b-x*a,x)[0]", a="240", b="60", c="750"), box)
     assert wrong.proof.status is ProofStatus.REFUTED
-    assert exam_gates.NONE_RIGHT in [fault.name for fault in wrong.faults]
+    assert code_checks.NONE_RIGHT in [fault.name for fault in wrong.faults]
     assert right.proof.status is ProofStatus.PROVEN
 
 

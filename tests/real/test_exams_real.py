@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.loop import exam_gates
-from qagen_dagster.loop.exam import ItemLimits
-from qagen_dagster.loop.exam_item import work_item
-from qagen_dagster.loop.exam_result import slot_result
-from qagen_dagster.records.exam import QuestionPackage
-from qagen_dagster.records.exam_proof import ProofStatus
-from qagen_dagster.records.exam_result import SlotResult
+from qagen_dagster.loop.exams import code_checks
+from qagen_dagster.loop.exams.item import work_item
+from qagen_dagster.loop.exams.result import slot_result
+from qagen_dagster.loop.exams.states import ItemLimits
+from qagen_dagster.records.exams.item import QuestionPackage
+from qagen_dagster.records.exams.proof import ProofStatus
+from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.ids import digest
-from tests.support.exam_play import ExamPlay, journal, solved, work
+from tests.support.exams.play import ExamPlay, journal, solved, work
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 ACCURACY = 0.8
@@ -112,11 +112,11 @@ def test_the_row_with_a_wrong_key_is_caught_by_its_form(tmp_path: Path) -> None:
     options = {option[0]: option[2:] for option in row["options"]}
     fields = package(row["question"], options, row["correct"], row["rationale"])
     fields["check"] = {"givens": {"v": "900", "r": "0.6", "m": "60"}, "expression": "v*r/m"}
-    examined = exam_gates.examine(QuestionPackage.model_validate(fields))
+    examined = code_checks.examine(QuestionPackage.model_validate(fields))
     assert examined.proof.status is ProofStatus.REFUTED
-    found = run(fields, tmp_path, 1, retries=0, examine=exam_gates.examine)
+    found = run(fields, tmp_path, 1, retries=0, examine=code_checks.examine)
     assert found.rejected is not None
     assert (found.rejected.stage, found.rejected.failure_type) == ("gates", "no_option_has_the_value")
     fields["check"] = None
-    missed = run(fields, tmp_path / "without", 2, retries=0, examine=exam_gates.examine)
+    missed = run(fields, tmp_path / "without", 2, retries=0, examine=code_checks.examine)
     assert missed.rejected is None or missed.rejected.stage != "gates", "without a form code cannot know"

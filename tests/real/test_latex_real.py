@@ -18,7 +18,7 @@ from qagen_dagster.latex.engine import MISSING, Engine, compile_item, find_engin
 from qagen_dagster.latex.items import TexItems, split_items
 from qagen_dagster.latex.said import numbers_of, words_of
 from qagen_dagster.latex.structure import item_faults, options_of, tikz_pictures
-from qagen_dagster.records.problem_result import CompileOutcome
+from qagen_dagster.records.problems.result import CompileOutcome
 from tests.real.rexams import item_of_rmd
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))

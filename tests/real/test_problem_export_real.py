@@ -13,12 +13,12 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.latex.engine import MISSING, compile_item, find_engine
 from qagen_dagster.latex.items import split_items
-from qagen_dagster.publishing.problem.tex_project import TexProject
-from qagen_dagster.records.problem_export import BankExport
-from qagen_dagster.records.problem_result import ProblemRecord
+from qagen_dagster.publishing.problems.tex_project import TexProject
+from qagen_dagster.records.problems.export import BankExport
+from qagen_dagster.records.problems.result import ProblemRecord
 from qagen_dagster.settings import PROJECT_ROOT
-from tests.support.problem_export import exported, record
-from tests.support.problem_play import item
+from tests.support.problems.export import exported, record
+from tests.support.problems.play import item
 
 pytestmark = [pytest.mark.real, pytest.mark.tex]
 MECHANICS = PROJECT_ROOT / "corpora" / "problems" / "mechanics" / "sources" / "mechanics.tex"

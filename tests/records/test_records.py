@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from pathlib import Path
+import pkgutil
 from typing import Any
 
 import pytest
@@ -17,12 +17,12 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import CorpusConfig, DocumentOptions, ScenarioConfig
 from qagen_dagster.records.document import Document, IndexEntry, Outcome, PageSpan
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.question import GenerationStats, RejectionReason
-from qagen_dagster.records.verdict import DuplicateVerdict, SubmitQA
+from qagen_dagster.records.questions.results import GenerationStats, RejectionReason
+from qagen_dagster.records.questions.submissions import DuplicateVerdict, SubmitQA
 
 MODULES = [
-    importlib.import_module(f"qagen_dagster.records.{path.stem}")
-    for path in Path(qagen_dagster.records.__file__).parent.glob("[a-z]*.py")
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(qagen_dagster.records.__path__, "qagen_dagster.records.")
 ]
 ALL = sorted(
     {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.agents.qa.context import QAContext
+from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import (

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from qagen_dagster.answering.fulltext import keep
-from qagen_dagster.loop import exam_bank, problem_bank
-from qagen_dagster.publishing import corpus_json, jsonl
-from qagen_dagster.records.exam import ExamPart
+from qagen_dagster.loop.exams import bank
+from qagen_dagster.loop.problems import bank as problem_bank
+from qagen_dagster.publishing.questions import corpus_json, jsonl
+from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.store import Keys
 
@@ -48,8 +49,8 @@ def stored_keys() -> Iterator[str]:
             yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
         elif name in ("exam_file", "exam_history"):
             place = ("exam",) if name == "exam_file" else ("exam", "run")
-            made = ("schemas.json", f"{exam_bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
-            yield from (maker(*place, path) for path in (*exam_bank.FILES, *made))
+            made = ("schemas.json", f"{bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
+            yield from (maker(*place, path) for path in (*bank.FILES, *made))
         elif name in ("problem_file", "problem_history"):
             place = ("mechanics",) if name == "problem_file" else ("mechanics", "run")
             made = (

@@ -17,7 +17,7 @@ from qagen_dagster.answering.fulltext.resolvers import (
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answer_options import FulltextOptions
+from qagen_dagster.records.answering.options import FulltextOptions
 from qagen_dagster.records.document import Outcome
 
 Check = Callable[[bytes], "ParsedFile"]

@@ -9,8 +9,8 @@ from qagen_dagster.answering.fulltext.fetch import Fault, FetchError
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.records.answer import FulltextRecord
-from qagen_dagster.records.answer_options import FulltextOptions
+from qagen_dagster.records.answering.answer import FulltextRecord
+from qagen_dagster.records.answering.options import FulltextOptions
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Keys, Store
 

@@ -13,11 +13,10 @@ from pydantic import Field, ValidationError
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded.answering.reader import Reader
 from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
-from qagen_dagster.models.embedded.exam.roles import Designer, Implementer, StyleJudge, Verifier
-from qagen_dagster.models.embedded.generator import Rules
-from qagen_dagster.models.embedded.matcher import Matcher
-from qagen_dagster.models.embedded.problem.roles import (
+from qagen_dagster.models.embedded.exams.roles import Designer, Implementer, StyleJudge, Verifier
+from qagen_dagster.models.embedded.problems.roles import (
     Alternate,
     Artist,
     Classifier,
@@ -26,7 +25,8 @@ from qagen_dagster.models.embedded.problem.roles import (
     Scanner,
     Variant,
 )
-from qagen_dagster.models.embedded.reader import Reader
+from qagen_dagster.models.embedded.questions.generator import Rules
+from qagen_dagster.models.embedded.questions.matcher import Matcher
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Text, ToolCall, Usage
 from qagen_dagster.records.base import Record
 

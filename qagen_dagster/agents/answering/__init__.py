@@ -1,0 +1,1 @@
+"""The agent that answers a question from excerpts of one document."""

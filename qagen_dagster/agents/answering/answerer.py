@@ -1,0 +1,128 @@
+"""The answerer: one turn over excerpts of a document. Choosing the excerpts belongs to `answering`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.messages import Thinking
+from qagen_dagster.records.answering.answer import Share
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.toolkit.excerpt import enclose, one_line, row
+
+ROLE = "answerer"
+LONGEST_ROW = 4_000
+
+
+class SubmittedAnswer(Record):
+    """Give the answer to the question, with the excerpts it rests on."""
+
+    answer: str = Field(description="The answer in as few words as it takes.", max_length=20_000)
+    answerable: bool = Field(description="Whether the excerpts answer the question.")
+    confidence: Share = Field(description="How sure you are that the document says so, from 0 to 1.")
+    chunks: tuple[int, ...] = Field(
+        default=(), description="Numbers of the excerpts that the answer rests on."
+    )
+    note: str = Field(default="", description="Optional: one sentence on how you found it.", max_length=2_000)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A piece of the document as the model is shown it: whole or partial lines, the first one numbered `start_line`."""
+
+    number: int
+    start_line: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class AnswerRun:
+    """`submitted` is None when the model gave no answer; then `failure` says why."""
+
+    submitted: SubmittedAnswer | None
+    failure: str
+    reasoning: str | None
+    calls: tuple[CallSummary, ...]
+
+
+def prompt() -> Prompt:
+    return load_prompt("answer_document")
+
+
+def answer_from_excerpts(
+    model: Model, question: str, title: str | None, excerpts: Sequence[Excerpt], *, document_id: str
+) -> AnswerRun:
+    """Ask `model` once, and again where its reply cannot be used. Raises ModelError."""
+    spec = AgentSpec(
+        name="document answerer",
+        role=ROLE,
+        prompt=prompt(),
+        tools=(),
+        terminals=(
+            Terminal(
+                "submit_document_answer",
+                SubmittedAnswer,
+                _Check(frozenset(one.number for one in excerpts)),
+            ),
+        ),
+        limits=Limits(max_turns=4),
+    )
+    values = {
+        "question": one_line(question, 4_000),
+        "document_title": enclose([f"title: {one_line(title or 'none', 300)}"]),
+        "excerpts": "\n\n".join(_shown(one) for one in excerpts),
+    }
+    run = run_agent(spec, model, {}, values)
+    calls = call_summaries(run, ROLE, model.spec, document_id, 1)
+    if not isinstance(run.end, Finish):
+        return AnswerRun(None, f"{run.end.reason.value}: {run.end.detail}"[:500], _thinking(run), calls)
+    submitted = SubmittedAnswer.model_validate(run.end.result)
+    return AnswerRun(submitted, "", _thinking(run) or submitted.note or None, calls)
+
+
+def _shown(excerpt: Excerpt) -> str:
+    rows = [
+        row(number, line, LONGEST_ROW)
+        for number, line in enumerate(excerpt.text.split("\n"), excerpt.start_line or 1)
+    ]
+    return f"Excerpt {excerpt.number}\n{enclose(rows)}"
+
+
+def _thinking(run: AgentRun) -> str | None:
+    """What the model thought, kept apart from what it answered."""
+    parts = [
+        part.text.strip()
+        for response in run.responses
+        for part in response.message.content
+        if isinstance(part, Thinking)
+    ]
+    return "\n\n".join(filter(None, parts)) or None
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Cited excerpts must have been shown, and an answer must be there."""
+
+    shown: frozenset[int]
+
+    def __call__(self, result: Record) -> None:
+        submitted = SubmittedAnswer.model_validate(result)
+        strangers = sorted(set(submitted.chunks) - self.shown)
+        if strangers:
+            raise ToolError(
+                f"chunks: there is no excerpt {strangers[0]}; shown were {', '.join(map(str, sorted(self.shown)))}."
+            )
+        if not submitted.answer.strip():
+            raise ToolError(
+                "answer is empty: give it, or say what the excerpts do not tell (answerable = false)."
+            )

@@ -1,0 +1,1 @@
+"""The agents that evaluations of a published set ask."""

@@ -1,0 +1,72 @@
+"""The answerer without a document, and who marks what code cannot decide. What follows from it is `loop/evaluation/closed_book.py`'s."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record, Share
+from qagen_dagster.toolkit.excerpt import one_line
+
+LIMITS = Limits(max_turns=4, max_nudges=1)
+_MOST = 4_000  # characters of a question or an answer
+
+
+class SubmittedGuess(Record):
+    """Give the answer to the question from what you know."""
+
+    answer: str = Field(
+        description='The answer in as few words as it takes, or "unknown".', max_length=20_000
+    )
+    confidence: Share = Field(default=0.0, description="How sure you are that it is right, from 0 to 1.")
+
+
+class Mark(Record):
+    """Say whether the given answer is right."""
+
+    explanation: str = Field(description="One sentence: what agrees or differs.", max_length=2_000)
+    right: bool = Field(description="Whether the given answer states what the reference answer states.")
+
+
+def prompts() -> tuple[Prompt, ...]:
+    """Those of both agents."""
+    return load_prompt("closed_book"), load_prompt("same_answer")
+
+
+def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | str:
+    """What `model` answers without the document, or why it gave no answer. Raises ModelError."""
+    spec = AgentSpec(
+        name="closed-book answerer",
+        role="answerer",
+        prompt=load_prompt("closed_book"),
+        tools=(),
+        terminals=(Terminal("submit_closed_book_answer", SubmittedGuess),),
+        limits=LIMITS,
+    )
+    values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
+    run = run_agent(spec, model, {}, values)
+    return SubmittedGuess.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+
+
+def mark(model: Model, role: str, question: str, reference: str, given: str) -> Mark | str:
+    """Whether `given` is right, or why nobody can say. Raises ModelError."""
+    spec = AgentSpec(
+        name="examiner",
+        role=role,
+        prompt=load_prompt("same_answer"),
+        tools=(),
+        terminals=(Terminal("submit_mark", Mark),),
+        limits=LIMITS,
+    )
+    texts = {"question": question, "reference": reference, "given": given}
+    run = run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
+    return Mark.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+
+
+def _why(run: AgentRun) -> str:
+    end = run.end
+    return "" if isinstance(end, Finish) else f"{end.reason.value}: {end.detail}"[:500]

@@ -1,0 +1,59 @@
+"""One question to one role: run the agent, keep what was said word for word, and say why there is no result."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from qagen_dagster.agents.exams.rendering import ExamContext
+from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+
+LIMITS = Limits(max_turns=4, max_nudges=1)
+ResultT = TypeVar("ResultT", bound=Record)
+
+
+@dataclass(frozen=True)
+class Said(Generic[ResultT]):
+    """The result, or why there is none; `raw` is all that the model wrote."""
+
+    result: ResultT | None
+    failure: str
+    raw: str
+    calls: tuple[CallSummary, ...]
+
+
+def ask(
+    spec: AgentSpec,
+    kind: type[ResultT],
+    model: Model,
+    context: ExamContext,
+    values: dict[str, str],
+    *,
+    attempt: int,
+    sample: int,
+) -> Said[ResultT]:
+    """`attempt` is accounted for. Raises ModelError when the model cannot be had."""
+    run = run_agent(spec, model, {}, values, sample=context.sample(sample))
+    calls = call_summaries(run, spec.role, model.spec, context.account, attempt)
+    if isinstance(run.end, Finish):
+        return Said(kind.model_validate(run.end.result), "", raw_text(run), calls)
+    return Said(None, f"{run.end.reason.value}: {run.end.detail}", raw_text(run), calls)
+
+
+def raw_text(run: AgentRun) -> str:
+    """Text and arguments of every response, in order."""
+    rows: list[str] = []
+    for response in run.responses:
+        rows += [response.message.text] if response.message.text else []
+        rows += [
+            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
+            for call in response.message.tool_calls
+        ]
+    return "\n\n".join(rows)

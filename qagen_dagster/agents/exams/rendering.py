@@ -1,0 +1,93 @@
+"""What the agents of an item are told of the exam, the schema and the item. Rendering only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qagen_dagster.records.exams.config import ExamConfig
+from qagen_dagster.records.exams.item import (
+    LETTERS,
+    Difficulty,
+    ExamQuestion,
+    ExamSchema,
+    IdeaPlan,
+    sample_of,
+)
+
+_NONE = "(none)"
+
+
+@dataclass(frozen=True)
+class ExamContext:
+    """One slot of a part: `item` counts from 1 within it."""
+
+    config: ExamConfig
+    schema: ExamSchema
+    difficulty: Difficulty
+    item: int
+    seed: int
+
+    @property
+    def account(self) -> str:
+        """Under which name its calls are accounted."""
+        return f"{self.schema.id}-{self.difficulty.value}-{self.item:04d}"
+
+    def sample(self, number: int) -> int:
+        """Tells apart the draws of different seeds, items and tries."""
+        return sample_of(self.seed, self.item, number)
+
+    def exam(self) -> dict[str, str]:
+        """What every role is told of the exam."""
+        return {"exam": self.config.name, "candidate": self.config.candidate_profile.strip()}
+
+    def style(self) -> dict[str, str]:
+        return {"style_notes": bullets(self.config.style_notes)}
+
+    def target(self) -> dict[str, str]:
+        """Schema and difficulty by name."""
+        return {
+            "schema_id": self.schema.id,
+            "schema_title": self.schema.title,
+            "difficulty": self.difficulty.value,
+            "meaning": self.config.difficulties[self.difficulty].meaning,
+        }
+
+
+def bullets(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or _NONE
+
+
+def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
+    """What a plan says, field by field, but for the schema's id."""
+    return {
+        "idea_summary": (plan.idea_summary,),
+        "function_or_object_type": (plan.function_or_object_type,),
+        "constraints_used": plan.constraints_used,
+        "what_is_asked": (plan.what_is_asked,),
+        "intended_wrong_paths": plan.intended_wrong_paths,
+        "difficulty_rationale": (plan.difficulty_rationale,),
+        "mcq_viability": (plan.mcq_viability,),
+    }
+
+
+def shown_plan(plan: IdeaPlan) -> str:
+    """The idea as the implementer reads it."""
+    rows = [f"schema_id: {plan.schema_id}"]
+    for name, said in words_of(plan).items():
+        listed = name in ("constraints_used", "intended_wrong_paths")
+        rows.append(f"{name}:\n{bullets(said)}" if listed else f"{name}: {said[0]}")
+    return "\n".join(rows)
+
+
+def shown_options(question: ExamQuestion) -> str:
+    """`A: ...`, one line each, in order."""
+    return "\n".join(
+        f"{letter}: {' '.join(question.options[letter].split())}"
+        for letter in LETTERS
+        if letter in question.options
+    )
+
+
+def shown_question(question: ExamQuestion) -> dict[str, str]:
+    """Stem and options, and nothing else of it."""
+    return {"stem": question.stem, "options": shown_options(question)}

@@ -1,0 +1,45 @@
+"""How problems, ideas and earlier outputs are shown to the roles. Rendering only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qagen_dagster.records.problems.item import IdeaResult
+
+NONE = "(none)"
+
+
+def shown(text: str) -> str:
+    """The text, or what stands for none."""
+    return text.strip() or NONE
+
+
+def material(name: str, text: str, *, pictured: bool = False) -> str:
+    """The text between tags; without any, a line that says where to look."""
+    if not text.strip() and pictured:
+        return f"The {name} is in the picture."
+    return f"<{name}>\n{shown(text)}\n</{name}>"
+
+
+def input_word(*, pictured: bool) -> str:
+    return "image" if pictured else "tex"
+
+
+def shown_ideas(ideas: IdeaResult | None) -> str:
+    """Field by field."""
+    if ideas is None:
+        return NONE
+    fields = {
+        "Key concepts": ideas.concepts,
+        "Techniques used": ideas.techniques,
+        "Formulas": ideas.formulas,
+        "What a student stumbles over": ideas.difficulty_factors,
+    }
+    rows = ([f"{name}:", *(f"- {one}" for one in said)] for name, said in fields.items() if said)
+    return "\n".join(line for row in rows for line in row) or NONE
+
+
+def numbered(name: str, items: Sequence[str]) -> str:
+    """The items under lines that number them."""
+    rows = (f"--- {name} {number} ---\n{item.strip()}" for number, item in enumerate(items, 1))
+    return "\n\n".join(rows) or NONE

@@ -1,0 +1,212 @@
+"""One task to one role: run the agent, tell it once what its output breaks, and say how it ended.
+
+What an output must not break is given by the caller; here is only that it is said once, and that a second breach ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from qagen_dagster.agents.exams.ask import raw_text
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Image, Request, Response
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.problems.item import Breach, Unable
+from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
+from qagen_dagster.toolkit.tool import Tool, explain
+
+ResultT = TypeVar("ResultT", bound=Record)
+LIMITS = Limits(max_turns=6, max_nudges=1)
+TOOL_LIMITS = Limits(max_turns=14, max_tool_calls=16, max_nudges=1)
+BROKEN = "Not accepted: the output breaks what it must have. Put this right and submit the whole of it once more:\n{rows}"
+UNCOMPILED = (
+    "Not accepted yet: the LaTeX does not compile. Put it right and submit the whole of it once more. The engine says:\n"
+    "{message}"
+)
+_SHAPELESS = frozenset(
+    {
+        GiveUpReason.NO_TOOL_CALL,
+        GiveUpReason.MAX_TURNS,
+        GiveUpReason.MAX_TOOL_CALLS,
+        GiveUpReason.MALFORMED,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Asking(Generic[ResultT]):
+    """Whom to ask, and what becomes of the answer.
+
+    `shape` is the property that an answer breaks which is no result at all; `settle` makes a result whole before anybody
+    looks at it; `judge` says what it breaks; `compile` what an engine says of it, None where there is no LaTeX in it.
+    """
+
+    model: Model
+    account: str
+    shape: int
+    judge: Callable[[ResultT], tuple[Breach, ...]]
+    compile: Callable[[ResultT], Compiled | None] = lambda _: None
+    settle: Callable[[ResultT], ResultT] = lambda result: result
+    pictures: tuple[Image, ...] = ()
+    tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    sample: int = 0
+
+
+@dataclass(frozen=True)
+class Said(Generic[ResultT]):
+    """How a task ended. `result` is there when it is done, and also the last one that broke a property."""
+
+    end: TaskEnd
+    result: ResultT | None
+    detail: str
+    breaches: tuple[Breach, ...]
+    repaired: tuple[Breach, ...]
+    compiled: Compiled | None
+    prompt: str
+    raw: str
+    calls: tuple[CallSummary, ...]
+
+
+class Refused(Record):
+    """What ends a run whose output broke properties twice."""
+
+    breaches: tuple[Breach, ...]
+
+
+@dataclass
+class _Strikes:
+    """What was wrong so far in one run, and in which of its turns."""
+
+    turn: int = 0
+    struck_in: int = 0
+    breaches: tuple[Breach, ...] = ()
+    compiled_in: int = 0
+    compiled: Compiled | None = None
+    last: Record | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged(Terminal, Generic[ResultT]):
+    """A terminal that refuses a result once and lets the second breach end the run."""
+
+    kind: type[ResultT]
+    asking: Asking[ResultT]
+    strikes: _Strikes
+
+    def submit(self, arguments: dict[str, object]) -> Record:
+        try:
+            result = self.asking.settle(self.kind.model_validate(arguments))
+        except ValidationError as error:
+            return self._struck((Breach(property=self.asking.shape, detail=explain(error, self.name)),))
+        breaches = self.asking.judge(result)
+        if breaches:
+            self.strikes.last = result
+            return self._struck(breaches)
+        compiled = self.asking.compile(result)
+        self.strikes.compiled = compiled
+        failed = compiled is not None and compiled.outcome is CompileOutcome.FAILED
+        if compiled is not None and failed and self.strikes.compiled_in in (0, self.strikes.turn):
+            self.strikes.compiled_in = self.strikes.turn
+            raise ToolError(UNCOMPILED.format(message=compiled.message))
+        return result
+
+    def _struck(self, breaches: tuple[Breach, ...]) -> Record:
+        if self.strikes.struck_in not in (0, self.strikes.turn):
+            return Refused(breaches=breaches)
+        self.strikes.struck_in, self.strikes.breaches = self.strikes.turn, breaches
+        raise ToolError(BROKEN.format(rows="\n".join(f"- {one}" for one in breaches)))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A model whose turns are counted: two submissions of one turn are one breach."""
+
+    inner: Model
+    strikes: _Strikes
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.inner.spec
+
+    def respond(self, request: Request) -> Response:
+        self.strikes.turn += 1
+        return self.inner.respond(request)
+
+
+def ask(
+    role: str,
+    prompt: Prompt,
+    terminal: str,
+    kind: type[ResultT],
+    asking: Asking[ResultT],
+    values: dict[str, str],
+) -> Said[ResultT]:
+    """Raises ModelError when the model cannot be had."""
+    strikes = _Strikes()
+    spec = AgentSpec(
+        name=f"problem {role}",
+        role=role,
+        prompt=prompt,
+        tools=tuple(asking.tools),
+        terminals=(
+            _Judged(terminal, kind, kind=kind, asking=asking, strikes=strikes),
+            Terminal("report_unable", Unable),
+        ),
+        limits=TOOL_LIMITS if asking.tools else LIMITS,
+        reads_text=True,
+    )
+    model = _Counted(asking.model, strikes)
+    run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
+    calls = call_summaries(run, role, model.spec, asking.account, 1)
+    return _told(run, kind, asking.shape, strikes, prompt.name, calls)
+
+
+def _told(
+    run: AgentRun,
+    kind: type[ResultT],
+    shape: int,
+    strikes: _Strikes,
+    prompt: str,
+    calls: tuple[CallSummary, ...],
+) -> Said[ResultT]:
+    last = strikes.last if isinstance(strikes.last, kind) else None
+    end, result, detail, breaches = _end(run.end, kind, shape, last)
+    done = end is TaskEnd.DONE
+    return Said(
+        end=end,
+        result=result,
+        detail=detail,
+        breaches=breaches,
+        repaired=strikes.breaches if done else (),
+        compiled=strikes.compiled if done else None,
+        prompt=prompt,
+        raw=raw_text(run),
+        calls=calls,
+    )
+
+
+def _end(
+    end: Finish | GiveUp, kind: type[ResultT], shape: int, last: ResultT | None
+) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
+    if isinstance(end, GiveUp):
+        said = f"{end.reason.value}: {end.detail}"
+        if end.reason in _SHAPELESS:
+            return TaskEnd.REJECTED, last, said, (Breach(property=shape, detail=said),)
+        return TaskEnd.FAILED, None, said, ()
+    if isinstance(end.result, Refused):
+        said = "; ".join(str(one) for one in end.result.breaches)
+        return TaskEnd.REJECTED, last, said, end.result.breaches
+    if isinstance(end.result, Unable):
+        return TaskEnd.DECLINED, None, " ".join(end.result.reason.split()), ()
+    return TaskEnd.DONE, kind.model_validate(end.result), "", ()

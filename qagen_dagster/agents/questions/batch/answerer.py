@@ -1,0 +1,126 @@
+"""The answerer: answers one question from the text it is shown, with quotes that code looks up in the document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions.batch import reply_text
+from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.submission import Gate
+from qagen_dagster.agents.spec import AgentSpec, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions.batch import AnsweredQuestion, SubmitGroundedAnswer
+from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
+from qagen_dagster.toolkit.excerpt import one_line
+
+ROLE = "answerer"
+INSUFFICIENT = "insufficient information in the document"
+NO_QUOTE = "the answer quotes no passage of the document"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question, and earlier answers with what was wrong with them."""
+
+    question: str
+    question_type: QuestionType
+    rejected: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A candidate, perhaps with a fault in `gate`, or why there is none."""
+
+    candidate: Candidate | None
+    failure: str
+    calls: tuple[CallSummary, ...]
+
+
+def prompt() -> Prompt:
+    return load_prompt("batch_answer")
+
+
+def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
+    """Answer `asked`; `task` says from which parts. Raises ModelError."""
+    examiner = _Examiner(context, asked)
+    spec = AgentSpec(
+        name="batch answerer",
+        role=ROLE,
+        prompt=prompt(),
+        tools=(),
+        terminals=(Terminal("submit_grounded_answer", SubmitGroundedAnswer, examiner.refuse_once),),
+        limits=LIMITS,
+    )
+    values = {
+        "question": asked.question,
+        "question_type": asked.question_type.value,
+        "rejected": "\n".join(
+            f"- {one_line(said, 1500)}\n  {one_line(why, 600)}" for said, why in asked.rejected
+        )
+        or "(none)",
+    }
+    full = Task(task.choices, values, task.attempt, task.sample)
+    reply = ask(spec, model, context, reading, full)
+    found = _submitted(reply)
+    if found is None:
+        return Answered(None, reply.failure, reply.calls)
+    return Answered(examiner.examine(found), "", reply.calls)
+
+
+def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
+    if isinstance(reply.run.end, Finish):
+        return SubmitGroundedAnswer.model_validate(reply.run.end.result)
+    return reply_text.answer(reply.texts)
+
+
+class _Examiner:
+    """The gate of all question agents, for an answer without its question; the honest way out needs no quotes."""
+
+    def __init__(self, context: QAContext, asked: Asked) -> None:
+        self._gate, self._asked = Gate(context), asked
+        self._told = False
+
+    def refuse_once(self, result: Record) -> None:
+        """Raise ToolError for the first answer that is not proven; later ones pass."""
+        submitted = SubmitGroundedAnswer.model_validate(result)
+        fault = self.examine(submitted).gate_detail
+        if fault and not self._told and not _is_insufficient(submitted.answer):
+            self._told = True
+            raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
+
+    def examine(self, submitted: SubmitGroundedAnswer) -> Candidate:
+        """The question with this answer and its evidence as the document has it."""
+        if _is_insufficient(submitted.answer):
+            return self._without_proof(submitted, RejectionReason.UNANSWERABLE, submitted.answer)
+        if not submitted.evidence:
+            return self._without_proof(submitted, RejectionReason.EVIDENCE_NOT_FOUND, NO_QUOTE)
+        whole = AnsweredQuestion(
+            question=self._asked.question,
+            answer=submitted.answer,
+            evidence=submitted.evidence,
+            question_type=self._asked.question_type.value,
+        )
+        return self._gate.examine(whole)
+
+    def _without_proof(self, submitted: SubmitGroundedAnswer, gate: RejectionReason, why: str) -> Candidate:
+        return Candidate(
+            question=self._asked.question,
+            answer=submitted.answer.strip(),
+            evidence=(),
+            question_type=self._asked.question_type.value,
+            gate=gate,
+            gate_detail=why,
+        )
+
+
+def _is_insufficient(answer: str) -> bool:
+    return normalise(answer).strip(" \"'*_").startswith(INSUFFICIENT.partition(" in ")[0])

@@ -1,0 +1,68 @@
+"""One reply on a shown text: the run of an agent without tools, again with less text where the model cannot take so much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.agents.questions.context import QAContext, call_summaries
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits
+from qagen_dagster.agents.steps import GiveUp, GiveUpReason
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.questions.results import CallSummary
+
+LIMITS = Limits(max_turns=4, max_nudges=1)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How the run ended, what the agent had been shown, and every call, those of shorter texts too."""
+
+    run: AgentRun
+    parts: tuple[int, ...]
+    calls: tuple[CallSummary, ...]
+
+    @property
+    def texts(self) -> list[str]:
+        """What the model said outside of tool calls, in order; nothing where it would not answer."""
+        end = self.run.end
+        if not isinstance(end, GiveUp) or end.reason is not GiveUpReason.NO_TOOL_CALL:
+            return []
+        return [response.message.text for response in self.run.responses]
+
+    @property
+    def failure(self) -> str:
+        end = self.run.end
+        return f"{end.reason.value}: {end.detail}" if isinstance(end, GiveUp) else ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked, about which choices of parts, the next where one is too long; `attempt` is accounted for."""
+
+    choices: Iterable[tuple[int, ...]]
+    values: dict[str, str]
+    attempt: int
+    sample: int
+
+
+def ask(spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task) -> Reply:
+    """Raises ModelError; ValueError where there is no choice."""
+    calls: tuple[CallSummary, ...] = ()
+    reply: Reply | None = None
+    for parts in dict.fromkeys(task.choices):
+        shown = {
+            "document_card": context.document_card(),
+            "reading": reading.note(parts),
+            "document": reading.show(parts),
+        }
+        run = run_agent(spec, model, {}, task.values | shown, sample=task.sample)
+        calls += call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)
+        reply = Reply(run, parts, calls)
+        if not isinstance(run.end, GiveUp) or run.end.reason is not GiveUpReason.CONTEXT_OVERFLOW:
+            return reply
+    if reply is None:
+        raise ValueError("there is no text to ask about")
+    return reply

@@ -1,0 +1,173 @@
+"""The generator of the batch strategy: many typed questions at once from the text it is shown, or one in place of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions.batch import question_types, reply_text
+from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.spec import AgentSpec, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
+from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.toolkit.excerpt import one_line
+
+ROLE = "generator"
+SPARE = 3  # questions beyond those asked for, by type, that are kept in reserve
+_SHOWN_KNOWN = 200
+_SHOWN_REJECTED = 20
+_NOTHING = "Give at least one question, or name every type under not_possible with the reason."
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the generator is told of the set so far: questions that stand or wait, and rejected ones with the reason."""
+
+    known: Sequence[tuple[str, QuestionType]] = ()
+    rejected: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Questions:
+    """One round: questions, types that the document does not give, or why there is neither."""
+
+    questions: tuple[DraftQuestion, ...]
+    not_possible: tuple[NotPossible, ...]
+    failure: str
+    parts: tuple[int, ...]  # that were shown
+    calls: tuple[CallSummary, ...]
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The new question; empty with or without a failure."""
+
+    question: str
+    failure: str
+    calls: tuple[CallSummary, ...]
+
+
+def prompt() -> Prompt:
+    return load_prompt("batch_questions")
+
+
+def rewrite_prompt() -> Prompt:
+    return load_prompt("batch_rewrite")
+
+
+def propose(
+    context: QAContext,
+    model: Model,
+    reading: Reading,
+    wanted: Mapping[QuestionType, int],
+    told: Told,
+    round_: int,
+) -> Questions:
+    """Ask for `wanted` questions of each type, in round `round_` from 1. Raises ModelError."""
+    spec = AgentSpec(
+        name="batch question generator",
+        role=ROLE,
+        prompt=prompt(),
+        tools=(),
+        terminals=(Terminal("submit_questions", SubmitQuestions, _refuse_nothing),),
+        limits=LIMITS,
+    )
+    types = list(wanted)
+    values = context.task_values() | {
+        "types": question_types.in_words(types),
+        "rules": question_types.rules(types),
+        "examples": question_types.examples(types),
+        "wanted": "\n".join(f"- {kind.value}: {count}" for kind, count in wanted.items()),
+        "known": _known(told),
+        "rejected": _rejected(told),
+    }
+    choices = [reading.choose(round_, budget) for budget in BUDGETS]
+    reply = ask(spec, model, context, reading, Task(choices, values, attempt=0, sample=round_))
+    return _questions(reply, wanted)
+
+
+def rewrite(
+    context: QAContext, model: Model, reading: Reading, rejected: Rejection, told: Told, task: Task
+) -> Rewritten:
+    """Ask for one question in place of a rejected one; `task` says about which parts. Raises ModelError."""
+    spec = AgentSpec(
+        name="batch question corrector",
+        role=ROLE,
+        prompt=rewrite_prompt(),
+        tools=(),
+        terminals=(Terminal("submit_rewrite", SubmitRewrite),),
+        limits=LIMITS,
+    )
+    values = context.task_values()
+    values = {name: values[name] for name in ("scenario_name", "scenario_description")} | {
+        "types": question_types.in_words([rejected.question_type]),
+        "rules": question_types.rules([rejected.question_type]),
+        "question": rejected.question,
+        "reason": rejected.reason,
+        "tried": _rejected(Told(rejected=rejected.tried)),
+        "known": _known(told),
+    }
+    full = Task(task.choices, values, task.attempt, task.sample)
+    reply = ask(spec, model, context, reading, full)
+    if isinstance(reply.run.end, Finish):
+        submitted = SubmitRewrite.model_validate(reply.run.end.result)
+        return Rewritten(reply_text.untagged(submitted.question)[0], "", reply.calls)
+    found = reply_text.questions(reply.texts, rejected.question_type)
+    return Rewritten(found[0].question if found else "", "" if found else reply.failure, reply.calls)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A question that is to be replaced."""
+
+    question: str
+    question_type: QuestionType
+    reason: str
+    tried: Sequence[tuple[str, str]] = ()  # earlier replacements, with why they were refused
+
+
+def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
+    if isinstance(reply.run.end, Finish):
+        submitted = SubmitQuestions.model_validate(reply.run.end.result)
+        drafts, impossible, failure = submitted.questions, submitted.not_possible, ""
+    else:
+        default = next(iter(wanted)) if len(wanted) == 1 else None
+        drafts, impossible = reply_text.questions(reply.texts, default), ()
+        failure = "" if drafts else reply.failure
+    return Questions(_of_use(drafts, wanted), impossible, failure, reply.parts, reply.calls)
+
+
+def _of_use(drafts: Sequence[DraftQuestion], wanted: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:
+    """Without tags and empty ones; of each wanted type as many as asked for and a few in reserve."""
+    kept: list[DraftQuestion] = []
+    left = {kind: count + SPARE for kind, count in wanted.items()}
+    for draft in drafts:
+        text = reply_text.untagged(draft.question)[0]
+        if text and left.get(draft.question_type, 0):
+            left[draft.question_type] -= 1
+            kept.append(DraftQuestion(question=text, question_type=draft.question_type))
+    return tuple(kept)
+
+
+def _refuse_nothing(result: Record) -> None:
+    submitted = SubmitQuestions.model_validate(result)
+    if not submitted.questions and not submitted.not_possible:
+        raise ToolError(_NOTHING)
+
+
+def _known(told: Told) -> str:
+    lines = [f"- {question} [{kind.value}]" for question, kind in told.known[-_SHOWN_KNOWN:]]
+    return "\n".join(lines) or "(none yet)"
+
+
+def _rejected(told: Told) -> str:
+    lines = [f"- {question}\n  {one_line(why, 600)}" for question, why in told.rejected[-_SHOWN_REJECTED:]]
+    return "\n".join(lines) or "(none yet)"

@@ -1,0 +1,197 @@
+"""What of a document is shown to agents without tools: all of it, or parts spread over all of it.
+
+A document that is too long is never cut at some length: its back matter gives way first, then parts of its body are taken at
+even distances, others in each round. What they are and what is left out is told to the model and kept with the result.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.questions.batch.back_matter import BackMatter, back_matter
+from qagen_dagster.agents.questions.batch.spacing import unpadded
+from qagen_dagster.records.questions.results import LineSpan
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
+
+ROUNDS = 5  # of questions, at most; each shows other parts of a long document
+BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next where a model cannot take so much
+PART = 3_000  # characters
+NEAR = 4  # parts of a long document that are shown beside, because they share words with a question
+_GOES_ON = " [line {number} goes on]"
+_WORD = re.compile(r"\w{3,}")
+_WHOLE = "The whole document, lines 1-{total}."
+_PARTS = (
+    "Only parts of the document, taken from all over it: lines {lines} of {total}. Say nothing that "
+    "depends on what is not shown, such as totals over the document, or what it says first, last, only or nowhere; "
+    "a total over a table or list that is shown whole is fine."
+)
+_BODY = "The whole body of the document: lines {lines} of {total}."
+_LEFT_OUT = " Its back matter is left out: {what}."
+_NAMED = 12  # sections of back matter that are named, at most
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive lines (1-based, inclusive) as rows to show; a very long line may fill several parts."""
+
+    start: int
+    end: int
+    rows: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(len(row) + 1 for row in self.rows)
+
+
+class Reading:
+    """One document in parts. A choice of parts is a tuple of their indexes; the empty one means all."""
+
+    def __init__(self, view: DocumentView) -> None:
+        self._view = view
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        starts = {section.start_line for section in self._view.document.sections}
+        edges = {edge for one in self._back_matter for edge in (one.start, one.end + 1)}
+        return tuple(_parts(unpadded(self._view.lines), starts, edges))
+
+    def choose(self, round_: int, budget: int) -> tuple[int, ...]:
+        """The parts to show in a round (from 1): all if they fit `budget` characters, else the body if that does, else
+        evenly spread parts of it."""
+        if sum(part.size for part in self.parts) <= budget:
+            return ()
+        asked = self._body or tuple(range(len(self.parts)))
+        if sum(self.parts[index].size for index in asked) <= budget:
+            return asked
+        count = max(1, min(len(asked), budget // PART))
+        step = len(asked) / count
+        first = step * ((round_ - 1) % ROUNDS) / ROUNDS
+        return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
+
+    def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
+        """`chosen` with the parts of the body that share most of the question's rare words; all stays all."""
+        if not chosen:
+            return ()
+        rest = tuple(index for index in range(len(self.parts)) if self._body and index not in self._body)
+        return tuple(sorted((*chosen, *self.about(question, NEAR, without=(*chosen, *rest)))))
+
+    def about(self, question: str, most: int, *, without: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """The parts that share most of the question's rare words, in order; any of the body before back matter."""
+        asked = _words([question])
+        scores = {
+            index: sum(self._rarity[word] for word in asked & words)
+            for index, words in enumerate(self._words)
+            if index not in without
+        }
+        near = [index for index in scores if scores[index] > 0]
+        near.sort(key=lambda index: (index not in self._body, -scores[index]))
+        return tuple(sorted(near[:most]))
+
+    def show(self, chosen: tuple[int, ...]) -> str:
+        """The numbered lines of the chosen parts, delimited, with a mark where something is left out."""
+        rows: list[str] = []
+        before = -1
+        for index in chosen or range(len(self.parts)):
+            if index != before + 1:
+                rows.append("[...]")
+            rows += self.parts[index].rows
+            before = index
+        if before < len(self.parts) - 1:
+            rows.append("[...]")
+        return enclose(rows)
+
+    def note(self, chosen: tuple[int, ...]) -> str:
+        """What `show` shows, in words."""
+        total = len(self._view.lines)
+        if not chosen:
+            return _WHOLE.format(total=total)
+        lines = ", ".join(f"{span.start}-{span.end}" for span in self.spans(chosen))
+        how = _BODY if self._body and set(self._body) <= set(chosen) else _PARTS
+        return how.format(lines=lines, total=total) + self._left_out(chosen)
+
+    def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
+        """The lines of the chosen parts, touching ones together."""
+        spans: list[LineSpan] = []
+        for index in sorted(set(chosen)):
+            part = self.parts[index]
+            if spans and part.start <= spans[-1].end + 1:
+                spans[-1] = LineSpan(start=spans[-1].start, end=max(part.end, spans[-1].end))
+            else:
+                spans.append(LineSpan(start=part.start, end=part.end))
+        return tuple(spans)
+
+    def _left_out(self, chosen: tuple[int, ...]) -> str:
+        """The back matter that is not shown, in words."""
+        shown = [self.parts[index] for index in chosen]
+        names = [
+            f"{one.title} (lines {one.start}-{one.end})"
+            for one in self._back_matter
+            if not any(part.start <= one.end and one.start <= part.end for part in shown)
+        ]
+        if len(names) > _NAMED:
+            names[_NAMED:] = [f"{len(names) - _NAMED} sections more"]
+        return _LEFT_OUT.format(what=", ".join(names)) if names else ""
+
+    @cached_property
+    def _back_matter(self) -> tuple[BackMatter, ...]:
+        return back_matter(self._view.document, self._view.lines)
+
+    @cached_property
+    def _body(self) -> tuple[int, ...]:
+        """The parts that are more than back matter."""
+        return tuple(
+            index
+            for index, part in enumerate(self.parts)
+            if not any(one.start <= part.start and part.end <= one.end for one in self._back_matter)
+        )
+
+    @cached_property
+    def _words(self) -> tuple[frozenset[str], ...]:
+        return tuple(_words(part.rows) for part in self.parts)
+
+    @cached_property
+    def _rarity(self) -> dict[str, float]:
+        counts = Counter(word for words in self._words for word in words)
+        return {word: math.log(len(self.parts) / count) for word, count in counts.items()}
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
+
+
+def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> Iterator[Part]:
+    """`edges` are lines that always begin a part, `section_starts` those that do when the part before is half full."""
+    rows: list[str] = []
+    start = size = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        begins = number in edges or (number in section_starts and size > PART // 2)
+        if rows and (begins or size + len(line) > PART):
+            yield Part(start, number - 1, tuple(rows))
+            rows, size = [], 0
+        *whole, rest = _pieces(line)
+        for piece in whole:
+            yield Part(number, number, (f"{number}| {neutralise(piece)}{_GOES_ON.format(number=number)}",))
+        start = start if rows else number
+        rows.append(f"{number}| {neutralise(rest)}")
+        size += len(rest) + 1
+    if rows:
+        yield Part(start, len(lines), tuple(rows))
+
+
+def _pieces(line: str) -> list[str]:
+    """A line in pieces of at most PART characters, broken at spaces where there are some."""
+    pieces: list[str] = []
+    at = 0
+    while len(line) - at > PART:
+        end = line.rfind(" ", at + 1, at + PART) + 1 or at + PART
+        pieces.append(line[at:end])
+        at = end
+    return [*pieces, line[at:]]

@@ -1,0 +1,114 @@
+"""What every question agent is told about its task, and how its model calls are accounted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.questions.evidence import EvidenceIndex
+from qagen_dagster.agents.runner import AgentRun
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import Response
+from qagen_dagster.models.pricing import usd
+from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.excerpt import enclose, one_line
+from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.tool import Tool
+from qagen_dagster.toolkit.toolbox import toolbox
+
+_MOST_SECTIONS = 60
+
+
+@dataclass(frozen=True)
+class QAContext:
+    """One document in one scenario and mode. `meaning` finds passages of it for `search_meaning`; None: there is no such tool."""
+
+    corpus: CorpusConfig
+    scenario: ScenarioConfig
+    mode: Mode
+    view: DocumentView
+    meaning: Meaning | None = None
+
+    @cached_property
+    def tools(self) -> dict[str, Tool]:
+        return toolbox(self.view, self.mode, self.meaning)
+
+    @cached_property
+    def evidence(self) -> EvidenceIndex:
+        return EvidenceIndex(self.view.document, self.view.lines)
+
+    def task_values(self) -> dict[str, str]:
+        """The corpus and scenario, for every prompt that shapes or judges questions."""
+        return {
+            "corpus_name": self.corpus.name,
+            "corpus_context": self.corpus.corpus_context,
+            "scenario_name": self.scenario.name,
+            "scenario_description": self.scenario.description,
+        }
+
+    def document_card(self) -> str:
+        """A few lines that say what the document is; its own words stay inside the delimiters."""
+        document = self.view.document
+        facts = [
+            f"lines: {document.line_count}",
+            f"pages: {document.page_count}" if document.page_count else "",
+            f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
+        ]
+        return "\n".join((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
+
+    def _own_words(self) -> list[str]:
+        """What the document calls itself, each on one line."""
+        document, meta = self.view.document, self.view.document.metadata
+        facts = [
+            f"file: {one_line(document.source, 200)}",
+            f"title: {one_line(meta.title, 300)}" if meta.title else self._beginning(),
+            f"authors: {one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
+            f"date in the file: {one_line(meta.date, 40)}" if meta.date else "",
+        ]
+        shown = [section for section in document.sections if section.level <= 3][:_MOST_SECTIONS]
+        if shown:
+            facts.append("sections:")
+        for section in shown:
+            facts.append(f"{'  ' * section.level}line {section.start_line}: {one_line(section.title, 120)}")
+        return facts
+
+    def _beginning(self) -> str:
+        """The first words of a document that has no title."""
+        words = " ".join(line.strip() for line in self.view.lines[:60])
+        return f"begins: {one_line(words, 250)}" if words.strip() else ""
+
+
+def call_summaries(
+    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for every response of a run."""
+    return response_summaries(run.responses, role, spec, document_id, attempt)
+
+
+def response_summaries(
+    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for each response."""
+    return tuple(
+        CallSummary(
+            request_key=response.request_key,
+            role=role,
+            model=spec.name,
+            document_id=document_id,
+            attempt=attempt,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            cached_tokens=response.usage.cached_tokens,
+            reasoning_tokens=response.usage.reasoning_tokens,
+            cache_write_tokens=response.usage.cache_write_tokens,
+            usd=usd(spec, response.usage, batch=response.batch),
+            seconds=round(response.seconds, 4),
+            retries=response.retries,
+            replayed=response.replayed,
+        )
+        for response in responses
+    )

@@ -1,0 +1,87 @@
+"""The deduplicator: a cheap model says whether a new question asks the same as an accepted one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.runner import run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.questions.results import CallSummary, DuplicateStep
+from qagen_dagster.records.questions.submissions import DuplicateVerdict
+
+ROLE = "deduplicator"
+
+
+@dataclass(frozen=True)
+class DuplicateFinding:
+    """`index` into the compared questions, or None when the new one is unique.
+
+    `score` is the cosine of the repeated question, 1 for the same words; or of the most similar one.
+    """
+
+    index: int | None
+    detail: str
+    calls: tuple[CallSummary, ...] = ()
+    score: float | None = None
+    step: DuplicateStep = "model"
+
+
+def prompt() -> Prompt:
+    return load_prompt("deduplicator")
+
+
+def find_duplicate(
+    model: Model,
+    question: str,
+    answer: str,
+    accepted: Sequence[tuple[str, str]],
+    *,
+    document_id: str,
+    attempt: int,
+) -> DuplicateFinding:
+    """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
+
+    A model that gives no verdict leaves the question unique: the validator still has to pass it, and
+    the corpus-wide comparison comes after.
+    """
+    spec = AgentSpec(
+        name="question deduplicator",
+        role=ROLE,
+        prompt=prompt(),
+        tools=(),
+        terminals=(Terminal("submit_duplicate_verdict", DuplicateVerdict, _Check(len(accepted))),),
+        limits=Limits(max_turns=4),
+    )
+    values = {
+        "question": question,
+        "answer": answer,
+        "accepted": "\n".join(f"{n}. {q} [answer: {a}]" for n, (q, a) in enumerate(accepted, 1)),
+    }
+    run = run_agent(spec, model, {}, values, sample=attempt)
+    calls = call_summaries(run, ROLE, model.spec, document_id, attempt)
+    if not isinstance(run.end, Finish):
+        return DuplicateFinding(None, f"no verdict ({run.end.reason.value}): kept as unique", calls)
+    verdict = DuplicateVerdict.model_validate(run.end.result)
+    if verdict.verdict == "unique" or verdict.duplicate_of is None:
+        return DuplicateFinding(None, verdict.explanation, calls)
+    return DuplicateFinding(verdict.duplicate_of - 1, verdict.explanation, calls)
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A duplicate must name which of the listed questions it repeats."""
+
+    count: int
+
+    def __call__(self, result: Record) -> None:
+        verdict = DuplicateVerdict.model_validate(result)
+        number = verdict.duplicate_of
+        if verdict.verdict == "duplicate" and (number is None or number > self.count):
+            raise ToolError(f"duplicate_of must be a number from 1 to {self.count}.")

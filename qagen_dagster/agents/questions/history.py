@@ -1,0 +1,126 @@
+"""What the generator is told of its document and of earlier attempts on it. Running it is the generator's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
+from qagen_dagster.toolkit.document_view import is_reference_list
+from qagen_dagster.toolkit.excerpt import enclose, label_key, one_line, shown_label
+from qagen_dagster.toolkit.list_visual_content import visual_row
+
+_SHOWN_REJECTED = 20
+_SHOWN_ACCEPTED = 200
+_SHOWN_GAPS = 6
+_NARROW = 10  # lines: shorter gaps are named only where there is nothing else
+_SHOWN_VISUALS = 30
+
+
+@dataclass(frozen=True)
+class History:
+    """What earlier attempts on this document gave."""
+
+    accepted: tuple[QAPair, ...] = ()
+    rejected: tuple[RejectedQA, ...] = ()
+    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # beside `rejected`
+    viewed_pages: tuple[int, ...] = ()
+
+
+def prompt_values(context: QAContext, history: History) -> dict[str, str]:
+    """The values of the generator's prompt."""
+    accepted = history.accepted[-_SHOWN_ACCEPTED:]
+    rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
+    values = context.task_values() | {
+        "document_card": context.document_card(),
+        "accepted": "\n".join(
+            f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
+            for number, pair in enumerate(accepted, 1)
+        )
+        or "(none yet)",
+        "rejected": "\n".join(
+            f"- {pair.question} {_lines(evidence)}\n  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}"
+            for pair, evidence in rejected
+            if pair.question
+        )
+        or "(none yet)",
+    }
+    if context.mode is Mode.VISUAL:
+        values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
+        values["visuals"] = _visuals(context.view.visuals, history)
+    else:
+        used = [place for pair in history.accepted for place in pair.evidence]
+        used += [place for evidence in history.rejected_evidence for place in evidence]
+        values["unused"] = unused_parts(
+            used, context.view.document.line_count, reference_lines(context.view.document)
+        )
+    return values
+
+
+def _visuals(visuals: Sequence[Visual], history: History) -> str:
+    """The visuals, those without a question first, so that none need be listed again."""
+    asked = Counter(label_key(label) for pair in history.accepted for label in pair.content_refs)
+    shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
+    rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
+    left = len(visuals) - len(shown)
+    more = f"\n[{left} more: list_visual_content shows all {len(visuals)}]" if left else ""
+    return f"{enclose(rows)}{more}" if rows else "(nothing was found; view_page may still show something)"
+
+
+def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[int, int]] = ()) -> str:
+    """The longest stretches of lines that no evidence was taken from, in order: `1-40, 90-310`.
+
+    `skipped` are ranges of lines that nothing should be taken from.
+    """
+    spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
+    spans = sorted([*spans, *skipped])
+    gaps: list[tuple[int, int]] = []
+    at = 1
+    for start, end in spans:
+        if start > at:
+            gaps.append((at, start - 1))
+        at = max(at, end + 1)
+    if at <= total:
+        gaps.append((at, total))
+    wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
+    longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
+    return ", ".join(_span(start, end) for start, end in longest) or "none"
+
+
+def reference_lines(document: Document) -> list[tuple[int, int]]:
+    """Lines of sections that only list what was read."""
+    ends = [*(section.start_line - 1 for section in document.sections[1:]), document.line_count]
+    return [
+        (section.start_line, end)
+        for section, end in zip(document.sections, ends, strict=False)
+        if is_reference_list(section.title)
+    ]
+
+
+def _place(pair: QAPair) -> str:
+    """Where an accepted question was found: its visuals and pages, or its lines."""
+    labels = ", ".join(shown_label(label) for label in pair.content_refs)
+    pages = sorted({place.page for place in pair.evidence if place.page is not None})
+    where = f" page {', '.join(map(str, pages))}" if pages else ""
+    return f"({labels}{where})" if labels else _lines(pair.evidence)
+
+
+def _lines(evidence: tuple[Evidence, ...]) -> str:
+    """`(lines 4-6, 9)`: in order, touching and repeated ones together."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    shown = ", ".join(_span(start, end) for start, end in merged)
+    one = len(merged) == 1 and merged[0][0] == merged[0][1]
+    return f"({'line' if one else 'lines'} {shown})" if merged else ""
+
+
+def _span(start: int, end: int) -> str:
+    return str(start) if start == end else f"{start}-{end}"

@@ -1,0 +1,197 @@
+"""The validator: answers blind with the document's tools, then compares and judges in a second step.
+
+The blind step never sees the proposed answer, its evidence, its type, or who asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
+from qagen_dagster.agents.questions.context import QAContext, call_summaries
+from qagen_dagster.agents.questions.evidence import skeleton
+from qagen_dagster.agents.runner import run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason, VerdictRecord
+from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison, TypedComparison
+from qagen_dagster.toolkit.excerpt import one_line
+
+ROLE = "validator"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, or why there is none."""
+
+    verdict: VerdictRecord | None
+    failure: str | None
+    calls: tuple[CallSummary, ...]
+
+
+@dataclass(frozen=True)
+class TypeRule:
+    """The type that a question was asked for as, and what the comparison holds it to."""
+
+    name: str
+    means: str
+    asks: str
+    fails: str
+
+    def values(self) -> dict[str, str]:
+        """For `type_prompt`."""
+        return {
+            "question_type": self.name,
+            "type_means": self.means,
+            "type_asks": self.asks,
+            "type_fails": self.fails,
+        }
+
+
+def blind_prompt(mode: Mode) -> Prompt:
+    return load_prompt(f"validator_{mode.value}")
+
+
+def compare_prompt() -> Prompt:
+    return load_prompt("validator_compare")
+
+
+def type_prompt() -> Prompt:
+    """What stands before the user part of `compare_prompt` where the type has a rule."""
+    return load_addition("validator_type")
+
+
+def judge(
+    context: QAContext, model: Model, candidate: Candidate, attempt: int, rule: TypeRule | None = None
+) -> Judgement:
+    """Answer blind, then compare, also with the `rule` of the question's type if there is one. Raises ModelError."""
+    blind_spec = AgentSpec(
+        name=f"{context.mode.value} blind answerer",
+        role=ROLE,
+        prompt=blind_prompt(context.mode),
+        tools=tuple(context.tools),
+        terminals=(Terminal("submit_answer", BlindAnswer),),
+        limits=Limits(max_turns=25, max_tool_calls=50),
+    )
+    values = {"document_card": context.document_card(), "question": candidate.question}
+    run = run_agent(blind_spec, model, context.tools, values, sample=attempt)
+    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Judgement(None, f"{run.end.reason.value}: {run.end.detail}", calls)
+    blind = BlindAnswer.model_validate(run.end.result)
+    if not blind.answerable or not blind.answer.strip():
+        return Judgement(_unanswerable(candidate, blind, attempt), None, calls)
+    return _compare(context, model, candidate, blind, attempt, rule, calls)
+
+
+def _compare(
+    context: QAContext,
+    model: Model,
+    candidate: Candidate,
+    blind: BlindAnswer,
+    attempt: int,
+    rule: TypeRule | None,
+    calls: tuple[CallSummary, ...],
+) -> Judgement:
+    spec = _comparer(rule)
+    values = context.task_values() | (rule.values() if rule is not None else {})
+    values |= {
+        "mode": context.mode.value,
+        "question": candidate.question,
+        "proposed_answer": candidate.answer,
+        "own_answer": blind.answer,
+        "evidence": _numbered([(place.quote, place.start_line) for place in candidate.evidence]),
+        "own_evidence": _own_evidence(candidate, blind),
+        "own_finding": _finding(blind),
+        "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
+    }
+    run = run_agent(spec, model, {}, values, sample=attempt)
+    calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Judgement(None, f"comparison: {run.end.reason.value}: {run.end.detail}", calls)
+    found = Comparison.model_validate(run.end.result)
+    other = _other_type(found, rule)
+    verdict = VerdictRecord(
+        attempt=attempt,
+        question=candidate.question,
+        proposed_answer=candidate.answer,
+        blind_answer=blind.answer,
+        answerable=True,
+        matches=found.matches,
+        non_trivial=found.non_trivial,
+        unambiguous=found.unambiguous and (blind.unambiguous or found.matches),
+        relevant=found.relevant and not other,
+        explanation=f"{other}{found.explanation}",
+    )
+    return Judgement(verdict, None, calls)
+
+
+def _comparer(rule: TypeRule | None) -> AgentSpec:
+    return AgentSpec(
+        name="answer comparer",
+        role=ROLE,
+        prompt=compare_prompt() if rule is None else type_prompt().before(compare_prompt()),
+        tools=(),
+        terminals=(Terminal("submit_comparison", Comparison if rule is None else TypedComparison),),
+        limits=Limits(max_turns=4),
+    )
+
+
+def _other_type(found: Comparison, rule: TypeRule | None) -> str:
+    """How the explanation begins where the question is not of its type: the set does not want it then."""
+    if rule is None or not isinstance(found, TypedComparison) or found.of_type:
+        return ""
+    return f"it is no {rule.name} question: "
+
+
+def _numbered(quotes: list[tuple[str, int | None]]) -> str:
+    """Quotes on a line each, so that their boundaries can be seen."""
+    return "\n".join(
+        f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
+        for number, (quote, line) in enumerate(quotes, 1)
+    )
+
+
+def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
+    """The validator's quotes; those of the candidate are not shown a second time."""
+    shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
+    other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
+    if not other:
+        return "(all of it stands above)" if blind.evidence else "(none given)"
+    note = "" if len(other) == len(blind.evidence) else "(without passages that stand above)\n"
+    return note + _numbered([(quote.quote, quote.start_line) for quote in other])
+
+
+def _finding(blind: BlindAnswer) -> str:
+    clear = "unambiguous" if blind.unambiguous else "ambiguous"
+    return f"answerable, {clear}. {blind.note}".strip()
+
+
+def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
+    return VerdictRecord(
+        attempt=attempt,
+        question=candidate.question,
+        proposed_answer=candidate.answer,
+        blind_answer=blind.answer,
+        answerable=False,
+        matches=False,
+        non_trivial=True,
+        unambiguous=blind.unambiguous,
+        relevant=True,
+        explanation=blind.note or "the validator found no answer in the document",
+    )
+
+
+def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
+    """The first check that failed, in order of how much it explains; None when all five passed."""
+    own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
+    checks = (
+        (verdict.answerable, RejectionReason.UNANSWERABLE, verdict.explanation),
+        (verdict.unambiguous, RejectionReason.AMBIGUOUS, own),
+        (verdict.matches, RejectionReason.WRONG_ANSWER, own),
+        (verdict.non_trivial, RejectionReason.TRIVIAL, verdict.explanation),
+        (verdict.relevant, RejectionReason.IRRELEVANT, verdict.explanation),
+    )
+    return next(((reason, detail) for passed, reason, detail in checks if not passed), None)

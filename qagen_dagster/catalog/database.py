@@ -1,0 +1,161 @@
+"""Building the catalog and opening what was built. What the rows mean is SQL's; what to ask is `stats`.
+
+DuckDB has one writer and a writer shuts readers out, so the catalog is written to a file of its own and
+renamed over the published one: readers only ever open a finished snapshot, read-only, and one that is
+open stays as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+from filelock import FileLock, Timeout
+from pydantic_core import to_json
+
+from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
+from qagen_dagster.catalog.rows.evaluation import evaluation_rows
+from qagen_dagster.catalog.rows.exams import exam_rows
+from qagen_dagster.catalog.rows.questions import table_rows
+from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.errors import StoreError
+
+TABLES = (
+    "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations",
+    "closed_book", "retrievals", "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls",
+)  # fmt: skip
+REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
+LOCK_SECONDS = 600.0
+_REMOVED = "removed"  # rows of the shape of candidates that only correct others
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+
+def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
+    """Write a fresh catalog and publish it at `target`; returns the number of rows by table.
+
+    Two builders, also of two processes, take turns. Raises StoreError when the turn does not come
+    within `lock_seconds`.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(target.with_name(f".{target.name}.lock"), timeout=lock_seconds):
+            return _rebuild(source, target)
+    except Timeout:
+        raise StoreError(
+            f"{target} is being built by another process, which did not end in {lock_seconds:g} s"
+        ) from None
+
+
+def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
+    """Write a catalog to a new file, with raw rows in the folder `scratch` meanwhile."""
+    raw = _write_raw(source, scratch)
+    with duckdb.connect(file, config=_CONFIG) as connection:
+        create(connection)
+        for table in (*TABLES, _REMOVED):
+            _raw_view(connection, table, raw[table])
+        connection.execute(sql("load"))
+        connection.execute(sql("views"))
+        counts = {table: connection.table(table).shape[0] for table in TABLES}
+        connection.execute("CHECKPOINT")
+    return counts
+
+
+@contextmanager
+def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
+    """The published catalog, read-only.
+
+    Raises StoreError, with what makes one, when there is none or it has another shape.
+    """
+    if not path.is_file():
+        raise StoreError(f"there is no catalog at {path}: {REBUILD_HINT}")
+    with duckdb.connect(":memory:", config=_CONFIG) as connection:
+        _attach(connection, path)
+        found = version_of(connection)
+        if found != SCHEMA_VERSION:
+            raise StoreError(
+                f"{path} has catalog schema {found}, this version reads {SCHEMA_VERSION}: {REBUILD_HINT} anew"
+            )
+        yield connection
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Open the file under a database of its own.
+
+    `duckdb.connect(path)` shares one database per path within a process: while a reader of the old file
+    is open, it would go on showing the old one to new readers.
+    """
+    quoted = str(path).replace("'", "''")
+    try:
+        connection.execute(f"ATTACH '{quoted}' AS published (READ_ONLY)")
+        connection.execute("USE published")
+    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
+        raise StoreError(
+            f"{path} cannot be read as a catalog ({str(error)[:120]}): {REBUILD_HINT} anew"
+        ) from None
+
+
+def is_current(path: Path) -> bool:
+    """Whether there is a catalog that this version can read."""
+    try:
+        with snapshot(path):
+            return True
+    except StoreError:
+        return False
+
+
+def _rebuild(source: CatalogSource, target: Path) -> dict[str, int]:
+    prefix = f".{target.name}.building-"
+    for left_over in target.parent.glob(f"{prefix}*"):  # of a builder that was killed
+        shutil.rmtree(left_over, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=target.parent) as folder:
+        fresh = Path(folder) / target.name
+        counts = build(source, fresh, Path(folder))
+        _publish(fresh, target)
+    return counts
+
+
+def _publish(fresh: Path, target: Path) -> None:
+    """Make `fresh` durable and put it in the place of `target`."""
+    with fresh.open("rb") as file:
+        os.fsync(file.fileno())
+    # The log of someone who opened the old catalog for writing would be replayed into the new one.
+    target.with_name(f"{target.name}.wal").unlink(missing_ok=True)
+    os.replace(fresh, target)
+    with suppress(OSError):  # folders cannot be opened on every platform
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
+    """One file of JSON lines per table: streamed, and far faster to ingest than inserts."""
+    paths = {table: scratch / f"{table}.jsonl" for table in (*TABLES, _REMOVED)}
+    with ExitStack() as stack:
+        out: dict[str, BinaryIO] = {
+            table: stack.enter_context(path.open("wb")) for table, path in paths.items()
+        }
+        for table, row in chain(table_rows(source), evaluation_rows(source), exam_rows(source)):
+            out[table].write(to_json(row) + b"\n")
+    return paths
+
+
+def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+    """`raw_<table>`: the file's rows with the columns of the table and the result they belong to."""
+    shape = connection.table("candidates" if table == _REMOVED else table)
+    columns = {name: str(kind) for name, kind in zip(shape.columns, shape.types, strict=True)}
+    rows = connection.read_json(
+        str(path), format="newline_delimited", columns={**columns, "result_id": "BIGINT"}
+    )
+    rows.create_view(f"raw_{table}")

@@ -1,0 +1,1 @@
+"""The `qagen exam` commands."""

@@ -1,0 +1,278 @@
+"""`qagen exam`: banks of exam items, made on the project's Dagster instance, told about, exported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from qagen_dagster.cli.exams.report import ExamReport, report, show
+from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.options import budget_options, json_option, profile_option
+from qagen_dagster.cli.output import write_output
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
+from qagen_dagster.configuration.profiles import EXAM_ROLES
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, schema_library
+from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS, bank_exporter
+from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
+from qagen_dagster.records.exams.item import Difficulty
+from qagen_dagster.settings import Settings
+from qagen_dagster.store import Keys
+
+ROLES = tuple(role.value for role in EXAM_ROLES)
+_FORMATS = [one.name for one in BANK_EXPORTERS]
+_SHARE = click.FloatRange(0)
+_RETRIES = click.IntRange(0, 20)
+exam_option = click.option("--exam", "exam_key", help="Only this exam.")
+
+
+@click.group()
+def exam() -> None:
+    """Make and export banks of multiple-choice exam items."""
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a run may wish differently from exam.yaml."""
+    flags: list[Callable[..., Any]] = [
+        click.option(
+            "--schema",
+            multiple=True,
+            help="Only schemas that begin so, as in M1,P2 or M; may be given again.",
+        ),
+        click.option("--items", type=click.IntRange(1, MOST_ITEMS), help="Items to work in all [exam.yaml]."),
+        click.option(
+            "--seed", type=click.IntRange(0, MOST_SEED), help="Another seed, other items [exam.yaml]."
+        ),
+        *(
+            click.option(f"--w-{one.value}", type=_SHARE, help=f"Weight of {one.value} items [exam.yaml].")
+            for one in Difficulty
+        ),
+        click.option(
+            "--max-designer-retries", type=_RETRIES, help="Further designs of one item [exam.yaml]."
+        ),
+        click.option(
+            "--max-implementer-retries", type=_RETRIES, help="Further questions of one idea [exam.yaml]."
+        ),
+        *(
+            click.option(f"--model-{role.replace('_', '-')}", help=f"MODEL or PROVIDER:MODEL as {role}.")
+            for role in ROLES
+        ),
+    ]
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+@dataclass(frozen=True)
+class RunWishes:
+    """What the command line asks for, as the loop and as the asset graph take it."""
+
+    options: ExamOptions
+    force: bool
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of the assets' configuration; those without a wish are left out."""
+        one = self.options
+        money = {} if one.run_budget is None else one.run_budget.model_dump(exclude_none=True)
+        wished: dict[str, Any] = {
+            "profile": one.profile,
+            "items": one.n_items,
+            "seed": one.seed,
+            "weights": {key.value: share for key, share in (one.weights or {}).items()} or None,
+            "schema_prefixes": None if one.schema_prefixes is None else list(one.schema_prefixes),
+            "max_designer_retries": one.max_designer_retries,
+            "max_implementer_retries": one.max_implementer_retries,
+            "models": dict(one.models) or None,
+        }
+        return {name: value for name, value in wished.items() if value is not None} | money
+
+
+@exam.command()
+@exam_option
+@run_options
+@click.option("--force", is_flag=True, help="Run parts that are up to date, too.")
+@budget_options
+@profile_option
+@json_option
+@click.pass_obj
+def run(
+    settings: Settings,
+    exam_key: str | None,
+    force: bool,
+    profile: str | None,
+    as_json: bool,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_calls: int | None,
+    **wished: Any,
+) -> int:
+    """Design, write, prove, verify and judge items.
+
+    Runs the asset graph for every part (schema and difficulty) that gets items and is not up to date, then gathers
+    the bank, exports it and tells the catalog. What is finished is kept; a rerun goes on from there and pays nothing twice.
+    """
+    space = Workspace(settings)
+    exams = load_exams(settings.corpora)
+    budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
+    options = _options(profile, None if budget.unlimited else budget, wished)
+    wishes = RunWishes(options, force)
+    chosen = _chosen(exams, exam_key)
+    _check_prefixes(chosen, options.schema_prefixes or ())
+    plans = {one.key: _plans(space, one, options) for one in chosen}  # a wrong wish is told before any work
+    with Progress(Console(stderr=True), quiet=as_json) as progress:
+        failures = _materialize(space, chosen, plans, wishes, progress)
+    _print([report(space, one) for one in chosen], settings, failures, as_json)
+    _warn(exams)
+    for failure in failures:
+        click.echo(f"qagen: error: {failure}", err=True)
+    return 1 if failures else 0
+
+
+@exam.command()
+@exam_option
+@json_option
+@click.pass_obj
+def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
+    """Show what each exam has: accepted and rejected items, who caught what, cost."""
+    space, exams = Workspace(settings), load_exams(settings.corpora)
+    _print([report(space, one) for one in _chosen(exams, exam_key)], settings, [], as_json)
+    _warn(exams)
+
+
+@exam.command()
+@exam_option
+@click.option(
+    "--format", "formats", multiple=True, type=click.Choice(_FORMATS), help="Only these; all without."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to."
+)
+@json_option
+@click.pass_obj
+def export(
+    settings: Settings, exam_key: str | None, formats: tuple[str, ...], output: Path, as_json: bool
+) -> None:
+    """Write an exam's bank as files of other programs."""
+    chosen = _chosen(load_exams(settings.corpora), exam_key)
+    if len(chosen) > 1:
+        raise ConfigError(f"--exam: which of {', '.join(one.key for one in chosen)}?")
+    (one,) = chosen
+    bank = gather(Workspace(settings), one.key).bank
+    if not bank.items:
+        raise StoreError(f"exam {one.key} has no items yet: qagen exam run --exam {one.key}")
+    written: dict[str, str] = {}
+    output.mkdir(parents=True, exist_ok=True)
+    for name in formats or _FORMATS:
+        for path, data in bank_exporter(name).export(bank).items():
+            write_output(output / path, data)
+            written[name] = str(output / path)
+    if as_json:
+        click.echo(json.dumps({"exam": one.key, "items": len(bank.items), "files": written}, indent=2))
+        return
+    for name, path in written.items():
+        click.echo(f"{name}: {path}")
+
+
+def _warn(exams: Exams) -> None:
+    """Tell of exams and schemas that could not be read."""
+    for fault in exams.faults:
+        click.echo(f"qagen: warning: {fault}", err=True)
+
+
+def _chosen(exams: Exams, key: str | None) -> list[Exam]:
+    if key is not None:
+        return [exams.get(key)]
+    if not exams.exams:
+        raise exams.faults[0] if exams.faults else ConfigError(f"there is no exam in {exams.folder}")
+    return list(exams.exams.values())
+
+
+def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
+    weights = {one: wished[f"w_{one.value}"] for one in Difficulty if wished[f"w_{one.value}"] is not None}
+    prefixes = tuple(part.strip() for part in ",".join(wished["schema"]).split(",") if part.strip())
+    return ExamOptions(
+        profile=profile,
+        n_items=wished["items"],
+        seed=wished["seed"],
+        weights=weights or None,
+        schema_prefixes=prefixes or None,
+        max_designer_retries=wished["max_designer_retries"],
+        max_implementer_retries=wished["max_implementer_retries"],
+        models={role: wished[f"model_{role}"] for role in ROLES if wished[f"model_{role}"]},
+        run_budget=budget,
+    )
+
+
+def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
+    schemas = sorted({part.schema_id for one in chosen for part in one.parts()})
+    for prefix in prefixes:
+        if not any(schema.startswith(prefix) for schema in schemas):
+            raise ConfigError(f"--schema: none begins with {prefix!r} (there are: {', '.join(schemas)})")
+
+
+def _plans(space: Workspace, one: Exam, options: ExamOptions) -> list[PartPlan]:
+    """The parts that the run is about."""
+    prefixes = options.schema_prefixes or ("",)
+    return [plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)]
+
+
+def _materialize(
+    space: Workspace,
+    chosen: list[Exam],
+    plans: dict[str, list[PartPlan]],
+    wishes: RunWishes,
+    progress: Progress,
+) -> list[str]:
+    due = {
+        key: [plan for plan in parts if _is_due(space, plan, wishes.force)] for key, parts in plans.items()
+    }
+    unread = [one.key for one in chosen if not _is_read(space, one)]
+    stale = [one.key for one in chosen if due[one.key] or not is_bank_current(space, one.key)]
+    if not unread and not stale:
+        progress.note("everything is up to date")
+        return []
+    failures: list[str] = []
+    with open_quietly(space, progress) as graph:
+        progress.begin(len(unread) + sum(map(len, due.values())) + len(stale) + bool(stale))
+        for key in unread:
+            failures += graph.exam_schemas(key)
+        for parts in due.values():
+            for plan in parts:
+                failures += graph.exam_part(plan.part.key, wishes.fields)
+        for key in stale:
+            failures += graph.item_bank(key)
+        if stale:
+            failures += graph.catalog()
+    return failures
+
+
+def _is_due(space: Workspace, plan: PartPlan, force: bool) -> bool:
+    return (force and plan.slots > 0) or not is_part_current(space, plan)
+
+
+def _is_read(space: Workspace, one: Exam) -> bool:
+    return space.store.get(Keys.exam_file(one.key, "schemas.json")) == schema_library(one)
+
+
+def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:
+    if as_json:
+        told = {
+            "ok": not failures,
+            "failures": failures,
+            "exams": [one.model_dump(mode="json") for one in reports],
+        }
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    for one in reports:
+        show(Console(), one, settings.assets)

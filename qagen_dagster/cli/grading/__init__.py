@@ -1,0 +1,1 @@
+"""The commands that grade answers and report grades."""

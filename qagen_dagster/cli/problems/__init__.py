@@ -1,0 +1,1 @@
+"""The commands for physics problems, one file each."""

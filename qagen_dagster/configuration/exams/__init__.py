@@ -1,0 +1,1 @@
+"""Configuration of exams: exam.yaml and schemas.md."""

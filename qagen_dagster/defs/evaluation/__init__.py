@@ -1,0 +1,1 @@
+"""Assets, checks and metadata of evaluations."""

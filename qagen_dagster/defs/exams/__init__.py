@@ -1,0 +1,1 @@
+"""Assets, checks, metadata and partitions of exams."""

@@ -1,0 +1,1 @@
+"""Asset and metadata of the search index."""

@@ -1,0 +1,57 @@
+"""The search index of a corpus. No question needs it, so no run of questions makes it."""
+
+from typing import Any
+
+import dagster as dg
+
+from qagen_dagster.defs.automation import keep_once_made
+from qagen_dagster.defs.documents import GROUP
+from qagen_dagster.defs.index import metadata
+from qagen_dagster.defs.metadata import log_progress
+from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.loop.index.budget import index_toll
+from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.records.ids import fingerprint
+
+
+class IndexConfig(SpendingConfig):
+    """What this run may wish differently from its configuration; empty means as configured."""
+
+    profile: str | None = None
+
+
+def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
+    """The asset `document_index` over the corpus partitions."""
+
+    @dg.asset(
+        partitions_def=partitions.corpora,
+        group_name=GROUP,
+        kinds={"parquet"},
+        deps=["parsed_documents"],
+        automation_condition=keep_once_made(),
+        description="Chunks of each document with their embeddings and words, to search one document or all.",
+    )
+    def document_index(
+        context: dg.AssetExecutionContext, config: IndexConfig, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult[Any]:
+        space = workspace.open()
+        progress = log_progress(context, "indexed")
+        launch, corpus = spending_id(context.run), context.partition_key
+        toll = index_toll(space, corpus, launch, config.profile, config.allowance)
+        built = build_index(space, corpus, config.profile, progress, toll)
+        index = built.index
+        for one in index.documents:
+            if one.failure is not None:
+                context.log.warning(f"{one.id}: {one.failure}")
+        return dg.MaterializeResult(
+            metadata=metadata.of_build(built, space.store),
+            data_version=dg.DataVersion(
+                fingerprint(
+                    [index.fingerprint, *(f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)]
+                )
+            ),
+        )
+
+    return document_index

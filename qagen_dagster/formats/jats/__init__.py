@@ -1,0 +1,1 @@
+"""The JATS XML format."""

@@ -1,0 +1,122 @@
+"""Tables of JATS articles as rows of text: `| a | b |`, one row a line, spans filled in.
+
+Rows of the header become one: a column's name is what stands above it, top to bottom, joined by " / ". A
+cell that spans rows is repeated in each, so that a row can be read alone; one that spans columns of the
+body stands in the first. What does not belong here: captions, footnotes, where the table stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.jats.inline import inline
+from qagen_dagster.formats.jats.tree import Element, below, children, first, local, named
+
+_MAX_COLUMNS = 400
+_MAX_CELLS = 400_000
+_ROWS = ("tr", "row")
+_CELLS = ("td", "th", "entry")
+
+
+@dataclass
+class _Grid:
+    """Text by row and column while spans are being laid out."""
+
+    rows: list[dict[int, str]] = field(default_factory=list[dict[int, str]])
+    cells: int = 0
+
+    def row(self, index: int) -> dict[int, str]:
+        while len(self.rows) <= index:
+            self.rows.append({})
+        return self.rows[index]
+
+    def put(self, row: int, column: int, text: str) -> None:
+        self.cells += 1
+        if self.cells > _MAX_CELLS:
+            raise DocumentError("too_large", f"a table of more than {_MAX_CELLS:,} cells")
+        self.row(row)[column] = text
+
+
+def table_rows(table: Element) -> list[str]:
+    """The lines of a `table` element; empty when no cell says anything."""
+    head, body = _split(table)
+    heads = _laid_out(head, repeat_columns=True)
+    bodies = _laid_out(body, repeat_columns=False)
+    width = max((max(row, default=-1) + 1 for row in (*heads, *bodies)), default=0)
+    used = [at for at in range(width) if any(row.get(at) for row in (*heads, *bodies))]
+    lines: list[str] = []
+    if heads and used:
+        lines.append(_line([_stacked(heads, at) for at in used]))
+        lines.append("|" + "---|" * len(used))
+    lines.extend(_line([row.get(at, "") for at in used]) for row in bodies if any(row.values()))
+    return lines
+
+
+def _split(table: Element) -> tuple[list[Element], list[Element]]:
+    """Rows of the header and of the body. Without a `thead`, leading rows of `th` alone are the header."""
+    inner = first(table, "tgroup")
+    parts = table if inner is None else inner
+    head = [row for part in named(parts, "thead") for row in named(part, *_ROWS)]
+    body = [
+        row for part in children(parts) if local(part) in ("tbody", "tfoot") for row in named(part, *_ROWS)
+    ]
+    body = named(parts, *_ROWS) + body
+    while (not head and body and _all_headers(body[0])) or (head and body and not _is_said(head)):
+        head, body = [body[0]], body[1:]
+    return head, body
+
+
+def _all_headers(row: Element) -> bool:
+    cells = named(row, *_CELLS)
+    return bool(cells) and all(local(cell) == "th" for cell in cells)
+
+
+def _is_said(rows: list[Element]) -> bool:
+    return any(_cell(cell) for row in rows for cell in named(row, *_CELLS))
+
+
+def _laid_out(rows: list[Element], *, repeat_columns: bool) -> list[dict[int, str]]:
+    grid = _Grid()
+    for at, row in enumerate(rows):
+        column = 0
+        for cell in named(row, *_CELLS):
+            while column in grid.row(at):
+                column += 1
+            if column >= _MAX_COLUMNS:
+                break
+            wide = _span(cell, "colspan", _MAX_COLUMNS - column)
+            high = _span(cell, "rowspan", len(rows) - at, extra=_span(cell, "morerows", len(rows), least=0))
+            text = _cell(cell)
+            for down in range(high):
+                for right in range(wide):
+                    shown = text if right == 0 or repeat_columns else ""
+                    grid.put(at + down, column + right, shown)
+            column += wide
+    return grid.rows[: len(rows)]
+
+
+def _span(cell: Element, name: str, most: int, *, least: int = 1, extra: int = 0) -> int:
+    stated = (cell.get(name) or "").strip()
+    value = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 7 else least
+    return max(least, min(value + extra, most))
+
+
+def _cell(cell: Element) -> str:
+    paragraphs = [one for one in below(cell, "p", "list-item") if local(one) == "p"]
+    texts = [inline(one) for one in paragraphs] if paragraphs else []
+    own = inline(cell) if not texts or not named(cell, "p") else "; ".join(text for text in texts if text)
+    return own.replace("|", "\\|")
+
+
+def _stacked(rows: list[dict[int, str]], column: int) -> str:
+    names: list[str] = []
+    for row in rows:
+        name = row.get(column, "")
+        if name and name not in names:
+            names.append(name)
+    return " / ".join(names)
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

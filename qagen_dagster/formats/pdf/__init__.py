@@ -1,0 +1,1 @@
+"""The PDF format: text, structure and page pictures."""

@@ -1,0 +1,76 @@
+"""Empty cells of tables on a page: a row that lacks cells which a neighbour has says where, so that columns stay under
+their heads.
+
+What belongs here: rows whose pieces are cells already. What does not: what a row is (`pdf_order.py`), what a cell is
+(`pdf_text.py`), where tables are (`pdf_tables.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.reading_order import Row
+
+BAR = " | "
+SIGNS = frozenset(
+    "$\u20ac\u00a3\u00a5"
+)  # that belong to the number after them, however far it stands from them
+_MIN_CELLS = 3  # of the row that shows the columns
+_MIN_BETWEEN = 4  # and of one that shows that a cell between others is empty
+_PROSE = 40  # characters of a line of one piece that ends a table
+
+_Line = tuple[str, Row]
+_Span = tuple[int, int]  # the width of a cell
+
+
+def with_empty_cells(f: Fragments, lines: list[_Line]) -> None:
+    """Rewrites the rows that lack cells before or between others, going by the row of most cells near them."""
+    wide: list[_Span] = []
+    last: list[_Span] = []
+    before, said = -1, ""  # the last row of cells, and its text as it was
+    for n, (text, row) in enumerate(lines):
+        if len(row) < 2 and len(text) <= _PROSE:
+            continue
+        cells = _cells(f, row)
+        if len(cells) < 2 or text.count(BAR) != len(cells) - 1:
+            wide, before = [], -1
+            continue
+        if len(cells) > len(wide):
+            if before >= 0 and len(cells) >= _MIN_CELLS:
+                _fill(lines, before, said, last, cells, between=False)
+            wide = cells
+        elif len(cells) < len(wide) and len(wide) >= _MIN_CELLS:
+            _fill(lines, n, text, cells, wide, between=len(wide) >= _MIN_BETWEEN)
+        last, before, said = cells, n, text
+
+
+def _cells(f: Fragments, row: Row) -> list[_Span]:
+    """The widths of a row's pieces, each sign with its number."""
+    cells: list[_Span] = []
+    start = -1
+    for one in row:
+        left = f.x0[one] if start < 0 else start
+        if f.text[one] in SIGNS:
+            start = left
+        else:
+            cells.append((left, f.x1[one]))
+            start = -1
+    return cells
+
+
+def _fill(
+    lines: list[_Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
+) -> None:
+    """Puts in the cells that row `n`, which said `text`, lacks, if each of its own stands in one column of the wide row."""
+    places: list[int] = []
+    for left, right in cells:
+        columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
+        if len(columns) != 1 or (places and columns[0] <= places[-1]):
+            return
+        places.append(columns[0])
+    if places[-1] == len(places) - 1 or (places[-1] - places[0] >= len(places) and not between):
+        return
+    shown = dict(zip(places, text.split(BAR), strict=True))
+    filled = BAR.join(shown.get(place, "") for place in range(places[-1] + 1))
+    lines[n] = (filled.replace("  ", " ").strip(), lines[n][1])

@@ -1,0 +1,200 @@
+"""Where the text of a page stands: pieces of its lines with boxes, and which of them are running prose.
+
+What belongs here: boxes and pieces of text, in points as displayed. What does not: captions, tables, figures
+(`pdf_captions.py`, `pdf_tables.py`, `pdf_figures.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import mean
+
+from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.text import Line
+
+_TENTH = 0.1
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PROSE_CHARS = 26  # characters that lines of prose have at least, on average
+_LONE_CHARS = 45  # and a single line of it
+_CELL_CHARS = 40  # up to which lines with neighbours are cells
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A part of one line, apart from its neighbours on that line. `line` is 1-based in the document's text."""
+
+    text: str
+    box: Rect
+    size: float
+    bold: bool
+    line: int
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether it runs up or down the page."""
+        x0, y0, x1, y1 = self.box
+        return len(self.text) > 2 and y1 - y0 > 1.5 * (x1 - x0)
+
+
+@dataclass
+class Text:
+    """The text of one page. `prose` are the pieces of paragraphs, as against labels, cells and headings."""
+
+    width: float
+    height: float
+    pieces: list[Piece]
+    body: float  # the document's ordinary letter size
+    prose: set[Piece] = field(default_factory=set["Piece"])
+
+
+def union(boxes: Iterable[Rect]) -> Rect:
+    """The smallest box around all; there is at least one."""
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return (min(x0), min(y0), max(x1), max(y1))
+
+
+def area(box: Rect) -> float:
+    """In square points; zero for a line."""
+    return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
+
+
+def common(a: Rect, b: Rect) -> Rect:
+    """The part both cover; reversed where they do not meet."""
+    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
+
+
+def beside(a: Rect, b: Rect) -> float:
+    """How many points of width they share; negative: how far apart they are sideways."""
+    return min(a[2], b[2]) - max(a[0], b[0])
+
+
+def abreast(a: Rect, b: Rect) -> float:
+    """How many points of height they share; negative: how far one is above the other."""
+    return min(a[3], b[3]) - max(a[1], b[1])
+
+
+def grown(box: Rect, by: float, up: float | None = None) -> Rect:
+    """The box with a margin of `by` points at its sides and `up` (or the same) above and below."""
+    up = by if up is None else up
+    return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
+
+
+def holds(outer: Rect, inner: Rect) -> bool:
+    """Whether the middle of `inner` lies in `outer`."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
+def meet(a: Rect, b: Rect) -> bool:
+    """Whether they share any part, be it a line."""
+    return beside(a, b) >= 0 and abreast(a, b) >= 0
+
+
+def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
+    """The pieces of a page's lines; `first` is the number of the first of them in the document's text."""
+    pieces: list[Piece] = []
+    for number, (_, row) in enumerate(lines, first):
+        part: list[int] = []
+        for n in row:
+            if part and _apart(f, part[-1], n):
+                pieces.append(_piece(f, part, number))
+                part = []
+            part.append(n)
+        if part:
+            pieces.append(_piece(f, part, number))
+    return pieces
+
+
+def _apart(f: Fragments, last: int, n: int) -> bool:
+    gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+    return (
+        gap * 10 >= 11 * max(f.size[last], f.size[n])
+        or f.y0[n] >= f.y1[last]  # lettering of a figure is on one line wherever it stands
+        or f.y0[last] >= f.y1[n]
+    )
+
+
+def _piece(f: Fragments, part: list[int], number: int) -> Piece:
+    box = union((f.x0[n] * _TENTH, f.y0[n] * _TENTH, f.x1[n] * _TENTH, f.y1[n] * _TENTH) for n in part)
+    first = part[0]
+    text = f.text[first]
+    for last, n in pairwise(part):
+        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        text += (" " if gap * 8 > f.size[last] else "") + f.text[n]
+    longest = max(part, key=lambda n: len(f.text[n]))
+    return Piece(text, box, f.size[longest] * _TENTH, f.font[first] < 0, number)
+
+
+def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Text:
+    """The page's text with its prose marked."""
+    text = Text(width, height, pieces, body)
+    shared = Counter(piece.line for piece in pieces)
+    for block in _blocks(pieces):
+        if _is_prose(block, text, shared):
+            text.prose.update(block)
+    return text
+
+
+def follows(above: Piece, below: Piece) -> bool:
+    """Whether `below` can be the next line of the same paragraph."""
+    gap = below.box[1] - above.box[3]
+    tall = min(above.size, below.size)
+    return (
+        alike(above, below)
+        and -0.6 * tall < gap < 0.75 * tall
+        and below.box[1] > above.box[1] + 0.5 * tall
+        and beside(above.box, below.box) > 0
+        and not below.is_turned
+    )
+
+
+def alike(a: Piece, b: Piece) -> bool:
+    """Whether two lines are set in one size; small capitals at the start of one do not count."""
+    high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
+    return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
+
+
+def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
+    blocks: list[list[Piece]] = []
+    for piece in pieces:
+        for block in reversed(blocks[-6:]):
+            if follows(block[-1], piece):
+                block.append(piece)
+                break
+        else:
+            blocks.append([piece])
+    return blocks
+
+
+def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
+    if block[0].is_turned:
+        return False
+    words = sum(len(_WORD.findall(piece.text)) for piece in block)
+    chars = mean(len(piece.text) for piece in block)
+    if words * 9 < chars * len(block):  # figures and symbols, not words
+        return False
+    wide = max(piece.box[2] - piece.box[0] for piece in block)
+    alone = 1 if chars < _CELL_CHARS else 2  # a long line may have a neighbour, as in columns
+    cells = sum(shared[piece.line] > alone for piece in block)
+    if wide < 0.2 * text.width or cells * 2 > len(block):
+        return False
+    if len(block) < 3:
+        near = abs(block[0].size - text.body) < 0.12 * text.body
+        return chars >= _LONE_CHARS and near and wide > 0.3 * text.width
+    full = sum(piece.box[2] - piece.box[0] > 0.7 * wide for piece in block)
+    return chars >= _PROSE_CHARS and full * 10 >= 6 * len(block)
+
+
+def lettering_line(text: Text, box: Rect, caption: int) -> int:
+    """The first line of a figure: its lettering, if that is what stands right above the line of the caption."""
+    line = caption
+    while above := [one for one in text.pieces if one.line == line - 1]:
+        if sum(holds(grown(box, 6), one.box) for one in above) * 3 < 2 * len(above):
+            break
+        line -= 1
+    return line

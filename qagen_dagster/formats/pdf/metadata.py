@@ -1,0 +1,148 @@
+"""What a PDF says of itself: title, authors, date, DOI, abstract, language.
+
+What belongs here: reading properties, XMP and the first pages' lines. What does not: extracting lines, headings
+(`pdf_headings.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from qagen_dagster.formats.pdf.headings import FILE_NAME
+from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.records.document import Metadata
+
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
+_DOI_FILE = re.compile(r"/\d+/[^/]*\.pdf$|\.pdf$")
+_DATE = re.compile(r"(?:D:)?(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
+_ABSTRACT = re.compile(
+    r"(?i)^(?:abstract|summary|zusammenfassung|résumé|resumen)\s*(?:[.:\u2014\u2013-]\s*(?P<rest>.*))?$"
+)
+_ABSTRACT_END = re.compile(
+    r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
+    r"permanent url|contents$|acm reference|schlüsselwörter)"
+)
+_MAX_TITLE = 300
+_MAX_ABSTRACT_LINES = 60
+
+
+def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
+    """What the document says of itself; a fault in one property leaves only that one out."""
+    said = _properties(pdf)
+    first = text.pages[0]
+    end = text.pages[min(1, len(text.pages) - 1)].end_line
+    lines = text.lines[: first.end_line]
+    return Metadata(
+        title=_title(said.get("title", ""), lines, text.fonts),
+        authors=_authors(said.get("author", "")),
+        date=_date(said.get("creationDate", "")),
+        doi=_doi(said, lines, pdf),
+        abstract=_abstract(text.lines[:end]),
+        language=_language(pdf),
+    )
+
+
+def _properties(pdf: Pdf) -> dict[str, str]:
+    try:
+        return pdf.properties()
+    except Exception:  # broken properties cost the properties
+        return {}
+
+
+def _title(said: str, lines: list[str], fonts: list[int]) -> str | None:
+    if len(said) > 3 and " " in said and not FILE_NAME.search(said):
+        return said[:_MAX_TITLE]
+    shown = _largest(lines, fonts)
+    if shown:
+        return shown
+    usable = len(said) > 3 and not FILE_NAME.search(said) and any(map(str.isalpha, said))
+    return said if usable else None
+
+
+def _largest(lines: list[str], fonts: list[int]) -> str:
+    """The first lines of the largest letters, if these stand out; a single word, as of a logo, only where nothing else does."""
+    sizes = [(abs(font), number) for number, font in enumerate(fonts[: len(lines)]) if len(lines[number]) > 3]
+    if len(sizes) < 4:
+        return ""
+    usual = sorted(sizes)[len(sizes) // 2][0]
+    standing_out = sorted({size for size, _ in sizes if size > 1.15 * usual}, reverse=True)[:3]
+    runs = [_run_of(size, sizes, lines, fonts) for size in standing_out]
+    return next((run for run in runs if " " in run), runs[0] if runs else "")
+
+
+def _run_of(size: int, sizes: list[tuple[int, int]], lines: list[str], fonts: list[int]) -> str:
+    """The first lines set in that size, one after the other; empty if they are too long for a title."""
+    start = next(number for other, number in sizes if other == size)
+    same = takewhile(
+        lambda n: not lines[n] or 0.97 * size <= abs(fonts[n]) <= 1.03 * size, range(start, len(lines))
+    )
+    shown = " ".join(lines[n] for n in same if lines[n]).replace(" | ", " ")
+    return shown if len(shown) <= _MAX_TITLE else ""
+
+
+def _authors(said: str) -> tuple[str, ...]:
+    if not said or len(said) > 2_000 or "(0x" in said:
+        return ()
+    names = [name.strip() for name in re.split(r"\s*(?:;|\band\b)\s*", said) if name.strip()]
+    if len(names) == 1 and "," in said:
+        parts = [part.strip() for part in said.split(",")]
+        if all(1 < len(part.split()) <= 4 and part[:1].isupper() for part in parts):
+            names = parts
+    return tuple(names)
+
+
+def _date(said: str) -> str | None:
+    found = _DATE.match(said)
+    if not found or not 1900 <= int(found[1]) <= 2100:
+        return None
+    return "-".join(part for part in found.groups() if part)
+
+
+def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
+    places = [said.get("subject", ""), said.get("keywords", ""), *lines]
+    found = [match[0] for place in places if "10." in place and (match := _DOI.search(place))]
+    if not found and (match := _DOI.search(_xmp(pdf))):
+        found = [match[0]]
+    if not found:
+        return None
+    # A space for an underscore may have cut one mention short; a longer mention of the same one is whole.
+    doi = max((one for one in found if one.startswith(found[0][:12])), key=len)
+    doi = _DOI_FILE.sub("", doi).rstrip(".,;:'*]}")
+    return doi.rstrip(")") if doi.count(")") > doi.count("(") else doi
+
+
+def _xmp(pdf: Pdf) -> str:
+    try:
+        return pdf.xmp()[:200_000]
+    except Exception:  # a broken stream of metadata costs the metadata
+        return ""
+
+
+def _abstract(lines: list[str]) -> str | None:
+    for number, line in enumerate(lines):
+        found = _ABSTRACT.match(line.strip())
+        if not found:
+            continue
+        parts = [found["rest"]] if found["rest"] else []
+        blanks = 0
+        for follower in lines[number + 1 : number + 1 + _MAX_ABSTRACT_LINES]:
+            blanks += not follower
+            if _ABSTRACT_END.match(follower) or (blanks > 1 and not follower and len(" ".join(parts)) > 400):
+                break
+            parts.append(follower)
+        text = " ".join(
+            re.sub(r"(?<=[^\W\d_])-\n(?=[a-z])", "", "\n".join(part for part in parts if part)).split()
+        )
+        return text[:5_000] if len(text) > 80 else None
+    return None
+
+
+def _language(pdf: Pdf) -> str | None:
+    try:
+        value = pdf.language().strip("\ufeff\0 ")
+    except Exception:  # as above
+        return None
+    return value.replace("_", "-") if _LANGUAGE.match(value) else None

@@ -1,0 +1,74 @@
+"""Pages that are pictures of text: which are worth reading, and reading them within limits.
+
+What belongs here: limits per document and the pictures handed to recognition. What does not: running it (`ocr.py`).
+"""
+
+from __future__ import annotations
+
+import io
+import time
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.ocr import ocr_image, tesseract_available
+from qagen_dagster.formats.pdf.library import Page
+
+_PAGES = 50  # of one document
+_SECONDS = 80.0  # of one document, which has two minutes by default for everything
+_PAGE_SECONDS = 40.0
+_PIXELS = 6_000_000
+_DPI = 300
+_PICTURE_SHARE = 0.1  # of a page that pictures cover at least
+
+
+def worth_recognising(page: Page) -> bool:
+    """Whether pictures cover enough of a page without text that there may be writing in them."""
+    covered = 0.0
+    for (x0, y0, x1, y1), *_ in page.pictures():
+        covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
+    return covered > _PICTURE_SHARE * page.width * page.height
+
+
+class Recogniser:
+    """Reads pages of one document until its limits are reached; `note` says why a page was not read."""
+
+    def __init__(self, options: ParseOptions) -> None:
+        self._options = options
+        self._done = 0
+        self._ends = 0.0
+        self.note = ""
+        if not options.ocr:
+            self.note = "text recognition is switched off"
+        elif not tesseract_available():
+            self.note = "tesseract is not installed"
+        self._off = bool(self.note)
+
+    def text_of(self, page: Page) -> str | None:
+        """The text a page shows; None if it was not read."""
+        if self._off:
+            return None
+        now = time.monotonic()
+        self._ends = self._ends or now + _SECONDS
+        if self._done >= _PAGES or now > self._ends - 1:
+            self.note = f"at most {_PAGES} pages or {_SECONDS:.0f} seconds of recognition a document"
+            return None
+        if any(one.width * one.height > self._options.max_pixels for one in page.pictures()):
+            self.note = f"a picture exceeds {self._options.max_pixels:,} pixels"
+            return None
+        self._done += 1
+        return self._read(page, min(self._ends - now, _PAGE_SECONDS))
+
+    def _read(self, page: Page, seconds: float) -> str | None:
+        zoom = min(_DPI / 72, (_PIXELS / max(page.width * page.height, 1)) ** 0.5)
+        size = max(1, int(page.width * zoom)), max(1, int(page.height * zoom))
+        out = io.BytesIO()
+        page.draw(page.box, *size, grey=True).save(out, "PNG", compress_level=1)
+        try:
+            found = ocr_image(out.getvalue(), self._options.ocr_languages, seconds=seconds)
+        except DocumentError as error:
+            self.note = error.detail
+            return None
+        if found is None:
+            self.note = f"tesseract has none of the languages {self._options.ocr_languages}"
+            self._off = True
+        return found

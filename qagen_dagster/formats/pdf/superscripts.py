@@ -1,0 +1,79 @@
+"""Powers that the print of a page flattens: "10" with a raised "5" reads "10^5" and not 105.
+
+What belongs here: marking raised numbers. What does not: footnote marks and lowered letters, which stay as they are.
+
+The print does not say which letters are raised. Only lines that may hold a power of ten or a square metre and are taller
+than their letters are looked up in the library's slower account of the page, and few pages have any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from statistics import median
+
+from qagen_dagster.formats.pdf.library import Pdf, Run
+from qagen_dagster.formats.pdf.lines import Fragments, clean
+
+_POWER = re.compile(
+    "(?<![\\d.,])10(?:[\u2212\u2013]?[1-9]\\d{0,2}(?![\\d.,%]\\d)|(?<=[x\u00d7\u00b7] 10)-[1-9])|(?<=[\\d\\s(/][ckm]m)[23](?!\\w)"
+    "|(?<=[\\d\\s(/]m)[23](?!\\w)"
+)
+_RAISED = re.compile("[-\u2212\u2013+]?\\d{1,3}")
+_BASE = re.compile(r"(?:\d|(?:^|[\d\s/(])[ckm]?m)$")
+_ROUNDED = 1.5  # tenths of a point by which heights may differ and be one
+_ENOUGH = 2  # lines
+_TALL = 1.01  # times the usual height, for the size of the letters
+_EDGE = 2  # lines at the start and the end of a page among which its number stands
+
+
+def mark_powers(pdf: Pdf, number: int, f: Fragments) -> None:
+    """Writes a "^" before the raised numbers of one page (0-based) that follow a number or a unit of length."""
+    suspects = [n for n, text in enumerate(f.text) if _may_hold(text) and _POWER.search(text)]
+    last = len(f.text) - _EDGE
+    suspects = [n for n in suspects if _EDGE <= n < last or not f.text[n].isdigit()]  # no numbers of pages
+    if not suspects:
+        return
+    plain = set(range(len(f.text))).difference(suspects)
+    usual = median([(f.y1[n] - f.y0[n]) / f.size[n] for n in plain if f.size[n]] or [0.0])
+    suspects = [
+        n for n in suspects if f.y1[n] - f.y0[n] > _TALL * usual * f.size[n] and not _is_ordinary(f, n, plain)
+    ]
+    if not suspects:
+        return
+    marked = {"".join(plain.split()): text for plain, text in map(_marked, pdf.runs(number)) if text != plain}
+    for n in suspects:
+        f.text[n] = clean(marked.get("".join(f.text[n].split()), f.text[n])).strip()
+
+
+def _may_hold(text: str) -> bool:
+    return "10" in text or "m2" in text or "m3" in text
+
+
+def _is_ordinary(f: Fragments, n: int, plain: Collection[int]) -> bool:
+    """Whether lines without such numbers are as high for the size of their letters; a raised number makes one higher."""
+    high, size = f.y1[n] - f.y0[n], f.size[n]
+    alike = 0
+    for one in plain:
+        if abs((f.y1[one] - f.y0[one]) * size - high * f.size[one]) <= _ROUNDED * size:
+            alike += 1
+            if alike == _ENOUGH:
+                return True
+    return False
+
+
+def _marked(runs: list[Run]) -> tuple[str, str]:
+    """A line as it is, and with its powers marked."""
+    plain = text = ""
+    for place, run in enumerate(runs):
+        after = runs[place + 1].text if place + 1 < len(runs) else ""
+        is_power = (
+            run.raised
+            and _RAISED.fullmatch(run.text.strip()) is not None
+            and not runs[place - 1].raised
+            and _BASE.search(plain[-8:]) is not None
+            and not after.startswith(("\u2044", "/"))  # the upper half of a fraction
+        )
+        plain += run.text
+        text += f"^{run.text}" if is_power else run.text
+    return plain, text

@@ -1,0 +1,186 @@
+"""The text of a PDF, page by page: rows joined to lines, pages recognised from pictures where needed and possible.
+
+What belongs here: what goes into the text and the page map. What does not: geometry (`pdf_order.py`), recognition
+(`pdf_scan.py`), titles and headings (`pdf_meta.py`, `pdf_headings.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
+from qagen_dagster.formats.pdf.lettering import set_apart
+from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.lines import Fragments, fragments_of
+from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
+from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
+from qagen_dagster.formats.pdf.superscripts import mark_powers
+from qagen_dagster.records.document import Outcome, PageSpan
+
+_FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
+_DOTS = re.compile(r"[. …·]+")
+_WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
+_AHEAD = 16  # pages
+_AHEAD_BYTES = 1_000_000
+_SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
+
+
+# A line of a page and the fragments it is made of, none for a blank line.
+Line = tuple[str, Row]
+_BLANK: Line = ("", [])
+
+
+@dataclass
+class PdfText:
+    """What reading all pages gave. Page numbers are 1-based."""
+
+    lines: list[str] = field(default_factory=list[str])
+    fonts: list[int] = field(
+        default_factory=list[int]
+    )  # by line: size in tenths, negative if bold; 0 unknown
+    pages: list[PageSpan] = field(default_factory=list[PageSpan])
+    broken: list[int] = field(default_factory=list[int])
+    recognised: list[int] = field(default_factory=list[int])
+    unreadable: list[int] = field(default_factory=list[int])  # no letters with a meaning, not recognised
+    note: str = ""  # why they were not
+
+
+def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
+    """All pages in order. A broken page is empty and noted.
+
+    Raises:
+        DocumentError: `too_large` if the text exceeds its limit.
+    """
+    text = PdfText()
+    recogniser = Recogniser(options)
+    chars = 0
+    for number, printed in _printed(pdf):
+        try:
+            texts, fonts = _read(pdf, number, printed, recogniser, text)
+        except (DocumentError, MemoryError):
+            raise
+        except Exception:  # one page is one stage: whatever is wrong with it, the others go on
+            text.broken.append(number + 1)
+            texts, fonts = [], []
+        chars += sum(map(len, texts)) + len(texts)
+        if chars > options.max_chars:
+            raise DocumentError(Outcome.TOO_LARGE, f"more than {options.max_chars:,} characters of text")
+        start = len(text.lines) + 1
+        text.lines += texts
+        text.fonts += fonts
+        text.pages.append(PageSpan(page=number + 1, start_line=start, end_line=len(text.lines)))
+    text.note = recogniser.note
+    return text
+
+
+def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
+    """The print of each page, None for a broken one.
+
+    Some pages are printed before the first of them is read: the library and Python each need most of a processor's
+    cache, and taking turns at every page costs a tenth of the time.
+    """
+    waiting: list[tuple[int, bytes | None]] = []
+    size = 0
+    for number in range(pdf.count):
+        try:
+            printed = pdf.print_text(number)
+        except MemoryError:
+            raise
+        except Exception:  # as above
+            printed = None
+        waiting.append((number, printed))
+        size += len(printed or b"")
+        if len(waiting) >= _AHEAD or size > _AHEAD_BYTES:
+            yield from waiting
+            waiting, size = [], 0
+    yield from waiting
+
+
+def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
+    """The fragments of a page (0-based) from its print, powers marked."""
+    fragments = fragments_of(printed)
+    if fragments.powers:
+        mark_powers(pdf, number, fragments)
+    return fragments
+
+
+def page_lines(fragments: Fragments) -> list[Line]:
+    """The lines of one page in reading order, a blank one where the page leaves most of a line free."""
+    f, rows = rows_in_order(fragments)
+    texts, tops, bottoms = f.text, f.y0, f.y1
+    lines: list[Line] = []
+    has_cells = False
+    limit = 1 << 30  # where the next line may begin without a blank one before it
+    for row in rows:
+        first = row[0]
+        top, bottom = tops[first], bottoms[first]
+        if top > limit:
+            lines.append(_BLANK)
+        if len(row) == 1:
+            lines.append((texts[first], row))
+        else:
+            lines.append((_joined(f, row), row))
+            has_cells = has_cells or len(row) > 2
+        limit = bottom + (bottom - top) * 7 // 10
+    if f.figures:
+        lines = set_apart(f, lines)
+    if has_cells and not f.rtl:
+        with_empty_cells(f, lines)
+    return lines
+
+
+def _joined(f: Fragments, row: Row) -> str:
+    """The fragments of a row; those clearly apart, like cells of a table, are parted by a bar."""
+    wide = 10 if len(row) > 2 else 18  # tenths of the letter size
+    parts = [f.text[row[0]]]
+    for last, n in pairwise(row):
+        gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
+        dots = _DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last])
+        if gap * 10 >= wide * f.size[last] and not dots:
+            parts.append(" " if f.text[last] in SIGNS else BAR)
+        elif gap * 8 > f.size[last] or dots:
+            parts.append(" ")
+        parts.append(f.text[n])
+    return "".join(parts)
+
+
+def _read(
+    pdf: Pdf, number: int, printed: bytes | None, recogniser: Recogniser, text: PdfText
+) -> tuple[list[str], list[int]]:
+    """The page's lines with their fonts."""
+    if printed is None:
+        text.broken.append(number + 1)
+        return [], []
+    fragments = page_fragments(pdf, number, printed)
+    lines = page_lines(fragments)
+    texts = [line for line, _ in lines]
+    if texts and not _is_noise(texts):
+        font = fragments.font
+        return texts, [font[row[0]] if row else 0 for _, row in lines]
+    page = pdf.page(number)
+    if texts or worth_recognising(page):
+        found = recogniser.text_of(page)
+        if found is None:
+            text.unreadable.append(number + 1)
+        else:
+            text.recognised.append(number + 1)
+            texts = found.split("\n") if found else []
+    return texts, [0] * len(texts)
+
+
+def _is_noise(texts: list[str]) -> bool:
+    """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
+    if _WORDS.search(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
+        return False
+    shown = _FILLING.sub("", "".join(texts))
+    return len(shown) > 80 and sum(map(str.isalnum, shown)) < 0.5 * len(shown)
+
+
+def _has_words(text: str) -> bool:
+    words = text.split()
+    return sum(map(str.isalpha, words)) * 4 > len(words)

@@ -1,0 +1,1 @@
+"""Tables and figures of a PDF page: found, captioned, cut out."""

@@ -1,0 +1,70 @@
+"""What captions tell of the shapes and frames on a PDF page: where one shape is several, which frames hold a figure.
+
+What belongs here: taking shapes apart. What does not: finding them (`pdf_figures.py`), choosing (`pdf_regions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from qagen_dagster.formats.pdf.layout import abreast, beside, meet, union
+from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
+
+_NEAR = 30.0  # points between a caption and what stands above it
+_STACKED = 14.0  # points between frames that make one figure
+
+
+def parted(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
+    """The shape, cut where captions side by side say that it is several; nothing of it reaches over a caption."""
+    across = [box for box in captions if abreast(box, shape.box) > 6 and beside(box, shape.box) > 0]
+    rest = _without(shape, across) if across else shape
+    if rest is None:
+        return []
+    near = sorted(
+        box for box in captions if -_NEAR < abreast(box, rest.box) < 6 and beside(box, rest.box) > 0
+    )
+    if len(near) < 2 or any(beside(a, b) > -4 or abreast(a, b) < 0 for a, b in pairwise(near)):
+        return [rest]
+    return _cut(rest, [box[0] - 4 for box in near[1:]])
+
+
+def framed(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
+    """The frames right above or below a caption, and those stacked on them: a listing, not an aside."""
+    frames = set(shown.frames)
+    rest = [*shown.frames, *(shape.box for shape in shown.shapes)]
+    found: list[Rect] = []
+    ends = [(box, _NEAR) for box in captions]
+    while ends:
+        box, gap = ends.pop()
+        near = [
+            one
+            for one in rest
+            if -gap < abreast(one, box) and beside(one, box) > 0 and (gap < _NEAR or abreast(one, box) < 6)
+        ]
+        rest = [one for one in rest if one not in near]
+        found += near
+        ends += [(one, _STACKED) for one in near]
+    return found if any(one in frames for one in found) else []
+
+
+def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
+    """The shape's parts left of the first edge, between the first and the second, and so on."""
+    pieces: list[Shape] = []
+    limits = [float("-inf"), *edges, float("inf")]
+    for left, right in pairwise(limits):
+        inside = [box for box in shape.boxes if left <= (box[0] + box[2]) / 2 < right]
+        if not inside:
+            continue
+        x0, y0, x1, y1 = union(inside)
+        box = (max(x0, left), y0, min(x1, right), y1)
+        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
+    return pieces
+
+
+def _without(shape: Shape, across: Sequence[Rect]) -> Shape | None:
+    """The shape without those parts that reach over any of these boxes; None if nothing is left."""
+    kept = [box for box in shape.boxes if not any(meet(box, one) and abreast(box, one) > 2 for one in across)]
+    return replace(shape, box=union(kept), boxes=kept, parts=[]) if kept else None

@@ -1,0 +1,238 @@
+"""Pictures and drawings on a PDF page: shapes that are something to look at, and which of them a caption means.
+
+What belongs here: shapes. What does not: captions themselves (`pdf_captions.py`), tables (`pdf_tables.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from qagen_dagster.formats.pdf.layout import (
+    Piece,
+    Text,
+    abreast,
+    area,
+    beside,
+    common,
+    grown,
+    holds,
+    meet,
+    union,
+)
+from qagen_dagster.formats.pdf.library import Drawing, Picture, Rect
+
+_MIN_SIDE = 16.0  # of a shape, points
+_WHOLE = 0.8  # share of the page from which a shape is its ground
+_JOINED = 9.0  # points between parts of one drawing
+_RULE = 2.6  # thickness of a line that parts something
+_PARAGRAPH = 3  # lines of prose in a box that make it a frame
+_LABEL_CHARS = 60
+_LABEL_GAP = 13.0  # points between a drawing and its labels
+
+
+@dataclass(eq=False)
+class Shape:
+    """Pictures and drawings that stand together.
+
+    `items` counts what it is made of; `boxes` are those of all its parts, `parts` the straight paths among them.
+    """
+
+    box: Rect
+    items: int = 0
+    pictures: int = 0
+    curves: int = 0
+    boxes: list[Rect] = field(default_factory=list[Rect])
+    parts: list[Drawing] = field(default_factory=list[Drawing])
+
+
+@dataclass
+class Shown:
+    """What a page shows besides text."""
+
+    shapes: list[Shape] = field(default_factory=list[Shape])
+    bits: list[Rect] = field(default_factory=list[Rect])  # too small to be a shape, but perhaps part of one
+    rules: list[Rect] = field(default_factory=list[Rect])  # thin level lines
+    frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
+
+
+class Repeats:
+    """Marks that stand at the same place of many pages: logos, rules and grounds of running heads."""
+
+    def __init__(self) -> None:
+        self._pictures: Counter[tuple[int, ...]] = Counter()
+        self._drawings: Counter[tuple[int, ...]] = Counter()
+        self._pages = 0
+
+    def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
+        """Counts one page."""
+        self._pages += 1
+        self._pictures.update({_place(one.box) for one in pictures})
+        self._drawings.update({_place(one.box) for one in drawings})
+
+    def has_picture(self, one: Picture) -> bool:
+        """Whether this picture is repeated."""
+        return self._pictures[_place(one.box)] >= max(3, 0.12 * self._pages)
+
+    def has_drawing(self, one: Drawing) -> bool:
+        """Whether this path is repeated."""
+        return self._drawings[_place(one.box)] >= max(3, 0.3 * self._pages)
+
+
+def _place(box: Rect) -> tuple[int, ...]:
+    return tuple(round(side / 2) for side in box)
+
+
+def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
+    """The shapes, rules and frames of a page; its ground and what is repeated on many pages left out."""
+    page = (0.0, 0.0, text.width, text.height)
+    shown = Shown()
+    parts: list[tuple[Rect, Drawing | None]] = []
+    for one in pictures:
+        box = common(one.box, page)
+        on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
+        if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
+            parts.append((box, None))
+    for path in drawings:
+        box = common(path.box, page)
+        if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
+            continue
+        if repeats.has_drawing(path):
+            continue
+        if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
+            shown.rules.append(box)
+        if _covers_prose(box, text):
+            shown.frames.append(box)
+        else:
+            parts.append((box, path))
+    _gather(text, parts, shown)
+    return shown
+
+
+def _covers_prose(box: Rect, text: Text) -> bool:
+    """Whether paragraphs stand in it: then it is a frame or a ground, or is not shown as large as it says."""
+    if area(box) < 2_000:
+        return False
+    return sum(beside(box, one.box) > 15 and abreast(box, one.box) > 4 for one in text.prose) >= _PARAGRAPH
+
+
+def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
+    """Puts parts that touch or nearly touch together, on a coarse grid, so that thousands cost little."""
+    cell = max(_JOINED / 2, max(text.width, text.height) / 300)
+    rows = [0] * (int(text.height / cell) + 3)
+    cells = [_cells(part[0], cell) for part in parts]
+    for left, top, right, bottom in cells:
+        mask = ((1 << (right - left + 1)) - 1) << left
+        for y in range(top, min(bottom, len(rows) - 1) + 1):
+            rows[y] |= mask
+    label = _Labels(rows)
+    shapes: dict[int, Shape] = {}
+    for (box, path), (left, top, _, _) in zip(parts, cells, strict=True):
+        key = label.of(left, top)
+        if key not in shapes:
+            shapes[key] = Shape(box)
+        _add(shapes[key], box, path)
+    for one in sorted(shapes.values(), key=lambda one: (one.box[1], one.box[0])):
+        if _is_shape(one):
+            shown.shapes.append(one)
+        elif one.box[2] - one.box[0] < 0.6 * text.width:
+            shown.bits.append(one.box)
+
+
+def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
+    shape.box = union((shape.box, box))
+    shape.boxes.append(box)
+    if path is None:
+        shape.pictures += 1
+        return
+    shape.items += path.items
+    shape.curves += path.curved
+    if not path.curved:
+        shape.parts.append(path)
+
+
+def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
+    """The grid cells a box covers, one more to the right and below than it touches."""
+    left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
+    return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
+
+
+class _Labels:
+    """Which cells of a grid of bits hang together."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self._parent: list[int] = []
+        self._runs: list[list[tuple[int, int, int]]] = []
+        before: list[tuple[int, int, int]] = []
+        for bits in rows:
+            runs = [(start, end, self._new()) for start, end in _runs(bits)]
+            for start, end, name in runs:
+                for left, right, other in before:
+                    if left <= end + 1 and right >= start - 1:
+                        self._parent[self._root(name)] = self._root(other)
+            self._runs.append(runs)
+            before = runs
+
+    def of(self, x: int, y: int) -> int:
+        """The name of the group that a set cell belongs to."""
+        for start, end, name in self._runs[min(y, len(self._runs) - 1)]:
+            if start <= x <= end:
+                return self._root(name)
+        return -1
+
+    def _new(self) -> int:
+        self._parent.append(len(self._parent))
+        return len(self._parent) - 1
+
+    def _root(self, name: int) -> int:
+        while self._parent[name] != name:
+            self._parent[name] = self._parent[self._parent[name]]
+            name = self._parent[name]
+        return name
+
+
+def _runs(bits: int) -> Iterable[tuple[int, int]]:
+    start = 0
+    while bits:
+        skip = (bits & -bits).bit_length() - 1
+        bits >>= skip
+        start += skip
+        length = (~bits & (bits + 1)).bit_length() - 1
+        yield start, start + length - 1
+        bits >>= length
+        start += length
+
+
+def _is_shape(one: Shape) -> bool:
+    wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
+    return min(wide, high) >= _MIN_SIDE and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
+
+
+def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
+    """The box with the small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    loose = [
+        one
+        for one in text.pieces
+        if one not in text.prose and one not in skip and holds(within, one.box) and not holds(box, one.box)
+    ]
+    for _ in range(4):
+        near = [one for one in loose if _is_label(one, box)]
+        if not near:
+            break
+        box = union((box, *(common(one.box, within) for one in near)))
+        loose = [one for one in loose if one not in near]
+    return box
+
+
+def _is_label(piece: Piece, box: Rect) -> bool:
+    """Whether a text touches a drawing, or is short and right beside, above or below it."""
+    if not meet(grown(box, _LABEL_GAP), piece.box):
+        return False
+    if abreast(piece.box, box) > 0:
+        return len(piece.text) <= _LABEL_CHARS or beside(piece.box, box) > 0
+    middle = (piece.box[0] + piece.box[2]) / 2
+    inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
+    return len(piece.text) <= _LABEL_CHARS and (
+        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
+    )

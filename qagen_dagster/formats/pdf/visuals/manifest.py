@@ -1,0 +1,316 @@
+"""What there is to look at in a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages.
+
+What belongs here: going through the pages, labels, the lines of the text. What does not: finding things on one page
+(`pdf_captions.py`, `pdf_figures.py`, `pdf_tables.py`, `pdf_regions.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.labels import Labels
+from qagen_dagster.formats.pdf.headings import body_size
+from qagen_dagster.formats.pdf.layout import (
+    Text,
+    area,
+    common,
+    grown,
+    holds,
+    lettering_line,
+    pieces_of,
+    text_of,
+    union,
+)
+from qagen_dagster.formats.pdf.library import Pdf, Rect
+from qagen_dagster.formats.pdf.text import PdfText, page_fragments, page_lines, read_pages
+from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
+from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels
+from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
+from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
+from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
+
+MAX_VISUALS = 1_000  # of one document
+MAX_SECONDS = 70.0  # of one document; what is not reached by then is not listed
+_FEW_PATHS = 3_000  # that a page may have without counting towards the limit of the document
+_MAX_PATHS = 150_000  # on pages of many; the pages after are listed as a whole
+_MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
+_BANNER = 8  # times as wide as high, or the other way round
+_MIN_DRAWING = (110.0, 70.0)
+
+
+@dataclass
+class _Found:
+    """One visual before it has its label."""
+
+    type: VisualType
+    page: int
+    box: Rect
+    caption: Caption | None = None
+    lines: tuple[int, int] | None = None
+
+
+def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
+    """Everything worth looking at, in page order, each with a label of its own.
+
+    Where the limits of time or number are reached, the last entry is a page whose caption says so.
+
+    Raises:
+        DocumentError: as `read_pages`.
+    """
+    search = _Search(pdf, _text_of(pdf, options))
+    found = search.run()
+    visuals = _labelled(found[:MAX_VISUALS])
+    stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
+    if stopped:
+        visuals.append(_note(visuals, stopped, len(visuals), pdf.count))
+    return tuple(visuals)
+
+
+def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
+    """The text whose lines the visuals name: the stored one's pages where they are known.
+
+    Recognition has limits of time, so that another reading of the same scan may end at another line.
+    """
+    if len(options.known_pages) != pdf.count:
+        return read_pages(pdf, options)
+    text = read_pages(pdf, replace(options, ocr=False))
+    text.pages = list(options.known_pages)
+    return text
+
+
+class _Search:
+    """One document's pages, looked at twice: what is repeated on many of them, then each by itself."""
+
+    def __init__(self, pdf: Pdf, text: PdfText) -> None:
+        self._pdf = pdf
+        self._text = text
+        self._ends = time.monotonic() + MAX_SECONDS
+        self._scanned = {*text.recognised, *text.unreadable}
+        self._body = body_size(text) / 10 or 10.0  # points
+        self._repeats = Repeats()
+        self._tables = TableFinder()
+        self._paths = 0
+        self._sides: Counter[tuple[bool, str]] = Counter()
+        self.stopped = 0  # the page at which time ran out
+
+    def run(self) -> list[_Found]:
+        """All there is, without labels."""
+        for number in range(self._pdf.count):
+            with suppress(Exception):  # a broken page repeats nothing
+                page = self._pdf.page(number)
+                few = page.marks() <= _FEW_PATHS
+                self._repeats.add(page.pictures(), page.drawings() if few else [])
+        views: dict[int, PageView | list[_Found]] = {}
+        for span in self._text.pages:
+            if time.monotonic() > self._ends:
+                self.stopped = span.page
+                break
+            views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
+        found: list[_Found] = []
+        for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
+            view = views.get(span.page, [])
+            found += self._pick(view) if isinstance(view, PageView) else view
+        return found
+
+    def _is_scan(self, span: PageSpan) -> bool:
+        return span.page in self._scanned or span.end_line < span.start_line
+
+    def _scan(self, span: PageSpan) -> list[_Found]:
+        """A page that is a picture, as a whole; nothing if it is blank."""
+        try:
+            page = self._pdf.page(span.page - 1)
+            if not page.is_marked():
+                return []
+        except Exception:  # a broken page shows nothing
+            return []
+        lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
+        return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
+
+    def _view(self, span: PageSpan) -> PageView | list[_Found]:
+        try:
+            page = self._pdf.page(span.page - 1)
+            fragments = page_fragments(self._pdf, span.page - 1, self._pdf.print_text(span.page - 1))
+            marks = page.marks()
+            if marks > _FEW_PATHS:
+                self._paths += marks
+            whole = self._paths > _MAX_PATHS and marks > _FEW_PATHS
+            pictures, drawings = page.pictures(), [] if whole or not marks else page.drawings()
+        except Exception:  # a broken page shows nothing
+            return []
+        if whole:
+            return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
+        pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
+        text = text_of(page.width, page.height, pieces, self._body)
+        shown = shown_on(text, pictures, drawings, self._repeats)
+        captions = captions_of(text, shown.rules)
+        tables = self._tables.ruled(page, marks, shown, text)
+        view = PageView(span.page, text, shown, captions, tables)
+        view.choices = dict(choices_of(view))
+        for caption, choices in view.choices.items():
+            strong = [side for side, one in choices.items() if one.strength > Strength.TEXT]
+            if len(strong) == 1:
+                self._sides[caption.is_table, strong[0]] += 1
+        return view
+
+    def _pick(self, view: PageView) -> list[_Found]:
+        """The page's visuals from the top down: captioned ones first take what is theirs."""
+        found: list[_Found] = []
+        order = sorted(view.captions, key=lambda one: len(view.choices[one]))
+        for caption in order:
+            taken = [one.box for one in found]
+            choice = self._choose(caption, view.choices[caption], taken)
+            if choice is not None:
+                found.append(_captioned(view, caption, choice))
+        taken = [one.box for one in found]
+        found += _uncaptioned(view, taken)
+        for one in found:
+            one.box = common(one.box, (0.0, 0.0, view.text.width, view.text.height))
+        found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
+        return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
+
+    def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
+        free = {
+            side: one
+            for side, one in choices.items()
+            if not any(area(common(one.box, box)) > 0.25 * area(one.box) for box in taken)
+        }
+        usual = "below" if caption.is_table else "above"
+        other = "above" if caption.is_table else "below"
+        if self._sides[caption.is_table, other] > self._sides[caption.is_table, usual]:
+            usual, other = other, usual
+        ranks = {usual: 1, other: 0}
+        best = max(
+            free.items(),
+            key=lambda item: (item[1].strength > Strength.TEXT, ranks.get(item[0], -1)),
+            default=None,
+        )
+        return best[1] if best else None
+
+
+def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
+    box = union((choice.box, caption.box))
+    own = [piece.line for piece in caption.pieces]
+    lines = (min(own), max(own))
+    if caption.is_table:
+        lines = _rows(view.text, choice.box, own) or lines
+    else:
+        lines = (lettering_line(view.text, choice.box, lines[0]), lines[1])
+    kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
+    return _Found(kind, view.number, box, caption, lines)
+
+
+def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
+    """The lines of a table, with those of its caption if they come right before or after."""
+    inside = {one.line for one in text.pieces if holds(grown(box, 1.5), one.box)}
+    outside = {one.line for one in text.pieces} - inside - set(own)
+    lines = sorted({*inside, *own})
+    if not lines:
+        return None
+    runs: list[list[int]] = [[lines[0]]]
+    for line in lines[1:]:
+        if any(between in outside for between in range(runs[-1][-1] + 1, line)):
+            runs.append([])
+        runs[-1].append(line)
+    best = max(runs, key=lambda run: len(inside.intersection(run)))
+    return best[0], best[-1]
+
+
+def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
+    found: list[_Found] = []
+
+    def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
+        if not any(area(common(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
+            found.append(_Found(kind, view.number, box, None, lines))
+            taken.append(box)
+
+    for box in view.tables:
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for box in number_tables(view.text, view.text.pieces):
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in _pictures(view.shown, view.text):
+        add(kind, box)
+    return found
+
+
+def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+    """Shapes large enough to mean something by themselves; boxes around text are not."""
+    found: list[tuple[VisualType, Rect]] = []
+    for shape in shown.shapes:
+        wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
+        sides = (max(wide, high), min(wide, high))
+        least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
+        if (
+            sides[0] < least[0]
+            or sides[1] < least[1]
+            or sides[0] > _BANNER * sides[1]
+            or _is_written(shape, text)
+        ):
+            continue
+        if shape.pictures:
+            found.append((VisualType.IMAGE, shape.box))
+        elif shape.items >= 12 and (shape.curves or shape.items >= 24):
+            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, grown(shape.box, 30), set())))
+    return found
+
+
+def _is_written(shape: Shape, text: Text) -> bool:
+    """Whether it is a box of text: a note, a listing, a form."""
+    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    prose = sum(area(one.box) for one in inside if one in text.prose)
+    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
+
+
+def _line_near(view: PageView, box: Rect) -> int:
+    """The first line below a box without text, for its place among the others."""
+    below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
+    return min(below, default=1 << 30)
+
+
+_MADE_UP = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+
+
+def _labelled(found: list[_Found]) -> list[Visual]:
+    labels = Labels()
+    counts: Counter[tuple[int, str]] = Counter()
+    named: set[str] = set()
+    visuals: list[Visual] = []
+    for one in found:
+        if one.caption is not None:
+            wanted = one.caption.name
+            if wanted.casefold() in named:
+                wanted = f"{wanted} (page {one.page})"
+        elif one.type is VisualType.PAGE:
+            wanted = f"Page {one.page}"
+        else:
+            word = _MADE_UP[one.type]
+            counts[one.page, word] += 1
+            wanted = f"{word} p{one.page}-{counts[one.page, word]}"
+        named.add(wanted.casefold())
+        visuals.append(_visual(one, labels.unique(wanted)))
+    return visuals
+
+
+def _visual(one: _Found, label: str) -> Visual:
+    x0, y0, x1, y1 = (round(side, 1) for side in one.box)
+    return Visual(
+        label=label,
+        type=one.type,
+        page=one.page,
+        box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+        caption=one.caption.text if one.caption else "",
+        start_line=one.lines[0] if one.lines else None,
+        end_line=one.lines[1] if one.lines else None,
+    )
+
+
+def _note(visuals: list[Visual], page: int, count: int, pages: int) -> Visual:
+    """Says where the list ends, as a visual that shows that page."""
+    taken = {visual.label for visual in visuals}
+    label = f"Page {page}" if f"Page {page}" not in taken else f"Page {page} (end of the list)"
+    said = f"The list ends here after {count:,} visuals: pages {page} to {pages} may show more."
+    return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)

@@ -1,0 +1,287 @@
+"""Tables on a PDF page: found by their ruling lines, by level rules alone, or by rows of cells.
+
+What belongs here: boxes of tables. What does not: captions (`pdf_captions.py`), choosing among boxes (`pdf_regions.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect
+from collections.abc import Sequence
+from contextlib import suppress
+
+from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, area, beside, common, grown, holds, union
+from qagen_dagster.formats.pdf.library import Page, Rect, Table
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
+
+MAX_MARKS = 3_000  # paths on a page beyond which looking for ruled tables takes too long
+MAX_SECONDS = 25.0  # of the library's search, in one document
+_CROWD = 6  # pieces of text per cell from which it is a form and not a table
+_THIN = 2.5  # points; what is thinner is a line
+_MAX_LONE = 7  # rows without numbers between rows of numbers
+_MAX_HEADS = 4
+_NUMBER = re.compile(
+    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
+)
+_NAME = re.compile(r"[^\W\d_]{2}")
+_CONTENTS = re.compile(r"(?:\.\s?){5,}")
+
+
+class TableFinder:
+    """Finds the ruled tables of one document; the library's own search is slow and so has a budget."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def ruled(self, page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
+        """Tables whose cells are ruled or boxed, without frames around prose, page borders and empty forms."""
+        tables: list[Table] = []
+        unclear = False
+        for shape in shown.shapes:
+            grid = _grid(shape, text)
+            if grid is not None:
+                tables.append(grid)
+            else:
+                unclear = unclear or _may_be_grid(shape, text)
+        if unclear and marks <= MAX_MARKS and self._seconds < MAX_SECONDS:
+            start = time.monotonic()
+            with suppress(Exception):  # the library's search fails on some pages
+                tables += page.tables()
+            self._seconds += time.monotonic() - start
+        return _distinct([one for one in tables if _is_table(one, text)])
+
+
+def _distinct(tables: list[Table]) -> list[Rect]:
+    """Their boxes from the top down, the inner ones of those that overlap left out."""
+    boxes: list[Rect] = []
+    for one in sorted(tables, key=lambda one: -area(one.box)):
+        if not any(area(common(one.box, box)) > 0.5 * area(one.box) for box in boxes):
+            boxes.append(one.box)
+    return sorted(boxes, key=lambda box: (box[1], box[0]))
+
+
+def _grid(shape: Shape, text: Text) -> Table | None:
+    """The shape as a table, if its lines and boxes make rows and columns."""
+    if len(shape.parts) < 4 or shape.pictures > 3:
+        return None
+    x0, y0, x1, y1 = shape.box
+    level: list[tuple[float, float, float]] = []
+    upright: list[tuple[float, float, float]] = []
+    for part in shape.parts:
+        a, b, c, d = part.box
+        if d - b > _THIN and c - a > _THIN and part.items > 1:
+            continue  # a path of several lines, whose course is not known
+        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
+        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+    rows = _levels(level, 0.8 * (x1 - x0))
+    columns = _levels(upright, 0.55 * (y1 - y0))
+    inner = [x for x in columns if x0 + 8 < x < x1 - 8]
+    if len(rows) < 3 or not inner:
+        return None
+    columns = sorted({x0, *inner, x1})
+    taken = {
+        (bisect(rows, middle_y), bisect(columns, middle_x))
+        for middle_x, middle_y in (
+            ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
+            for one in text.pieces
+            if holds(shape.box, one.box)
+        )
+    }
+    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
+
+
+def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
+    """The places where edges on one line add up to that length."""
+    levels: list[float] = []
+    edges.sort()
+    start = 0
+    while start < len(edges):
+        end = start
+        while end < len(edges) and edges[end][0] - edges[start][0] < _THIN:
+            end += 1
+        covered, reach = 0.0, float("-inf")
+        for _, low, high in sorted(edges[start:end], key=lambda edge: edge[1]):
+            covered += max(0.0, high - max(low, reach))
+            reach = max(reach, high)
+        if covered >= least:
+            levels.append(edges[start][0])
+        start = end
+    return levels
+
+
+def _may_be_grid(shape: Shape, text: Text) -> bool:
+    """Whether only the library can tell: there are paths of many straight lines, or many boxes with text."""
+    if shape.curves * 4 > len(shape.parts):
+        return False
+    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
+        return False
+    nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
+    boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
+    written = sum(any(holds(box, one.box) for one in inside) for box in boxes)
+    return nets > 0 or written >= 12
+
+
+def _is_table(table: Table, text: Text) -> bool:
+    cells = table.rows * table.columns
+    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
+        return False
+    wide, high = table.box[2] - table.box[0], table.box[3] - table.box[1]
+    if wide < 50 or high < 16:
+        return False
+    whole = wide > 0.9 * text.width and high > 0.85 * text.height
+    if whole and table.filled < 0.6 * cells:
+        return False
+    inside = [one for one in text.pieces if holds(table.box, one.box)]
+    if len(inside) < 4 or len(inside) > _CROWD * cells:
+        return False
+    broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
+    return broad * 2 < len(inside)
+
+
+def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
+    """The table set between level rules next to a caption, as in books; None if there are none."""
+    rules = sorted(
+        (rule for rule in shown.rules if beside(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))),
+        key=lambda rule: -rule[1] if up else rule[1],
+    )
+    rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
+    if not rules or _gap(caption, rules[0]) > 55:
+        return None
+    wide = max(rules[:2], key=_wide)
+    chosen = [rules[0]]
+    for rule in rules[1:]:
+        same = rule[0] > wide[0] - 6 and rule[2] < wide[2] + 6
+        part = union((chosen[-1], rule))
+        if not same or _is_parted(part, stops, text):
+            break
+        chosen.append(rule)
+    while len(chosen) > 1 and _wide(chosen[-1]) < 0.8 * _wide(wide):
+        chosen.pop()
+    box = union(chosen)
+    if len(chosen) < 2 or box[3] - box[1] < 12:
+        return None
+    inside = [one.box for one in text.pieces if holds(grown(box, 2), one.box)]
+    return union((box, *inside)) if len(inside) >= 3 else None
+
+
+def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
+    """Whether a caption or a paragraph stands between two rules."""
+    if any(holds(part, stop) for stop in stops):
+        return True
+    prose = [one for one in text.prose if holds(part, one.box)]
+    broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
+    narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
+    rows = len({one.line for one in text.pieces if holds(part, one.box)})
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # nothing but paragraphs
+    return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
+
+
+def _wide(box: Rect) -> float:
+    return box[2] - box[0]
+
+
+def _gap(a: Rect, b: Rect) -> float:
+    return -abreast(a, b)
+
+
+def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces side by side, from the top down."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
+        middle = (piece.box[1] + piece.box[3]) / 2
+        if rows and rows[-1][0].box[1] < middle < rows[-1][0].box[3]:
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    return rows
+
+
+def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
+    """The rows of short texts that begin right below (or end right above) a caption; None if there are none."""
+    rows = rows_of(pieces)
+    if up:
+        rows.reverse()
+    edge = caption[1] if up else caption[3]
+    taken: list[list[Piece]] = []
+    for row in rows:
+        box = union(one.box for one in row)
+        gap = edge - box[3] if up else box[1] - edge
+        if gap > (3.0 if taken else 4.0) * row[0].size:
+            break
+        taken.append(row)
+        edge = box[1] if up else box[3]
+    several = sum(len(row) > 1 for row in taken)
+    if len(taken) < 2 or several * 10 < 4 * len(taken):
+        return None
+    while len(taken[-1]) == 1 and len(taken) > 2:
+        taken.pop()
+    return union(one.box for row in taken for one in row)
+
+
+def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
+    """Tables without ruling: runs of rows that have two numbers or more in columns below each other."""
+    found: list[Rect] = []
+    run: list[list[Piece]] = []
+    lone = 0
+    rows = rows_of(within)
+    for row in [*rows, []]:
+        numbers = _numbers(row)
+        near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
+        if row and len(row) >= 3 and numbers >= 2 and (near or not run):
+            run.append(row)
+            lone = 0
+            continue
+        if (
+            run
+            and near
+            and lone < _MAX_LONE
+            and not any(one in text.prose and _wide(one.box) > 0.55 * text.width for one in row)
+        ):
+            run.append(row)
+            lone += 1
+            continue
+        found += _closed(run, rows)
+        run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
+    return found
+
+
+def _numbers(row: Sequence[Piece]) -> int:
+    return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
+
+
+def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
+    """The box of a run of rows with its heads, if it is a table."""
+    run = list(run)
+    while run and len(run[-1]) < 3:
+        run.pop()
+    full = [row for row in run if _numbers(row) >= 2]
+    if len(full) < 3 or len(full) * 10 < 4 * len(run):
+        return []
+    if any(_CONTENTS.search(one.text) for row in run for one in row):
+        return []
+    rights = [one.box[2] for row in full for one in row if _NUMBER.fullmatch(one.text)]
+    aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
+    if aligned * 10 < 6 * len(rights):
+        return []
+    box, heads = _with_heads(run, rows)
+    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
+    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
+    """The box around the run and the rows of short texts above it, and how many of those name columns."""
+    box = union(one.box for row in run for one in row)
+    left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
+    before = rows.index(run[0])
+    heads = 0
+    for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
+        head = union(one.box for one in row)
+        if box[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 10 or head[0] < box[0] - 10:
+            break
+        if len(row) < 2 and head[0] < left:
+            break
+        box = union((box, head))
+        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
+    return box, heads

@@ -1,0 +1,1 @@
+"""The four grading methods: keyword, semantic, LLM judge, hybrid."""

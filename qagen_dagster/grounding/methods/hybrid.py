@@ -1,0 +1,87 @@
+"""Grades of answers by both: what needs no model call first, the judge for what fails there.
+
+As in "QAGRedo Algorithm Report", section 4.3.4. Without a judge, or when it gives no verdict, the first result stands
+and the method says so. What does not belong here: how either of them grades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from qagen_dagster.grounding.methods import llm, semantic
+from qagen_dagster.grounding.methods.judge_excerpt import Lines
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE, issues
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
+
+ALL_PASSED = "hybrid (semantic only -- all passed)"
+NOTHING = "hybrid (semantic only -- nothing to grade)"
+NO_JUDGE = "hybrid (semantic only -- no judge)"
+JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
+OVERRIDE = "hybrid (semantic + LLM override)"
+CONFIRMED = "hybrid (semantic + LLM confirmed)"
+UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but below the confidence that overrides
+
+
+def grade(
+    question: str,
+    answer: str,
+    source: Source,
+    judge: Model | None,
+    *,
+    document_id: str = "",
+    attempt: int = 1,
+    quoted: Sequence[Lines] = (),
+) -> AnswerGrade:
+    """Grade `answer`; the judge is asked only if the first pass does not find it grounded."""
+    first = semantic.grade(answer, source, question=question)
+    if first.is_grounded or not first.sentences:
+        return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
+    judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
+    if judged.verdict is None:
+        method = NO_JUDGE if judge is None else JUDGE_FAILED
+        return _as(first, method, judge_failure=judged.failure, calls=judged.calls)
+    return settle(first, judged.verdict).model_copy(
+        update={"llm_verdict": judged.verdict, "calls": judged.calls}
+    )
+
+
+def settle(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
+    """What holds when the first pass found `first` wanting and the judge gave `verdict`."""
+    said = llm.judge_issue(verdict)
+    if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
+        notes = tuple(f"Overridden: {one}" for one in issues(_contradicted(first)))
+        sentences = tuple(_overridden(one) for one in first.sentences)
+        return _as(
+            first,
+            OVERRIDE,
+            is_grounded=True,
+            confidence=verdict.confidence,
+            issues=notes,
+            sentences=sentences,
+        )
+    method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
+    if first.confidence is None:
+        alone = llm.of_verdict([one.sentence for one in first.sentences], verdict, ())
+        return _as(alone, method, issues=(said,))
+    least = min(first.confidence, verdict.confidence)
+    return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
+
+
+def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
+    return [one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED]
+
+
+def _overridden(one: SentenceGrade) -> SentenceGrade:
+    """The sentence as the judge has it; of a contradiction a note stays."""
+    if one.status in (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC):
+        return one
+    was = one.status is SentenceStatus.CONTRADICTED
+    note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if was else ""
+    return one.model_copy(update={"status": SentenceStatus.SUPPORTED, "reason": note})
+
+
+def _as(grade: AnswerGrade, method: str, **fields: Any) -> AnswerGrade:
+    return grade.model_copy(update={"method": method, **fields})

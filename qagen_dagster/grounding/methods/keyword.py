@@ -1,0 +1,95 @@
+"""Grades of answers by words alone: a sentence is grounded if a phrase of it stands in the document.
+
+As in "QAGRedo Algorithm Report", section 4.3.2: phrases of two and three words without stop words. A sentence too short
+for a phrase is looked for word by word; one of stop words alone is not measured. What does not belong here: meaning.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+from qagen_dagster.grounding.generic import is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.tally import tally
+from qagen_dagster.grounding.words import STOP_WORDS, tokens
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
+
+BOOST = 0.2  # of confidence, for an answer that owns up to not knowing
+SIZES = (3, 2)  # words in a key phrase; what the longer one finds is the better evidence
+
+
+def grade(answer: str, source: Source) -> AnswerGrade:
+    """Grade each sentence of `answer` by its key phrases; nothing is raised for odd input."""
+    document = _document(source)
+    sentences = [_sentence(claim.text, document) for claim in claims(answer)]
+    return tally(sentences, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
+
+
+def key_phrases(sentence: str) -> list[str]:
+    """Phrases of three and of two words that stand together and are no stop words, as `tokens` spells them."""
+    runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
+    return list(dict.fromkeys(phrase for size in SIZES for run in runs for phrase in _grams(run, size)))
+
+
+def _grams(run: list[str], size: int) -> Iterator[str]:
+    for first in range(len(run) - size + 1):
+        yield " ".join(run[first : first + size])
+
+
+@dataclass(frozen=True)
+class _Document:
+    """The words of a document in one line, and where in it each sentence starts."""
+
+    source: Source
+    words: str
+    starts: list[int]
+
+    def find(self, phrase: str) -> int:
+        """Where the phrase stands as whole words, -1 if nowhere; scripts without spaces have no whole words."""
+        return self.words.find(f" {phrase} " if phrase.isascii() else phrase)
+
+    def window(self, at: int, length: int) -> Window:
+        """The sentences that hold the words from `at` on."""
+        first = bisect_right(self.starts, at + 1) - 1
+        last = bisect_right(self.starts, at + length) - 1
+        return Window(first, last - first + 1)
+
+
+@lru_cache(maxsize=4)
+def _document(source: Source) -> _Document:
+    parts, starts, length = list[str](), list[int](), 1
+    for sentence in source.sentences:
+        starts.append(length)
+        words = " ".join(tokens(sentence.text))
+        parts.append(words)
+        length += len(words) + 1
+    return _Document(source, f" {' '.join(parts)} ", starts)
+
+
+def _sentence(claim: str, document: _Document) -> SentenceGrade:
+    if is_generic(claim) or is_refusal(claim):
+        return SentenceGrade(sentence=claim, status=SentenceStatus.GENERIC)
+    phrases = key_phrases(claim)
+    needed = 1  # any phrase will do, but of a short sentence every word is needed
+    if not phrases:
+        phrases = [word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS]
+        needed = len(phrases)
+    if not phrases:
+        return SentenceGrade(
+            sentence=claim, status=SentenceStatus.NOT_MEASURED, reason="it has stop words only"
+        )
+    places = [(document.find(phrase), phrase) for phrase in phrases]
+    found = [(place, phrase) for place, phrase in places if place >= 0]
+    score = len(found) / len(phrases)
+    if len(found) < needed:
+        missing = next(phrase for place, phrase in places if place < 0)
+        reason = f"the document has no '{missing}'" if found else "no phrase of it is in the document"
+        return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
+    window = document.window(found[0][0], len(found[0][1]))
+    evidence = document.source.evidence(window)
+    return SentenceGrade(sentence=claim, status=SentenceStatus.SUPPORTED, score=score, evidence=evidence)

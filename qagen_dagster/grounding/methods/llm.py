@@ -1,0 +1,171 @@
+"""Grades of answers by a judge: a model that reads the document and says whether it supports the answer.
+
+After "QAGRedo Algorithm Report", section 4.3.3; long documents are searched instead of cut. What a judge does wrong is a
+result, never an exception. What does not belong here: how its words are read (`judge_reply.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
+from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
+from qagen_dagster.errors import ModelError
+from qagen_dagster.grounding.generic import is_generic
+from qagen_dagster.grounding.methods.judge_excerpt import Lines, as_data, shown
+from qagen_dagster.grounding.methods.judge_reply import ReadingModel
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE
+from qagen_dagster.index.sentences import claims
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
+from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.questions.submissions import GroundingVerdict
+
+ROLE = "judge"
+TERMINAL = "submit_verdict"
+BUDGETS = (
+    100_000,
+    24_000,
+    6_000,
+)  # characters of the document shown; the next where a model cannot take so much
+NO_JUDGE = "no judge is bound"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What asking came to: a verdict, or why there is none."""
+
+    verdict: JudgeVerdict | None
+    failure: str
+    calls: tuple[CallSummary, ...] = ()
+
+
+def prompt() -> Prompt:
+    return load_prompt("judge")
+
+
+def grade(
+    question: str,
+    answer: str,
+    source: Source,
+    judge: Model | None,
+    *,
+    document_id: str = "",
+    attempt: int = 1,
+    quoted: Sequence[Lines] = (),
+) -> AnswerGrade:
+    """Grade `answer` as the judge says; without its verdict nothing is measured, and the reason is kept.
+
+    The confidence is that the answer is grounded: one minus the judge's own where it says NOT_SUPPORTED.
+    """
+    pieces = [claim.text for claim in claims(answer)]
+    if not pieces:
+        return AnswerGrade(is_grounded=None, confidence=None, method="llm")
+    judged = ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
+    if judged.verdict is None:
+        return AnswerGrade(
+            is_grounded=None,
+            confidence=None,
+            method="llm (no judge)" if judge is None else "llm (judge failed)",
+            sentences=tuple(
+                SentenceGrade(sentence=piece, status=SentenceStatus.NOT_MEASURED, reason=judged.failure)
+                for piece in pieces
+            ),
+            judge_failure=judged.failure,
+            calls=judged.calls,
+        )
+    return of_verdict(pieces, judged.verdict, judged.calls)
+
+
+def of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
+    """The grade that follows from a verdict alone, for the sentences `pieces`."""
+    supported = verdict.verdict is Verdict.SUPPORTED
+    confidence = verdict.confidence if supported else round(1 - verdict.confidence, 6)
+    return AnswerGrade(
+        is_grounded=supported and confidence >= GROUNDED_CONFIDENCE,
+        confidence=confidence,
+        method="llm",
+        issues=() if supported else (judge_issue(verdict),),
+        sentences=tuple(_judged(piece, supported, verdict.reason) for piece in pieces),
+        llm_verdict=verdict,
+        calls=calls,
+    )
+
+
+def _judged(piece: str, supported: bool, reason: str) -> SentenceGrade:
+    if is_generic(piece):
+        return SentenceGrade(sentence=piece, status=SentenceStatus.GENERIC)
+    if supported:
+        return SentenceGrade(sentence=piece, status=SentenceStatus.SUPPORTED)
+    return SentenceGrade(sentence=piece, status=SentenceStatus.NOT_FOUND, reason=reason)
+
+
+def judge_issue(verdict: JudgeVerdict) -> str:
+    """The verdict in one line for a person."""
+    return f"Judge: {verdict.verdict.value} ({verdict.confidence:.2f}): {verdict.reason or 'no reason given'}"
+
+
+def ask(
+    question: str,
+    answer: str,
+    source: Source,
+    judge: Model | None,
+    *,
+    document_id: str = "",
+    attempt: int = 1,
+    quoted: Sequence[Lines] = (),
+) -> Judged:
+    """Ask the judge once, with one turn to repair what cannot be read. Never raises for what a model does."""
+    if judge is None:
+        return Judged(None, NO_JUDGE)
+    model = ReadingModel(judge, TERMINAL)
+    end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
+    for budget in (BUDGETS[0], *(less for less in BUDGETS[1:] if less < len(source.text))):
+        end = _run(question, answer, source, model, attempt, budget, quoted)
+        if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
+            break
+    run = AgentRun(GiveUp(GiveUpReason.MAX_TURNS, ""), tuple(model.responses), ())
+    calls = call_summaries(run, ROLE, judge.spec, document_id, attempt)
+    if isinstance(end, ModelError):
+        return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
+    if isinstance(end, GiveUp):
+        return Judged(None, f"{end.reason.value}: {end.detail}", calls)
+    said = GroundingVerdict.model_validate(end.result)
+    reason = " ".join(said.reason.split())
+    verdict = JudgeVerdict(verdict=Verdict(said.verdict), confidence=said.confidence, reason=reason)
+    return Judged(verdict, "", calls)
+
+
+def _run(
+    question: str,
+    answer: str,
+    source: Source,
+    model: ReadingModel,
+    attempt: int,
+    budget: int,
+    quoted: Sequence[Lines],
+) -> Finish | GiveUp | ModelError:
+    part = shown(source, question, answer, budget, quoted)
+    spec = AgentSpec(
+        name="grounding judge",
+        role=ROLE,
+        prompt=prompt(),
+        tools=(),
+        terminals=(Terminal(TERMINAL, GroundingVerdict),),
+        limits=Limits(max_turns=2, max_tool_calls=8, max_nudges=1),
+    )
+    values = {
+        "scope": part.scope,
+        "document": part.document,
+        "question": as_data(question),
+        "answer": as_data(answer),
+    }
+    try:
+        return run_agent(spec, model, {}, values, sample=attempt).end
+    except ModelError as error:
+        return error

@@ -1,0 +1,1 @@
+"""Answering a question from one document, wired to the workspace."""

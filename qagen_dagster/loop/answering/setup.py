@@ -1,0 +1,155 @@
+"""What answering needs, put together from a workspace: for a document of a corpus, or for any file.
+
+What belongs here: finding the document, opening the index, building the answering model. What does not: answering.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from qagen_dagster.answering.answer_from_document import ModelOf, Place
+from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.loop.index.build import open_index
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.registry import build_model
+from qagen_dagster.models.vectors.base import Embedder
+from qagen_dagster.models.vectors.registry import build_embedder
+from qagen_dagster.records.answering.options import AnsweringOptions
+from qagen_dagster.records.corpus import CorpusConfig, IndexOptions, ScenarioConfig
+from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.settings import secret
+from qagen_dagster.store import Keys, Store
+
+_LOOSE = "file"  # the corpus of a file that is in none
+_LOOSE_CONFIG = CorpusConfig(
+    name=_LOOSE,
+    corpus_context="one file",
+    scenarios={"answer": ScenarioConfig(name="answer", description="one answer")},
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A document, and the place where it is answered from."""
+
+    document_id: str
+    place: Place
+
+
+def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
+    """The stored document with this id, or this path under documents/.
+
+    Raises ConfigError for an unknown corpus, and when several corpora have such a document; an unknown document is left
+    for the answer to tell.
+    """
+    keys = [corpus] if corpus is not None else sorted(space.corpora.corpora)
+    found = [(key, entry) for key in keys for entry in _entries(space, key, document)]
+    if len(found) > 1:
+        named = ", ".join(f"{key}/{entry}" for key, entry in found[:8])
+        raise ConfigError(f"{document} is several documents ({named}): give one id, and --corpus")
+    if not found and corpus is None:
+        raise ConfigError(f"{document} is no file, and no corpus has parsed a document of that name")
+    key, name = found[0] if found else (corpus or "", document)
+    return Asked(name, corpus_place(space, key, profile))
+
+
+def corpus_place(
+    space: Workspace, corpus: str, profile: str | None = None, toll: Toll | None = None
+) -> Place:
+    """Where the documents of a corpus are answered from, with its search index where there is one. Raises ConfigError.
+
+    `toll` allows and counts what is paid for embeddings.
+    """
+    config = space.corpus(corpus).config
+    index = _index(space, corpus, toll)
+    return _place(space, space.store, corpus, config.answering, config.index, profile, index, toll)
+
+
+@contextmanager
+def loose_file(space: Workspace, path: Path, row: str | None, profile: str | None) -> Generator[Asked]:
+    """A file anywhere, parsed into a temporary store that ends with it; `row` names one of several rows.
+
+    Raises ConfigError when the file has several documents and `row` names none of them.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Corpus(_LOOSE, Path(folder) / _LOOSE, _LOOSE_CONFIG)
+        corpus.documents_folder.mkdir(parents=True)
+        shutil.copyfile(path, corpus.documents_folder / path.name)
+        store = Store(Path(folder) / "store")
+        index = parse_corpus(corpus, store, space.parsers(), space.settings).index
+        chosen = _row(path, index, row)
+        yield Asked(
+            chosen,
+            _place(space, store, _LOOSE, AnsweringOptions(), corpus.config.index, profile, None),
+        )
+
+
+def _row(path: Path, index: CorpusIndex, row: str | None) -> str:
+    found = [entry.id for entry in index.documents if row is None or entry.row == row]
+    if len(found) == 1:
+        return found[0]
+    rows = ", ".join(str(entry.row) for entry in index.documents[:8])
+    raise ConfigError(f"{path} has {len(index.documents)} documents: name one with --row (rows: {rows} ...)")
+
+
+def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
+    index = space.store.find(Keys.corpus_index(corpus), CorpusIndex)
+    entries = index.documents if index is not None else ()
+    exact = [entry.id for entry in entries if entry.id == document]
+    return exact or [entry.id for entry in entries if entry.source == document]
+
+
+def _index(space: Workspace, corpus: str, toll: Toll | None) -> Indexed | None:
+    try:
+        opened = open_index(space, corpus, toll)
+    except StoreError:
+        return None  # never built: texts are embedded when they are asked about
+    known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
+    return Indexed(opened.searcher, known)
+
+
+def _place(
+    space: Workspace,
+    store: Store,
+    corpus: str,
+    options: AnsweringOptions,
+    chunking: IndexOptions,
+    profile: str | None,
+    index: Indexed | None,
+    toll: Toll | None = None,
+) -> Place:
+    chosen = space.profile(profile or space.settings.profile)
+    ledger = Ledger(space.store.blobs("ledger"))
+    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, toll=toll)
+
+    def model(name: str | None, temperature: float | None) -> Model:
+        spec = chosen.spec(Role.ANSWERER, Mode.TEXTUAL)
+        changes: dict[str, object] = {"execution": "direct"}  # somebody waits for the answer
+        if name is not None:
+            changes["model"] = name
+        if temperature is not None:
+            changes["temperature"] = temperature
+        return build_model(spec.model_copy(update=changes), ledger, secret, space.settings.state)
+
+    made: ModelOf = model
+    return Place(
+        store=store,
+        corpus=corpus,
+        options=options,
+        pool=space.parsers(),
+        model=made,
+        chunks=ChunkSource(embedder, chunking, index),
+    )

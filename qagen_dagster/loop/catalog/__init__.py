@@ -1,0 +1,1 @@
+"""The store read as rows for the catalog."""

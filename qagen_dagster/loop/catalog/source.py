@@ -1,0 +1,189 @@
+"""The store as the catalog reads it: every document, visual, result, set and run, streamed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.catalog.source import (
+    CatalogSource,
+    DocumentRow,
+    ExamRow,
+    FailureRow,
+    ResultRow,
+    RunRow,
+    VisualRow,
+)
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.exams.bank import REJECTED, REPEATS
+from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
+from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
+from qagen_dagster.records.exams.bank import PartSet, RejectedItem
+from qagen_dagster.records.exams.item import ExamPart
+from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.grading import GroundingReport
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
+from qagen_dagster.store import Keys, Store
+
+
+def rebuild_catalog(store: Store) -> dict[str, int]:
+    """Derive the catalog from everything in the store and publish it; rows by table."""
+    local = store.local_path(Keys.CATALOG)
+    if local is not None:
+        return rebuild(source_of(store), local)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / Keys.CATALOG
+        counts = rebuild(source_of(store), file)
+        store.publish_file(Keys.CATALOG, file)
+    return counts
+
+
+@contextmanager
+def catalog_file(store: Store) -> Generator[Path]:
+    """The catalog as a local file. Raises StoreError when there is none."""
+    local = store.local_path(Keys.CATALOG)
+    if local is not None:
+        yield local
+        return
+    data = store.get(Keys.CATALOG)
+    if data is None:
+        raise StoreError(f"{store.path(Keys.CATALOG)} is missing: run `qagen run` first")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / Keys.CATALOG
+        file.write_bytes(data)
+        yield file
+
+
+def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
+    """Whether there is a catalog that this version reads, and it holds the current set of each combination."""
+    try:
+        with catalog_file(store) as file:
+            known = {one.combination: one.run_id for one in stats.combinations(file)}
+    except StoreError:
+        return False
+    found = ((one.key, store.find(Keys.candidate_set(one), CandidateSet)) for one in combinations)
+    return all(made is not None and known.get(key) == made.run_id for key, made in found)
+
+
+def source_of(store: Store) -> CatalogSource:
+    """Rows in the order they are found; each iterable reads the store once."""
+    indexes = [store.read(key, CorpusIndex) for key in store.list("documents") if key.count("/") == 2]
+    sets = [store.read(key, CandidateSet) for key in store.list("candidates") if key.endswith("/set.json")]
+    return CatalogSource(
+        documents=_documents(store, indexes),
+        visuals=_visuals(store, indexes),
+        results=_results(store, sets),
+        failures=_failures(sets),
+        sets=(store.read(key, ValidatedSet) for key in store.list("validated")),
+        reports=(store.read(key, GroundingReport) for key in store.list("grounding")),
+        evaluated=(_evaluation(store, key) for key in store.list("evaluation") if key.count("/") == 4),
+        evaluations=iter(_evaluations(store)),
+        exams=_exams(store),
+        runs=(_run(store.read(key, CandidateSet)) for key in store.list("runs")),
+    )
+
+
+def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
+    """Every report that any run made, the oldest first."""
+    names = {f"{kind.value}.json" for kind in Kind}
+    keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
+    return sorted((_evaluation(store, key) for key in keys), key=lambda one: one.created)
+
+
+def _evaluation(store: Store, key: str) -> EvaluationReport[Any]:
+    return store.read(key, REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
+
+
+def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:
+    for index in indexes:
+        for entry in index.documents:
+            document = store.find(Keys.record(index.corpus, entry.id), Document)
+            if document is not None:
+                yield DocumentRow(corpus=index.corpus, document=document, seconds=entry.seconds)
+
+
+def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
+    for index in indexes:
+        for entry in index.documents:
+            manifest = store.find(Keys.visuals(index.corpus, entry.id), VisualManifest)
+            for visual in manifest.visuals if manifest else ():
+                yield VisualRow(corpus=index.corpus, document_id=entry.id, visual=visual)
+
+
+def _results(store: Store, sets: list[CandidateSet]) -> Iterator[ResultRow]:
+    """Every result; those of the current sets count as recorded when their set was."""
+    current = {
+        document.result_key: candidates.ended
+        for candidates in sets
+        for document in candidates.documents
+        if document.result_key is not None
+    }
+    for key in store.list("candidates"):
+        if key.endswith("/set.json"):
+            continue
+        result = store.read(key, GenerationResult)
+        when = current.get(key) or result.finished
+        yield ResultRow(
+            combination=Combination.from_key("/".join(key.split("/")[1:4])),
+            result=result,
+            run_id=result.run_id,
+            recorded_at=datetime.fromisoformat(when) if when else None,
+        )
+
+
+def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
+    for candidates in sets:
+        for document in candidates.documents:
+            if document.result_key is None:
+                yield FailureRow(
+                    combination=_combination(candidates),
+                    document_id=document.document_id,
+                    document_version=document.document_version,
+                    end=document.end,
+                    detail=document.end_detail,
+                    run_id=candidates.run_id,
+                    recorded_at=datetime.fromisoformat(candidates.ended),
+                )
+
+
+def _run(candidates: CandidateSet) -> RunRow:
+    return RunRow(
+        run_id=candidates.run_id,
+        combination=_combination(candidates),
+        profile=candidates.profile,
+        fingerprint=candidates.fingerprint,
+        models=candidates.models,
+        prompts=candidates.prompts,
+        started=datetime.fromisoformat(candidates.started),
+        ended=datetime.fromisoformat(candidates.ended),
+        status="success",
+        target_count=candidates.target_count,
+    )
+
+
+def _exams(store: Store) -> Iterator[ExamRow]:
+    """Every slot of the present sets; which of them repeat others is the last bank's to say."""
+    keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
+    repeats: dict[tuple[ExamPart, int], str] = {}
+    for exam in sorted({key.split("/")[1] for key in keys}):
+        for line in (store.get(Keys.exam_file(exam, REJECTED)) or b"").splitlines():
+            one = RejectedItem.model_validate_json(line)
+            if one.stage == REPEATS:
+                part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
+                repeats[part, one.slot] = "; ".join(one.reasons)
+    for key in keys:
+        made = store.read(key, PartSet)
+        for result in (store.read(one, SlotResult) for one in made.results):
+            again = repeats.get((made.part, result.slot)) if result.item is not None else None
+            yield ExamRow(result=result, schema_title=made.schema_title, models=made.models, repeats=again)
+
+
+def _combination(candidates: CandidateSet) -> Combination:
+    return Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=Mode(candidates.mode))

@@ -1,0 +1,1 @@
+"""Cost and time of a run, estimated before it starts."""

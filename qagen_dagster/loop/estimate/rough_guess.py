@@ -1,0 +1,166 @@
+"""What a document will take when nothing like it was ever worked: a model of the agent loop, with round numbers.
+
+Only for the first run: an order of magnitude. Sizes of prompts and tools are the real ones; how many attempts and turns a
+model needs is assumed, and stated below.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.agents.questions import deduplicator, generator, validator
+from qagen_dagster.agents.spec import Terminal
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.estimate.forecast import Use
+from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.limits.permits import PICTURE_TOKENS, TOKEN_CHARACTERS
+from qagen_dagster.models.messages import ToolSpec
+from qagen_dagster.models.pricing import FREE_PROVIDERS
+from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.document import Document, Outcome
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.submissions import (
+    BlindAnswer,
+    Comparison,
+    DuplicateVerdict,
+    ReportExhausted,
+    SubmitQA,
+    SubmitVisualQA,
+)
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.read_lines import MAX_CHARACTERS
+from qagen_dagster.toolkit.search_meaning import Meaning
+from qagen_dagster.toolkit.toolbox import toolbox
+
+FACTOR = 3.0  # the range: from a third to three times
+CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
+PASS_RATE = 0.75  # accepted of the attempts
+COMPARED = 0.7  # attempts with an accepted question alike enough to ask a model
+CARD_TOKENS = 150  # what an agent is told of its document
+ACCEPTED_TOKENS = 40  # an accepted question in the generator's prompt
+FOUND_TOKENS = 400  # what a search returns
+CALL_TOKENS = 60  # a tool call
+SUBMIT_TOKENS = 150  # a result with its quotes
+VERDICT_TOKENS = 30  # a result without
+THOUGHT_TOKENS = 150  # a turn, of a model behind a server
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every document of a combination is asked with."""
+
+    corpus: CorpusConfig
+    scenario: ScenarioConfig
+    mode: Mode
+    limits: QALimits
+
+    @cached_property
+    def _told(self) -> int:
+        """Tokens that the prompts say of corpus and scenario."""
+        texts = (
+            self.corpus.name, self.corpus.corpus_context, self.scenario.name, self.scenario.description,
+        )  # fmt: skip
+        return sum(map(len, texts)) // TOKEN_CHARACTERS
+
+    @cached_property
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        blank = Document(id="-", source="-", format="-", outcome=Outcome.PARSED, source_sha256="")
+        meaning: Meaning | None = (lambda _query, _most: ()) if self.scenario.search_meaning else None
+        return tuple(tool.spec for tool in toolbox(DocumentView(blank, ()), self.mode, meaning).values())
+
+    def generator_tokens(self) -> int:
+        submission = SubmitVisualQA if self.mode is Mode.VISUAL else SubmitQA
+        ends = (
+            Terminal("submit_qa", submission).spec(),
+            Terminal("report_exhausted", ReportExhausted).spec(),
+        )
+        return self._told + CARD_TOKENS + _tokens(generator.prompt_for(self.mode), (*self._tools, *ends))
+
+    def blind_tokens(self) -> int:
+        ends = (Terminal("submit_answer", BlindAnswer).spec(),)
+        return CARD_TOKENS + _tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
+
+    def comparison_tokens(self) -> int:
+        ends = (Terminal("submit_comparison", Comparison).spec(),)
+        return self._told + 2 * SUBMIT_TOKENS + _tokens(validator.compare_prompt(), ends)
+
+    def duplicate_tokens(self, known: float) -> float:
+        """Of a comparison with `known` questions."""
+        ends = (Terminal("submit_duplicate_verdict", DuplicateVerdict).spec(),)
+        return _tokens(deduplicator.prompt(), ends) + (1 + known) * ACCEPTED_TOKENS
+
+
+def expected_questions(size: float, target: int) -> float:
+    """Accepted questions of a document of `size` characters."""
+    return min(float(target), size / CHARACTERS_PER_QUESTION)
+
+
+def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, Use]:
+    """What each role takes on one document of `size` characters."""
+    target = task.limits.target_count
+    questions = expected_questions(size, target)
+    tries = min(questions / PASS_RATE, float(task.limits.max_attempts))
+    # The shorter it falls of the target, the surer one attempt more, which finds nothing left.
+    proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
+    compared = COMPARED * max(0.0, tries - 1)
+    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
+    proposing = models[Role.GENERATOR]
+    start = task.generator_tokens() + ACCEPTED_TOKENS * questions / 2
+    proposal = _conversation(start, document, proposing, task.mode, 4)
+    blind, judged = validation(task, size, models[Role.VALIDATOR])
+    pair = _call(
+        task.duplicate_tokens(questions / 2),
+        _written(VERDICT_TOKENS, models[Role.DEDUPLICATOR]),
+        models[Role.DEDUPLICATOR],
+    )
+    return {
+        Role.GENERATOR.value: proposal.times(proposals),
+        Role.VALIDATOR.value: blind.plus(judged).times(tries),
+        Role.DEDUPLICATOR.value: pair.times(compared),
+    }
+
+
+def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
+    """What the two steps of one validation take: the blind answer, and the comparison, which is of one turn."""
+    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
+    blind = _conversation(task.blind_tokens(), document, spec, task.mode, 3)
+    return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
+
+
+def comparison(task: Task, spec: ModelSpec) -> Use:
+    """One comparison of a question with similar ones of other documents."""
+    return _call(task.duplicate_tokens(3), _written(VERDICT_TOKENS, spec), spec)
+
+
+def _conversation(start: float, document: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
+    """Turns that read, look and search, then submit; each sends again all that was said before."""
+    turns = 2 if spec.provider in FREE_PROVIDERS else turns
+    pictures = PICTURE_TOKENS if mode is Mode.VISUAL else 0
+    total, said = Use(), start
+    for turn in range(turns + (mode is Mode.VISUAL)):
+        last = turn == turns - 1 + (mode is Mode.VISUAL)
+        output = _written(SUBMIT_TOKENS if last else CALL_TOKENS, spec)
+        total = total.plus(_call(said, output, spec))
+        said += output + ((document + pictures) if turn == 0 else FOUND_TOKENS)
+    return total
+
+
+def _written(tokens: float, spec: ModelSpec) -> float:
+    return tokens if spec.provider in FREE_PROVIDERS else tokens + THOUGHT_TOKENS
+
+
+def _call(input_tokens: float, output_tokens: float, spec: ModelSpec) -> Use:
+    """One call. A server needs a second or two to begin and writes some 60 tokens a second."""
+    seconds = 0.05 if spec.provider in FREE_PROVIDERS else 1.5 + output_tokens / 60
+    return Use(calls=1.0, input_tokens=input_tokens, output_tokens=output_tokens, seconds=seconds)
+
+
+def _tokens(prompt: Prompt, tools: Iterable[ToolSpec]) -> int:
+    size = len(prompt.system) + len(prompt.user)
+    size += sum(len(one.description) + len(json.dumps(one.parameters)) for one in tools)
+    return size // TOKEN_CHARACTERS

@@ -1,0 +1,216 @@
+"""How well the published questions are answered from their own documents by search and one look at what it finds.
+
+What belongs here: whose model answers from where, and the scores of its answer. What does not: answering (`answering/`),
+the scores themselves (`answer_scores.py`, `grounding/`), order, money and keeping (`evaluation.py`). Nothing is fetched from the
+network: a full text counts where it is stored already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from statistics import fmean
+
+from qagen_dagster.agents.answering import answerer as document_answer
+from qagen_dagster.answering.answer_from_document import Place, answer_from_document
+from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.source import Encode, Source
+from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.loop.answering.setup import corpus_place
+from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
+from qagen_dagster.loop.evaluation.published_set import Evaluation, Pieces, given, head, keep, pieces_of
+from qagen_dagster.loop.evaluation.work import Hearing, Progress, Work
+from qagen_dagster.loop.grading.plan import judge_spec, picture_of
+from qagen_dagster.loop.grading.pool import Asked, Grader
+from qagen_dagster.loop.parallel import workers_for
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
+from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
+from qagen_dagster.records.grading import AnswerGrade, Method
+from qagen_dagster.records.ids import Mode, content_hash
+from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.records.questions.results import QAPair
+from qagen_dagster.store import Keys
+
+VERSION = "1"  # raised when the same responses would be scored otherwise
+_AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
+_KEPT_SOURCES = 64  # documents whose sentences are remembered for the next question
+
+
+def plan_answers(found: Evaluation) -> Pieces:
+    """What is asked, with all that decides what comes of it."""
+    how = _how(found)
+    known = _indexed(found)
+    return pieces_of(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
+
+
+def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None = None) -> AnswerReport:
+    """Answer every published question from its own document, score the answers and store the report.
+
+    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    """
+    planned = plan_answers(found)
+    spec, judge = _spec(found), _judge(found)
+    answerer = found.charged(found.space.model(spec))
+    examiner = None if judge is None else found.charged(found.space.model(judge))
+    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.toll)
+    asking = _Asking(found, place, answerer, examiner, Grader(_method(found), encode))
+    workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    questions = Work(found, asking, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)
+    report = AnswerReport(
+        **head(found, Kind.ANSWERS),
+        fingerprint=planned.fingerprint,
+        model=spec.name,
+        judge_model="" if judge is None else judge.name,
+        metrics=dict(_metrics(questions)),
+        questions=questions,
+    )
+    keep(found, report)
+    return report
+
+
+def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:
+    scored = [one for one in questions if one.f1 is not None]
+    grounded = [
+        one.grading.is_grounded
+        for one in scored
+        if one.grading is not None and one.grading.is_grounded is not None
+    ]
+    if scored:
+        yield "exact_match", round(fmean(bool(one.exact) for one in scored), 4)
+        yield "token_f1", round(fmean(one.f1 or 0.0 for one in scored), 4)
+        yield "answered_share", round(fmean(one.answerable is not False for one in scored), 4)
+    if grounded:
+        yield "grounded_share", round(fmean(grounded), 4)
+    yield "grounded", float(sum(grounded))
+    yield "ungrounded", float(len(grounded) - sum(grounded))
+    yield "failed", float(sum(bool(one.failure) for one in questions))
+
+
+def _spec(found: Evaluation) -> ModelSpec:
+    """The answerer, as warm as the corpus wants it to answer."""
+    spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
+    wanted = found.space.corpus(found.combination.corpus).config.answering.temperature
+    return spec if wanted is None else spec.model_copy(update={"temperature": wanted})
+
+
+def _method(found: Evaluation) -> Method:
+    combination = found.combination
+    return found.space.corpus(combination.corpus).scenario(combination.scenario).grading.method
+
+
+def _judge(found: Evaluation) -> ModelSpec | None:
+    return judge_spec(found.profile, _method(found), found.combination.mode)
+
+
+def _how(found: Evaluation) -> tuple[str, ...]:
+    options = found.space.corpus(found.combination.corpus).config.answering
+    judge = _judge(found)
+    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), llm.prompt().hash)
+    return (
+        VERSION,
+        json.dumps(_spec(found).identity(), sort_keys=True),
+        document_answer.prompt().hash,
+        options.model_dump_json(exclude={"fulltext"}),
+        _method(found).value,
+        calibration.version(),
+        *judging,
+    )
+
+
+def _indexed(found: Evaluation) -> dict[str, str]:
+    """The index' fingerprint by the documents whose present text it has."""
+    index = found.space.store.find(Keys.search_index(found.combination.corpus), SearchIndex)
+    if index is None:
+        return {}
+    texts = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    same = (name for name, entry in found.entries.items() if texts.get(name) == entry.text_sha256)
+    return dict.fromkeys(same, index.fingerprint)
+
+
+def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
+    """What of a document decides its answers: its texts, and how they are cut and embedded."""
+    chunking = found.space.corpus(found.combination.corpus).config.index
+    texts = load_texts(found.space.store, found.combination.corpus, name)
+    shown = (
+        ()
+        if texts is None
+        else (texts.abstract or "", texts.fulltext or "", texts.document.metadata.title or "")
+    )
+    here = indexed.get(name) or index_fingerprint(found.profile.embedder, chunking)
+    return (here, *(content_hash(text.encode("utf-8", "surrogatepass")) for text in shown))
+
+
+class _Asking:
+    """An examiner of `evaluation.py`."""
+
+    def __init__(
+        self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
+    ) -> None:
+        self._found, self._place, self._answerer = found, place, answerer
+        self._judge, self._grader = judge, grader
+        self._source = lru_cache(_KEPT_SOURCES)(self._read)
+
+    def blank(self, pair: QAPair) -> BaselineAnswer:
+        return BaselineAnswer(**given(pair))
+
+    def ask(self, hearing: Hearing) -> BaselineAnswer:
+        """The answer with its scores."""
+        pair, blank = hearing.pair, self.blank(hearing.pair)
+        witness = hearing.of(self._answerer, Role.ANSWERER.value)
+
+        def model(_name: str | None, _temperature: float | None) -> Model:
+            return witness
+
+        place = replace(self._place, model=model)
+        answered = answer_from_document(pair.document_id, pair.question, place=place, download_missing=False)
+        if answered.error is not None:
+            if witness.error is not None:
+                raise witness.error
+            why = answered.error_message or answered.error.description
+            again = {"unheard": answered.error in _AGAIN, "failure": why, "error": answered.error}
+            return blank.model_copy(update=again)
+        scored = blank.model_copy(update=_scores(answered, pair))
+        again = answered.fulltext_error in _AGAIN
+        if answered.answerable is False:
+            return scored.model_copy(update={"unheard": again})
+        grading, heard = self._grading(hearing, answered.answer)
+        return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
+
+    def _grading(self, hearing: Hearing, answer: str) -> tuple[AnswerGrade, bool]:
+        """How the answer rests on the document, and whether the judge, if it was asked, could be."""
+        pair = hearing.pair
+        judge = None if self._judge is None else hearing.of(self._judge, Role.JUDGE.value)
+        picture = picture_of(pair) if pair.category is Mode.VISUAL else ""
+        asked = Asked(id=pair.id, question=pair.question, answer=answer, picture=picture)
+        grader = replace(self._grader, judge=judge)
+        graded = grader.grade(self._source(pair.document_id), pair.document_id, asked).grading
+        heard = judge is None or judge.error is None or isinstance(judge.error, MalformedResponseError)
+        return graded.model_copy(update={"calls": ()}), heard
+
+    def _read(self, document_id: str) -> Source:
+        texts = load_texts(self._place.store, self._place.corpus, document_id)
+        return Source("" if texts is None else texts.fulltext or texts.own, self._grader.encode)
+
+
+def _scores(answered: SemanticSearchAnswer, pair: QAPair) -> dict[str, object]:
+    cited = (
+        (one.start_line, one.end_line)
+        for one in answered.chunks_used or ()
+        if one.start_line is not None and one.end_line is not None
+    )
+    return {
+        "given": answered.answer,
+        "answerable": answered.answerable,
+        "confidence": answered.confidence,
+        "exact": exact(answered.answer, pair.answer),
+        "f1": token_f1(answered.answer, pair.answer),
+        "source": answered.source,
+        "cited_lines": tuple(cited),
+    }

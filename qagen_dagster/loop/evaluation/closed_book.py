@@ -1,0 +1,138 @@
+"""Which published questions can be answered without their document: those say nothing about who reads it.
+
+What belongs here: who is asked, and what makes an answer right. What does not: the prompts (`agents/evaluation/closed_book.py`), how two
+answers are compared (`answer_match.py`), order, money and keeping (`evaluation.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.loop.evaluation.published_set import Evaluation, Pieces, given, head, keep, pieces_of
+from qagen_dagster.loop.evaluation.work import Hearing, Progress, Work
+from qagen_dagster.loop.parallel import workers_for
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.records.evaluation import (
+    ClosedBookAnswer,
+    ClosedBookReport,
+    Decided,
+    DocumentEvaluation,
+    Kind,
+)
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions.results import QAPair
+
+VERSION = "1"  # raised when the same responses would be judged otherwise
+_UNKNOWN = frozenset(
+    {
+        "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
+        "cannot be determined", "cannot be known", "not enough information",
+    }
+)  # fmt: skip
+
+
+def plan_closed_book(found: Evaluation) -> Pieces:
+    """What is asked, with all that decides what comes of it."""
+    specs = (_spec(found, Role.ANSWERER), _examiner(found)[1])
+    config = found.space.corpus(found.combination.corpus).config
+    how = (
+        VERSION,
+        config.corpus_context,
+        *(json.dumps(spec.identity(), sort_keys=True) for spec in specs),
+        *(prompt.hash for prompt in closed_book.prompts()),
+    )
+    return pieces_of(found, Kind.CLOSED_BOOK, lambda _: how)
+
+
+def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:
+    """Ask every published question without its document and store the report.
+
+    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    """
+    planned = plan_closed_book(found)
+    role, examiner = _examiner(found)
+    answerer = found.charged(found.space.model(_spec(found, Role.ANSWERER)))
+    asking = _Asking(
+        found.space.corpus(found.combination.corpus).config.corpus_context,
+        answerer,
+        found.charged(found.space.model(examiner)),
+        role,
+    )
+    workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    work = Work(found, asking, DocumentEvaluation[ClosedBookAnswer], progress)
+    questions = work.run(planned, workers)
+    report = ClosedBookReport(
+        **head(found, Kind.CLOSED_BOOK),
+        fingerprint=planned.fingerprint,
+        model=answerer.spec.name,
+        judge_model=examiner.name,
+        metrics=_metrics(questions),
+        questions=questions,
+    )
+    keep(found, report)
+    return report
+
+
+def _metrics(questions: Sequence[ClosedBookAnswer]) -> dict[str, float]:
+    known = [one.leaked for one in questions if one.leaked is not None]
+    shares = {"leaked_share": round(sum(known) / len(known), 4)} if known else {}
+    tried = sum(one.decided is not None and one.decided is not Decided.UNKNOWN for one in questions)
+    counts = {"leaked": sum(known), "undecided": len(questions) - len(known), "tried": tried}
+    return shares | {name: float(count) for name, count in counts.items()}
+
+
+def _spec(found: Evaluation, role: Role) -> ModelSpec:
+    return found.profile.spec(role, found.combination.mode)
+
+
+def _examiner(found: Evaluation) -> tuple[str, ModelSpec]:
+    """Who compares what code cannot decide: the judge, or where there is none the validator."""
+    role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
+    return role.value, _spec(found, role)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """An examiner of `evaluation.py`."""
+
+    corpus_context: str
+    answerer: Model
+    examiner: Model
+    role: str
+
+    def blank(self, pair: QAPair) -> ClosedBookAnswer:
+        return ClosedBookAnswer(**given(pair))
+
+    def ask(self, hearing: Hearing) -> ClosedBookAnswer:
+        """The guess, and whether it is right."""
+        pair = hearing.pair
+        blank = self.blank(pair)
+        guess = closed_book.guess(
+            hearing.of(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
+        )
+        if isinstance(guess, str):
+            return blank.model_copy(update={"failure": guess})
+        said = guess.answer.strip()
+        answered = blank.model_copy(update={"given": said, "confidence": guess.confidence})
+        if normalise(said).rstrip(".!") in _UNKNOWN:
+            return _decided(answered, False, Decided.UNKNOWN, "the model does not know")
+        found = match(said, pair.answer)
+        if found is Match.SAME:
+            return _decided(answered, True, Decided.MATCH, "the same words, numbers and names")
+        if found is Match.CONFLICT:
+            return _decided(answered, False, Decided.MATCH, "another number, date or name, or the opposite")
+        marked = closed_book.mark(
+            hearing.of(self.examiner, self.role), self.role, pair.question, pair.answer, said
+        )
+        if isinstance(marked, str):
+            return answered.model_copy(update={"failure": f"not compared: {marked}"})
+        return _decided(answered, marked.right, Decided.MODEL, marked.explanation)
+
+
+def _decided(answered: ClosedBookAnswer, leaked: bool, by: Decided, why: str) -> ClosedBookAnswer:
+    return answered.model_copy(update={"leaked": leaked, "decided": by, "explanation": why})

@@ -1,0 +1,145 @@
+"""How well plain search finds the documents and the evidence of a published set's questions, over the whole corpus.
+
+What belongs here: what is searched for, and which chunks hold a question's evidence. What does not: searching (`index/`) and
+what places are worth (`retrieval_scores.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.errors import BudgetExhaustedError, StoreError
+from qagen_dagster.loop.evaluation.published_set import Evaluation, given, head, keep
+from qagen_dagster.loop.evaluation.retrieval_scores import metrics
+from qagen_dagster.loop.evaluation.work import Progress
+from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
+from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, RetrievedQuestion
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex
+from qagen_dagster.records.questions.results import Evidence, QAPair
+from qagen_dagster.store import Keys
+
+VERSION = "1"  # raised when the same index would give other places
+DEPTH = 100  # chunks that are looked at; what comes later counts as not found
+HELD = 0.5  # of the most that any chunk holds of a quote
+
+
+def retrieval_fingerprint(found: Evaluation) -> str:
+    """Changes with the index, the documents or the questions. Raises StoreError when there is no index."""
+    corpus = found.combination.corpus
+    index = found.space.store.find(Keys.search_index(corpus), SearchIndex)
+    if index is None:
+        raise StoreError(f"corpus {corpus} has no search index: {BUILD_HINT}")
+    documents = (f"{one.id} {one.text_sha256} {one.failure or ''}" for one in index.documents)
+    current = (f"{name} {entry.text_sha256}" for name, entry in sorted(found.entries.items()))
+    asked = (text for pair in found.questions for text in (pair.id, pair.question))
+    return fingerprint([VERSION, index.fingerprint, *documents, *current, *asked])
+
+
+def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> RetrievalReport:
+    """Search the corpus for every published question and store the report.
+
+    Raises StoreError when there is no index, and ModelError when a question cannot be embedded.
+    """
+    print_ = retrieval_fingerprint(found)
+    search = open_index(found.space, found.combination.corpus, found.toll)
+    spec = EmbedderSpec.model_validate(search.index.embedder)
+    workers = 1 if spec.local else found.space.settings.document_workers
+    asking = _Asking(found, search)
+    done: list[str] = []
+
+    def one(number: int) -> RetrievedQuestion:
+        result = asking.ask(found.questions[number])
+        done.append(result.document_id)
+        if progress is not None:
+            progress(len(done), len(found.questions), result.document_id)
+        return result
+
+    try:
+        questions = tuple(side_by_side([()] * len(found.questions), one, workers=workers))
+    finally:
+        search.searcher.close()
+    report = RetrievalReport(
+        **head(found, Kind.RETRIEVAL),
+        fingerprint=print_,
+        model=spec.name,
+        metrics=metrics(questions),
+        questions=questions,
+    )
+    keep(found, report)
+    return report
+
+
+@dataclass(frozen=True)
+class _Asking:
+    found: Evaluation
+    search: CorpusSearch
+
+    def ask(self, pair: QAPair) -> RetrievedQuestion:
+        """The places of a question's document and evidence in each ranking."""
+        blank = RetrievedQuestion(**given(pair))
+        entry = self.found.entries.get(pair.document_id)
+        if entry is None or not self.search.holds(entry):
+            why = "the search index does not hold this version of the document"
+            return blank.model_copy(update={"failure": why})
+        chunks = self.search.searcher.chunks(pair.document_id)
+        if not chunks:
+            return blank.model_copy(update={"failure": "the document has no text that could be found"})
+        holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
+        try:
+            placements = [self._place(pair, ranking, holders) for ranking in Ranking]
+        except BudgetExhaustedError as error:
+            return blank.model_copy(update={"failure": str(error), "unheard": True})
+        relevant = len(set[int]().union(*holders))
+        return blank.model_copy(update={"relevant": relevant, "placements": tuple(placements)})
+
+    def _place(self, pair: QAPair, ranking: Ranking, holders: Sequence[set[int]]) -> Placement:
+        hits = self.search.searcher.search(None, pair.question, DEPTH, -1.0, ranking)
+        if ranking is Ranking.WORDS:  # without a shared word there is no order
+            hits = [hit for hit in hits if hit.words > 0]
+        return placement(ranking, hits, pair.document_id, holders)
+
+
+def placement(
+    ranking: Ranking, hits: Sequence[ChunkHit], document_id: str, holders: Sequence[set[int]]
+) -> Placement:
+    """Where the document, and the chunks that hold each of its quotes, stand among `hits`."""
+    documents = list(dict.fromkeys(hit.document_id for hit in hits))
+    mine = {hit.chunk.number: place for place, hit in enumerate(hits, 1) if hit.document_id == document_id}
+    held = set[int]().union(*holders)
+    return Placement(
+        ranking=ranking,
+        document=documents.index(document_id) + 1 if document_id in documents else None,
+        chunks=tuple(sorted(place for number, place in mine.items() if number in held)),
+        evidence=tuple(
+            min((place for number, place in mine.items() if number in some), default=None) for some in holders
+        ),
+    )
+
+
+def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk]) -> list[set[int]]:
+    """For each quote that stands in the text, the numbers of the chunks that hold it.
+
+    One holds a quote that has at least HELD of the most that any has: a quote may be longer than a chunk, and where chunks
+    overlap several may hold it. A quote that only a picture shows is left out.
+    """
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    found: list[set[int]] = []
+    for one in evidence:
+        if one.start_line is None or one.end_line is None or one.end_line > len(lines):
+            continue
+        at = text.find(one.quote, starts[one.start_line - 1], starts[one.end_line])
+        if at < 0:
+            continue
+        shares = {
+            chunk.number: min(chunk.end, at + len(one.quote)) - max(chunk.start, at) for chunk in chunks
+        }
+        most = max(shares.values(), default=0)
+        found.append({number for number, share in shares.items() if most > 0 and share >= HELD * most})
+    return [some for some in found if some]

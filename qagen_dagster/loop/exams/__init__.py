@@ -1,0 +1,1 @@
+"""Exam items: state machine, effects, bank."""

@@ -1,0 +1,187 @@
+"""What code can say of a question without asking anyone: named faults, and whether the key is proven.
+
+A gate never judges style or difficulty; what it cannot decide is left to the verifier. What follows from a fault belongs
+to `exam_findings`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from qagen_dagster.mathematics import sandbox as sandboxes
+from qagen_dagster.mathematics.forms import FormError, FormFailure
+from qagen_dagster.mathematics.latex import latex_fault
+from qagen_dagster.mathematics.proof import OptionValues, Proving, option_values, prove
+from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.records.exams.item import QuestionPackage, Severity
+from qagen_dagster.records.exams.proof import Examination, Fault, ProofStatus
+
+UNBALANCED_LATEX = "unbalanced_latex"
+EMPTY_OPTION = "empty_option"
+SAME_TEXT = "same_text_twice"
+EQUAL_OPTIONS = "options_equal_in_value"
+MIXED_UNITS = "option_without_unit"
+NO_PATH = "distractor_without_path"
+SAME_PATH = "same_path_twice"
+KEY_IN_MAP = "key_in_distractor_map"
+PATH_OF_NOTHING = "path_of_no_option"
+CALCULATOR = "calculator_only_numbers"
+WRONG_KEY = "key_is_not_the_value"
+SEVERAL_RIGHT = "several_options_have_the_value"
+NONE_RIGHT = "no_option_has_the_value"
+FORM_STATES = "form_states_the_answer"
+FORM_HOSTILE = "form_hostile"
+FORM_FAILED = "form_without_value"
+
+MOST_INTEGER_DIGITS = 5  # significant ones, that a candidate can handle without a calculator
+MOST_DECIMAL_DIGITS = 4
+_LEAST_PATH_WORDS = 3
+_ROUNDED = re.compile(
+    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
+_HOSTILE = re.compile(
+    r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
+    r"|socket|builtins|breakpoint)\b|[\[{'\"]|\.\s*[A-Za-z_]"
+)
+_ANSWERED = re.compile(r"[-+]?\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*)")
+_BEYOND_LIMITS = frozenset(
+    (FormFailure.TIMEOUT, FormFailure.OUT_OF_MEMORY, FormFailure.CRASHED, FormFailure.TOO_LARGE)
+)
+
+
+@dataclass(frozen=True)
+class _Case:
+    package: QuestionPackage
+    values: OptionValues
+    proving: Proving
+
+
+def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
+    """All faults of a question, and the proof of its key. Never raises for what the question holds."""
+    box = sandbox or sandboxes.shared()
+    values = option_values(package.question.options, box)
+    case = _Case(package, values, prove(package.question, package.check, values, box))
+    faults = tuple(
+        Fault(name=name, severity=severity, detail=detail)
+        for gate in _GATES
+        for name, severity, detail in gate(case)
+    )
+    return Examination(faults=faults, proof=case.proving.proof)
+
+
+_Found = tuple[str, Severity, str]
+
+
+def _fixable(name: str, detail: str) -> _Found:
+    return name, Severity.FIXABLE, detail
+
+
+def _latex(case: _Case) -> Iterator[_Found]:
+    question, solution = case.package.question, case.package.solution
+    texts = {"the stem": question.stem} | {
+        f"option {letter}": text for letter, text in sorted(question.options.items())
+    }
+    texts |= {"the solution": solution.reasoning, "the key insight": solution.key_insight}
+    texts |= {f"the path of {letter}": text for letter, text in sorted(case.package.distractor_map.items())}
+    for place, text in texts.items():
+        if fault := latex_fault(text):
+            yield _fixable(UNBALANCED_LATEX, f"{place}: {fault}")
+
+
+def _texts(case: _Case) -> Iterator[_Found]:
+    seen: dict[str, str] = {}
+    for letter, text in sorted(case.package.question.options.items()):
+        plain = re.sub(r"\s+|\\[,;:! ]", "", text.strip().strip("$"))
+        if not re.search(r"\w", plain):
+            yield _fixable(EMPTY_OPTION, f"option {letter} says nothing: {text!r}")
+        elif plain in seen:
+            yield _fixable(SAME_TEXT, f"options {seen[plain]} and {letter} are the same text")
+        seen.setdefault(plain, letter)
+
+
+def _equal_values(case: _Case) -> Iterator[_Found]:
+    options = case.package.question.options
+    for first, second in case.values.equal_pairs():
+        yield _fixable(
+            EQUAL_OPTIONS,
+            f"options {first} and {second} are equal: {options[first]} and {options[second]} are the same value",
+        )
+
+
+def _units(case: _Case) -> Iterator[_Found]:
+    values = case.values.values
+    bare = [letter for letter, one in values.items() if one.unit == ONE and one.exact != "0"]
+    if bare and any(one.unit != ONE for one in values.values()):
+        yield _fixable(MIXED_UNITS, f"other options have a unit; {', '.join(bare)} has none")
+
+
+def _paths(case: _Case) -> Iterator[_Found]:
+    question, paths = case.package.question, case.package.distractor_map
+    wrong = sorted(set(question.options) - {question.correct_option})
+    for letter in wrong:
+        if len(re.findall(r"\w+", paths.get(letter, ""))) < _LEAST_PATH_WORDS:
+            yield _fixable(NO_PATH, f"no mistake in reasoning is named that leads to option {letter}")
+    if question.correct_option in paths:
+        yield _fixable(KEY_IN_MAP, f"{question.correct_option} is the key, and has a path as a wrong option")
+    for letter in sorted(set(paths) - set(question.options)):
+        yield _fixable(PATH_OF_NOTHING, f"there is no option {letter}")
+    seen: dict[str, str] = {}
+    for letter in wrong:
+        plain = " ".join(paths.get(letter, "").lower().split())
+        if plain and plain in seen:
+            yield _fixable(SAME_PATH, f"{seen[plain]} and {letter} are said to come from the same mistake")
+        seen.setdefault(plain, letter)
+
+
+def _numbers(case: _Case) -> Iterator[_Found]:
+    question = case.package.question
+    texts = {"the stem": question.stem} | {
+        f"option {letter}": text for letter, text in sorted(question.options.items())
+    }
+    for place, text in texts.items():
+        for whole, decimals in _NUMBER.findall(text):
+            digits = re.sub(r"\D", "", whole + decimals).strip("0")
+            if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
+                yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
+    if case.proving.rounded and not _ROUNDED.search(question.stem):
+        yield _fixable(
+            CALCULATOR,
+            f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
+        )
+
+
+def _key(case: _Case) -> Iterator[_Found]:
+    proof = case.proving.proof
+    if proof.status is not ProofStatus.REFUTED:
+        return
+    name = {0: NONE_RIGHT, 1: WRONG_KEY}.get(len(proof.matching), SEVERAL_RIGHT)
+    yield _fixable(name, proof.detail)
+
+
+def _form(case: _Case) -> Iterator[_Found]:
+    check = case.package.check
+    if check is None:
+        return
+    if case.proving.failure is not None:
+        yield _failed(case.proving.failure, [check.expression, *check.givens.values()])
+    elif _ANSWERED.fullmatch(check.expression.strip()):
+        yield _fixable(FORM_STATES, "the form has to derive the answer from the givens, not state it")
+
+
+def _failed(failure: FormError, texts: list[str]) -> _Found:
+    detail = f"the checkable form has no value: {failure}"
+    if failure.failure in _BEYOND_LIMITS:
+        return FORM_HOSTILE, Severity.STRUCTURAL, detail
+    if failure.failure is FormFailure.REFUSED and any(_HOSTILE.search(text) for text in texts):
+        return FORM_HOSTILE, Severity.STRUCTURAL, detail
+    return _fixable(FORM_FAILED, detail)
+
+
+_GATES: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
+    _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers,
+)  # fmt: skip

@@ -1,0 +1,140 @@
+"""Items of a bank that ask the same: the same stem, or the same computation on the same numbers in other words.
+
+The same template with other numbers is another item: which variants an exam wants is its author's to say. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.item import CheckableForm, QuestionPackage
+
+SAME_WORDS = 0.85  # overlap of words at which two stems with equal numbers are one stem
+ALIKE = 0.3  # overlap that two stems of the same short computation need
+LONG = 4  # operations from which an equal computation alone tells
+_SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+_WORD = re.compile(r"[a-z]{2,}")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # in formulas, but not of a power
+_SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
+
+
+@dataclass(frozen=True)
+class _Face:
+    """What is compared of one item."""
+
+    stem: str
+    words: Counter[str]
+    order: tuple[str, ...]  # numbers as they come, and the signs between them: a sum is no difference
+    numbers: Counter[str]  # the same in any order
+    computation: str
+    operations: int
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Questions without one of these in common are not compared: `_same` would not find them alike."""
+        numbers = " ".join(sorted(self.numbers.elements()))
+        computed = (f"computation {self.computation}",) if self.computation else ()
+        return (f"stem {self.stem}", f"numbers {numbers}", *computed)
+
+
+def repeats(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
+    """The id of every item that repeats an earlier one, with the id of that and why it is held to be a repeat."""
+    found: dict[str, tuple[str, str]] = {}
+    kept: list[tuple[str, _Face]] = []
+    places: dict[str, list[int]] = defaultdict(list)  # of kept items, by what a repeat must have in common
+    for item in items:
+        face = _face(item.question_package)
+        near = sorted({place for trait in face.traits for place in places[trait]})
+        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], face))), None)
+        if hit is not None:
+            found[item.id] = hit
+            continue
+        for trait in face.traits:
+            places[trait].append(len(kept))
+        kept.append((item.id, face))
+    return found
+
+
+def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
+    """Why two questions are one; empty when they are two."""
+    return _same(_face(first), _face(second))
+
+
+def _same(first: _Face, second: _Face) -> str:
+    if first.stem == second.stem:
+        return "the stems are the same"
+    if first.order == second.order and _overlap(first.words, second.words) >= SAME_WORDS:
+        return "the stems have the same numbers and nearly the same words"
+    if first.computation and first.computation == second.computation:
+        alike = first.numbers == second.numbers and _overlap(first.words, second.words) >= ALIKE
+        if alike or min(first.operations, second.operations) >= LONG:
+            return "the answer is the same computation on the same numbers"
+    return ""
+
+
+def _face(package: QuestionPackage) -> _Face:
+    plain = " ".join(_SPACING.sub(" ", package.question.stem).lower().split())
+    words = Counter(_WORD.findall(plain))
+    order = (*_NUMBER.findall(plain), *_SIGN.findall(" ".join(package.question.stem.split("$")[1::2])))
+    computation, operations = _computation(package.check) if package.check else ("", 0)
+    stem = re.sub(r"[^\w+\-*/^=<>.]", "", plain)
+    return _Face(stem, words, order, Counter(order), computation, operations)
+
+
+def _overlap(first: Counter[str], second: Counter[str]) -> float:
+    union = (first | second).total()
+    return (first & second).total() / union if union else 0.0
+
+
+def _computation(check: CheckableForm) -> tuple[str, int]:
+    """The form with its givens put in, names of symbols left out, sums and products in one order; and its size."""
+    try:
+        givens = {name: ast.parse(value.strip(), mode="eval").body for name, value in check.givens.items()}
+        tree = ast.parse(check.expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return "", 0
+    free = {name for name, value in check.givens.items() if value.strip() == name}
+    inner = {name: _written(value, {}, free) for name, value in givens.items() if name not in free}
+    operations = sum(isinstance(node, (ast.BinOp, ast.Call)) for node in ast.walk(tree))
+    return f"{_written(tree, inner, free)} {check.unit}".strip(), operations
+
+
+def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
+    if isinstance(node, ast.Name):
+        return givens.get(node.id, "?" if node.id in free else node.id)
+    for chain in (_SUMS, _PRODUCTS):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
+            parts = sorted(
+                ("-" if inverse else "+") + _written(part, givens, free)
+                for part, inverse in _operands(node, chain, False)
+            )
+            return f"({chain[0].__name__} {' '.join(parts)})"
+    if isinstance(node, ast.BinOp):
+        left, right = _written(node.left, givens, free), _written(node.right, givens, free)
+        return f"({type(node.op).__name__} {left} {right})"
+    if isinstance(node, ast.UnaryOp):
+        return f"({type(node.op).__name__} {_written(node.operand, givens, free)})"
+    if isinstance(node, ast.Call):
+        return f"({ast.unparse(node.func)} {' '.join(_written(one, givens, free) for one in node.args)})"
+    if isinstance(node, ast.Subscript):
+        return f"{_written(node.value, givens, free)}[{ast.unparse(node.slice)}]"
+    if isinstance(node, ast.Tuple):
+        return f"({' '.join(_written(one, givens, free) for one in node.elts)})"
+    return ast.unparse(node)
+
+
+def _operands(
+    node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
+) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a chain of sums or of products, with whether each is taken away or divided by."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
+        yield from _operands(node.left, chain, inverse)
+        yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))
+    else:
+        yield node, inverse

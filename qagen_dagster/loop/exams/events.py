@@ -1,0 +1,64 @@
+"""What happens in the work on one exam item: the events its journal keeps. What follows is `exam.py`'s."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.exams.item import (
+    BlindSolution,
+    IdeaPlan,
+    QuestionPackage,
+    StyleReport,
+    VerifierReport,
+)
+from qagen_dagster.records.exams.proof import Examination
+
+
+class _Said(Record):
+    """A model was asked. `raw` is what it wrote; `failure` says why there is no result."""
+
+    failure: str = ""
+    raw: str = ""
+    calls: tuple[CallSummary, ...] = ()
+    at: str = ""  # ISO 8601, UTC
+
+
+class Designed(_Said):
+    kind: Literal["designed"] = "designed"
+    plan: IdeaPlan | None = None
+
+
+class Implemented(_Said):
+    kind: Literal["implemented"] = "implemented"
+    package: QuestionPackage | None = None
+
+
+class Examined(Record):
+    """Code looked at the question and computed its form."""
+
+    kind: Literal["examined"] = "examined"
+    examination: Examination
+    calls: tuple[CallSummary, ...] = ()  # none: as all events have it
+    at: str = ""
+
+
+class Solved(_Said):
+    """The verifier's own solution, blind."""
+
+    kind: Literal["solved"] = "solved"
+    blind: BlindSolution | None = None
+
+
+class Verified(_Said):
+    kind: Literal["verified"] = "verified"
+    report: VerifierReport | None = None
+
+
+class Styled(_Said):
+    kind: Literal["styled"] = "styled"
+    report: StyleReport | None = None
+
+
+ExamEvent = Designed | Implemented | Examined | Solved | Verified | Styled

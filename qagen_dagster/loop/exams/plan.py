@@ -1,0 +1,160 @@
+"""Everything that decides what one part of an exam gives, resolved from configuration, profile and a run's wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from qagen_dagster.agents.exams.rendering import ExamContext
+from qagen_dagster.configuration.exams.loading import Exam, find_exam
+from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.exams.quota import quotas
+from qagen_dagster.loop.exams.states import ItemLimits
+from qagen_dagster.loop.exams.work import ExamModels, ItemWork, exam_specs, part_fingerprint
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.registry import PROVIDERS
+from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
+from qagen_dagster.records.exams.item import Difficulty, ExamPart, ExamSchema
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.store import Keys
+
+_PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
+
+
+@dataclass(frozen=True)
+class ExamOptions:
+    """What a run may wish differently from its configuration; None: as configured.
+
+    `n_items` and `seed` are of the whole exam. `models` binds roles to other models, `model` or `provider:model`.
+    """
+
+    profile: str | None = None
+    n_items: int | None = None
+    seed: int | None = None
+    weights: Mapping[Difficulty, float] | None = None
+    schema_prefixes: tuple[str, ...] | None = None
+    max_designer_retries: int | None = None
+    max_implementer_retries: int | None = None
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
+    run_budget: Allowance | None = None  # instead of the profile's for the whole run
+
+
+@dataclass(frozen=True)
+class PartPlan:
+    """One part, with everything that decides its results."""
+
+    part: ExamPart
+    exam: Exam
+    schema: ExamSchema
+    profile_name: str
+    specs: Mapping[Role, ModelSpec]
+    limits: ItemLimits
+    slots: int
+    seed: int
+    fingerprint: str
+    budget: Budget = field(default_factory=Budget)
+
+    @property
+    def configuration(self) -> str:
+        """Changes with whatever can change a result."""
+        return fingerprint([self.fingerprint, self.limits.model_dump_json()])
+
+    def result_key(self, slot: int) -> str:
+        return Keys.exam_result(self.part, slot, self.configuration)
+
+    def partial_key(self, slot: int) -> str:
+        """Where lies what a slot gave before its budget ended."""
+        return Keys.exam_partial(self.part, slot, self.configuration)
+
+    def journal(self, slot: int, workspace: Workspace) -> JournalFile:
+        key = Keys.exam_journal(self.part, slot, self.fingerprint)
+        return JournalFile(workspace.store, key, self.fingerprint)
+
+    def models(self, workspace: Workspace) -> ExamModels:
+        """Raises ConfigError when a model cannot be built."""
+        build = {role: workspace.model(spec) for role, spec in self.specs.items()}
+        return ExamModels(
+            designer=build[Role.DESIGNER],
+            implementer=build[Role.IMPLEMENTER],
+            verifier=build[Role.VERIFIER],
+            style_judge=build[Role.STYLE_JUDGE],
+        )
+
+    def work(self, slot: int, models: ExamModels) -> ItemWork:
+        context = ExamContext(self.exam.config, self.schema, self.part.difficulty, slot, self.seed)
+        return ItemWork(self.part, slot, context, self.limits, models)
+
+
+def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> PartPlan:
+    """Resolve configuration, quota and models. Raises ConfigError. Nothing is asked and nothing is written."""
+    exam = find_exam(workspace.settings.corpora, part.exam)
+    schema = exam.schema(part.schema_id)
+    if part not in exam.parts():
+        raise ConfigError(f"exam {exam.key} has no part {part.key}")
+    name = options.profile or exam.config.profile or workspace.settings.profile
+    profile = _with_models(workspace.profile(name), options.models, name)
+    specs = exam_specs(profile, name)
+    seed = exam.config.seed if options.seed is None else options.seed
+    items = exam.config.items if options.n_items is None else options.n_items
+    if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
+        raise ConfigError(f"a seed is 0 to {MOST_SEED}, and items are 1 to {MOST_ITEMS}")
+    return PartPlan(
+        part=part,
+        exam=exam,
+        schema=schema,
+        profile_name=name,
+        specs=specs,
+        limits=_limits(exam, options),
+        slots=quotas(exam, items, seed, options.weights, options.schema_prefixes)[part],
+        seed=seed,
+        fingerprint=part_fingerprint(specs, exam, part, seed),
+        budget=effective_budget(profile, options.run_budget),
+    )
+
+
+def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
+    """Raises ConfigError for a number of retries below 0."""
+    config = exam.config
+    designs, retries = options.max_designer_retries, options.max_implementer_retries
+    if min(designs or 0, retries or 0) < 0:
+        raise ConfigError("retries are 0 or more")
+    return ItemLimits(
+        max_designer_retries=config.max_designer_retries if designs is None else designs,
+        max_implementer_retries=config.max_implementer_retries if retries is None else retries,
+        thresholds=config.thresholds,
+    )
+
+
+def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Profile:
+    """The profile with other models bound to exam roles. Raises ConfigError."""
+    roles = dict(profile.roles)
+    for role_name, model in models.items():
+        role = next((one for one in EXAM_ROLES if one.value == role_name), None)
+        if role is None:
+            known = ", ".join(one.value for one in EXAM_ROLES)
+            raise ConfigError(f"there is no exam role {role_name!r} (there are: {known})")
+        roles[role] = _other(profile.exam_spec(role), model, role)
+    try:
+        return Profile.model_validate(profile.model_dump() | {"roles": roles})
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"profile {name} with other models: {said}") from None
+
+
+def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
+    """Another model of the same provider, at the same address, or one of another provider; its price is not known."""
+    provider, divider, rest = model.partition(":")
+    if divider and rest and provider in PROVIDERS:
+        if spec is None or spec.provider != provider:
+            return ModelSpec(provider=provider, model=rest)
+        model = rest
+    if spec is None:
+        raise ConfigError(f"{role.value}: name the provider too, as in openai:{model}")
+    return spec if spec.model == model else spec.model_copy(update={"model": model, **_PRICES})

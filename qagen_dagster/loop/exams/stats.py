@@ -1,0 +1,86 @@
+"""Counts over the results of an exam: how many of what, who caught what, what it cost. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from qagen_dagster.configuration.exams.loading import Exam
+from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.exams.findings import finding_of
+from qagen_dagster.records.exams.bank import BankStats, Counts, ExamItem, PartSet, RejectedItem
+from qagen_dagster.records.exams.config import StyleThresholds
+from qagen_dagster.records.exams.result import SlotResult, Stage
+
+
+def stats_of(
+    exam: Exam,
+    sets: Sequence[PartSet],
+    results: Sequence[SlotResult],
+    items: Sequence[ExamItem],
+    repeated: Sequence[RejectedItem],
+) -> BankStats:
+    """The counts of a whole exam."""
+    rejected = [*(one.rejected for one in results if one.rejected is not None), *repeated]
+    every: list[tuple[str, str, str]] = [
+        (one.schema_id, one.difficulty.value, kind)
+        for kind, group in (("accepted", items), ("rejected", rejected))
+        for one in group
+    ]
+    calls = each_once(call for result in results for call in result.calls)
+    prices = [call.usd for call in calls]
+    return BankStats(
+        exam=exam.key,
+        name=exam.config.name,
+        accepted=len(items),
+        rejected=len(rejected),
+        unfinished=sum(one.unfinished for one in sets),
+        by_schema=_counts((schema, kind) for schema, _, kind in every),
+        by_difficulty=_counts((difficulty, kind) for _, difficulty, kind in every),
+        by_part=_counts((f"{schema}/{difficulty}", kind) for schema, difficulty, kind in every),
+        failure_types=dict(Counter(one.failure_type for one in rejected)),
+        caught_by=caught_by(results, exam.config.thresholds)
+        | ({"repeats": len(repeated)} if repeated else {}),
+        proofs=dict(Counter(item.proof.status.value for item in items)),
+        first_time=sum(item.attempts == 1 for item in items),
+        attempts=sum(len(result.attempts) for result in results),
+        calls=len(calls),
+        input_tokens=sum(call.input_tokens for call in calls),
+        output_tokens=sum(call.output_tokens for call in calls),
+        usd=None if None in prices else float(sum(price or 0.0 for price in prices)),
+        models=_models(sets),
+    )
+
+
+def caught_by(results: Iterable[SlotResult], thresholds: StyleThresholds) -> dict[str, int]:
+    """Failed attempts, and designs that came to nothing, by who caught them."""
+    return dict(Counter(_stages(results, thresholds)))
+
+
+def _stages(results: Iterable[SlotResult], thresholds: StyleThresholds) -> Iterator[str]:
+    for result in results:
+        if result.plan is None and result.rejected is not None:
+            yield Stage.DESIGNER.value
+        for attempt in result.attempts:
+            finding = finding_of(attempt, thresholds)
+            if finding is not None:
+                yield finding.stage.value
+
+
+def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, kind in pairs:
+        found[name][kind] += 1
+    return {
+        name: Counts(accepted=one["accepted"], rejected=one["rejected"])
+        for name, one in sorted(found.items())
+    }
+
+
+def _models(sets: Sequence[PartSet]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for one in sets:
+        if one.slots:
+            for role, model in one.models.items():
+                found[role].add(model)
+    return {role: sorted(models) for role, models in sorted(found.items())}

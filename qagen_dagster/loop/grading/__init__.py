@@ -1,0 +1,1 @@
+"""Answers graded against their documents, and the reports of it."""

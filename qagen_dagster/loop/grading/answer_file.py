@@ -1,0 +1,177 @@
+"""Grade a file of answers from elsewhere into one report, a document at a time, so that a long file is never in memory.
+
+What belongs here: rows to documents, grades to the report's JSON. What does not: reading rows (`answer_rows.py`),
+finding documents (`given_documents.py`), grading (`grading.py`), and how it is told (`cli/grading/grade.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO
+
+from pydantic import TypeAdapter
+
+from qagen_dagster.errors import BudgetExhaustedError, DocumentError
+from qagen_dagster.grounding.grade import of_document, overall, report
+from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
+from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
+from qagen_dagster.loop.grading.pool import Asked, Grader, Paper, grade_all
+from qagen_dagster.models.budget import Allowance, Spent, reached
+from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
+from qagen_dagster.records.questions.results import CallSummary
+
+Progress = Callable[[int, str], None]  # answers that were done since the last call, and of which document
+_FAULTS = TypeAdapter(tuple[RowFault, ...])
+
+
+@dataclass
+class CommandToll:
+    """Lets the calls of one command be paid while it has something left."""
+
+    allowance: Allowance
+    spent: Spent = field(default_factory=Spent)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def before(self) -> None:
+        """Raises BudgetExhaustedError, naming the limit."""
+        limit = reached(self.allowance, self.spent)
+        if limit is not None:
+            raise BudgetExhaustedError(f"the command's {limit} is used up")
+
+    def paid(self, spent: Spent) -> None:
+        with self._lock:
+            self.spent = self.spent.plus(spent)
+
+
+@dataclass(frozen=True)
+class FileGrades:
+    """What a file came to: the report without documents, the documents without answers, and what went wrong."""
+
+    heads: GroundingReport
+    documents: tuple[DocumentGrades, ...]
+    faults: tuple[RowFault, ...]
+    unjudged: int  # answers about which the judge gave no verdict
+    why_unjudged: str  # of the first
+    calls: tuple[CallSummary, ...]
+
+    @property
+    def graded(self) -> int:
+        return self.heads.grounded + self.heads.ungrounded + self.heads.not_measured
+
+
+class FileGrading:
+    """The work on one file; `spool` takes each document's grades as JSON as soon as it is done."""
+
+    def __init__(self, answers: AnswerFile, found: Found, grader: Grader, spool: IO[bytes]) -> None:
+        self._grader, self._spool = grader, spool
+        self._work = _by_document(answers, found)
+        self._answers = answers
+        missing = (
+            RowFault(line=place.line, reason=reason)
+            for name, reason in found.missing.items()
+            for place in answers.documents[name]
+        )
+        self._faults = [*answers.faults, *missing]
+        self._lock = threading.Lock()
+        self._parts: dict[int, _Part] = {}
+
+    def grade(self, corpus: str, judge_model: str, progress: Progress | None = None) -> FileGrades:
+        """Grade everything. What is wrong with rows, documents and judges is in the result."""
+
+        def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
+            given, places = self._work[index]
+            if isinstance(found, DocumentError):
+                self._leave_out(given, places, found)
+            else:
+                self._keep(index, of_document(given.name, given.title, found))
+            if progress is not None:
+                progress(len(places), given.file.name)
+
+        grade_all([self._paper(*work) for work in self._work], self._grader, done)
+        parts = [self._parts[index] for index in sorted(self._parts)]
+        failures = [failure for part in parts for failure in part.failures]
+        return FileGrades(
+            heads=self._heads(parts, corpus, judge_model),
+            documents=tuple(part.document for part in parts),
+            faults=tuple(sorted(self._faults, key=lambda one: one.line)),
+            unjudged=len(failures),
+            why_unjudged=next(iter(failures), ""),
+            calls=tuple(call for part in parts for call in part.calls),
+        )
+
+    def write(self, grades: FileGrades, out: IO[bytes]) -> None:
+        """The whole report as JSON, documents in the order of their first rows, and the rows that were left out."""
+        head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
+        out.write(head.encode() + b'"documents":[')
+        for number, index in enumerate(sorted(self._parts)):
+            start, size = self._parts[index].span
+            self._spool.seek(start)
+            out.write((b",\n" if number else b"\n") + self._spool.read(size))
+        out.write(b"\n]" + tail.removesuffix("}").encode())
+        out.write(b',"failed_rows":' + _FAULTS.dump_json(grades.faults) + b"}\n")
+
+    def _paper(self, given: GivenDocument, places: Sequence[Place]) -> Paper:
+        def asked() -> list[Asked]:
+            rows = self._answers.rows(places)
+            return [Asked(id=row.id, question=row.question, answer=row.answer) for row in rows]
+
+        return Paper(given.name, "", given.text, asked, len(places))
+
+    def _leave_out(self, given: GivenDocument, places: Sequence[Place], error: DocumentError) -> None:
+        reason = f"the document {given.file.name!r} cannot be read: {error}"
+        with self._lock:
+            self._faults += [RowFault(line=one.line, reason=reason) for one in places]
+
+    def _keep(self, index: int, grades: DocumentGrades) -> None:
+        data = grades.model_dump_json().encode()
+        gradings = [one.grading for one in grades.answers]
+        with self._lock:
+            start = self._spool.seek(0, 2)
+            self._spool.write(data)
+            self._parts[index] = _Part(
+                span=(start, len(data)),
+                document=grades.model_copy(update={"answers": ()}),
+                highlights=report((grades,), corpus="", method=self._grader.method).ungrounded_highlights,
+                confidences=[one.confidence for one in gradings if one.confidence is not None],
+                failures=[one.judge_failure for one in gradings if one.judge_failure],
+                calls=[call for one in gradings for call in one.calls],
+            )
+
+    def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
+        grade, confidence = overall(value for part in parts for value in part.confidences)
+        return report((), corpus=corpus, method=self._grader.method, judge_model=judge_model).model_copy(
+            update={
+                "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+                "overall_grade": grade,
+                "overall_confidence": confidence,
+                "grounded": sum(part.document.grounded for part in parts),
+                "ungrounded": sum(part.document.ungrounded for part in parts),
+                "not_measured": sum(part.document.not_measured for part in parts),
+                "ungrounded_highlights": tuple(one for part in parts for one in part.highlights),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What stays in memory of a document that is done; its answers are in the spool, at `span`."""
+
+    span: tuple[int, int]
+    document: DocumentGrades
+    highlights: tuple[Highlight, ...]
+    confidences: list[float]
+    failures: list[str]
+    calls: list[CallSummary]
+
+
+def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:
+    """Documents with the rows about them, in the order of their first rows; one that has several names is one."""
+    together: dict[str, tuple[GivenDocument, list[Place]]] = {}
+    for name, places in answers.documents.items():
+        given = found.documents.get(name)
+        if given is not None:
+            together.setdefault(given.id, (given, []))[1].extend(places)
+    return [(given, sorted(places, key=lambda one: one.line)) for given, places in together.values()]

@@ -1,0 +1,146 @@
+"""Which answers of a combination are graded, and the key of all that decides their grades. No grading.
+
+The key names the result a document gave, its text, the questions that were kept, method, detector and judge, so that
+what is stored under it holds, and nobody grades it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.loop.grading.pool import Asked, Paper, quoted_lines
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.grading import GroundingReport, Method
+from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from qagen_dagster.store import Keys
+
+ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
+REPORT_VERSION = "3"  # raised when the same answers would be graded or reported otherwise
+
+
+@dataclass(frozen=True)
+class PlannedDocument:
+    """A document whose answers are graded, where its grades are kept, and what of it is in the validated set."""
+
+    entry: CandidateDocument
+    key: str
+    kept: tuple[QAPair, ...]
+
+
+@dataclass(frozen=True)
+class GradingPlan:
+    """The documents of a combination that have answers."""
+
+    combination: Combination
+    candidates: CandidateSet
+    documents: tuple[PlannedDocument, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint([REPORT_VERSION, *(one.key for one in self.documents)])
+
+
+def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
+    """Which documents are to be graded. Raises StoreError or ConfigError."""
+    store = workspace.store
+    candidates = store.read(Keys.candidate_set(combination), CandidateSet)
+    kept: dict[str, list[QAPair]] = {}
+    for pair in store.read(Keys.validated_set(combination), ValidatedSet).questions:
+        kept.setdefault(pair.document_id, []).append(pair)
+    entries = {entry.id: entry for entry in workspace.index(combination.corpus).documents}
+    how = _how(workspace, combination, candidates)
+    documents: list[PlannedDocument] = []
+    for one in candidates.documents:
+        pairs = tuple(kept.get(one.document_id, ()))
+        if one.result_key is not None and (pairs or one.rejected):
+            name = _fingerprint(one, entries.get(one.document_id), pairs, how)
+            documents.append(PlannedDocument(one, Keys.grades(combination, one.document_id, name), pairs))
+    return GradingPlan(combination, candidates, tuple(documents))
+
+
+def is_graded(workspace: Workspace, combination: Combination) -> bool:
+    """Whether grading again would change nothing. Raises StoreError or ConfigError."""
+    found = workspace.store.find(Keys.grounding(combination), GroundingReport)
+    if found is None or found.undecided:
+        return False
+    return found.fingerprint == plan_grading(workspace, combination).fingerprint
+
+
+def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
+    """The model that `method` asks; None when it asks none, or the profile binds none."""
+    return profile.find(Role.JUDGE, mode) if method in ASKING else None
+
+
+def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[Paper, str]:
+    """A planned document with its answers, and when they were made. Raises StoreError."""
+    store, combination, name = workspace.store, plan.combination, one.entry.document_id
+    result = store.read(str(one.entry.result_key), GenerationResult)
+    record = store.find(Keys.record(combination.corpus, name), Document)
+
+    def text() -> str:
+        return (store.get(Keys.text(combination.corpus, name)) or b"").decode("utf-8")
+
+    title = "" if record is None else record.metadata.title or record.source
+    kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
+    asked = (*map(_accepted, one.kept), *(_kept_back(combination, pair) for pair in kept_back))
+    return Paper(name, title, text, lambda: asked, len(asked)), result.finished
+
+
+def _accepted(pair: QAPair) -> Asked:
+    return Asked(
+        id=pair.id,
+        question=pair.question,
+        answer=pair.answer,
+        attempt=pair.generation_metadata.attempt_number,
+        picture=picture_of(pair) if pair.category is Mode.VISUAL else "",
+        quoted=quoted_lines(pair.evidence),
+    )
+
+
+def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
+    return Asked(
+        id=question_id(combination, pair.document_id, pair.question, pair.answer),
+        question=pair.question,
+        answer=pair.answer,
+        attempt=pair.attempt_number,
+        quoted=quoted_lines(pair.evidence),
+        marked=f"{pair.rejection_reason.value}: {pair.rejection_detail}",
+    )
+
+
+def picture_of(pair: QAPair) -> str:
+    """What a visual question is asked about, in words."""
+    shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
+    return ", ".join(shown) or "the page"
+
+
+def _how(workspace: Workspace, combination: Combination, candidates: CandidateSet) -> list[str]:
+    """Method, detector and judge, as parts of a fingerprint."""
+    grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
+    spec = judge_spec(workspace.profile(candidates.profile), grading.method, combination.mode)
+    judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
+    return [REPORT_VERSION, grading.method.value, calibration.version(), *judge]
+
+
+def _fingerprint(
+    one: CandidateDocument, entry: IndexEntry | None, kept: Sequence[QAPair], how: Sequence[str]
+) -> str:
+    text = (one.document_version, "") if entry is None else (entry.version, entry.text_sha256)
+    gave = (str(one.result_key), str(one.accepted), str(one.rejected))
+    return fingerprint([*how, *text, *gave, *(pair.id for pair in kept)])

@@ -1,0 +1,166 @@
+"""Many answers graded side by side, each document's text read and encoded once.
+
+What belongs here: the order of work, and what of an answer a text cannot show. What does not: how one answer is
+graded (`grounding/grade.py`), which answers there are, and where their grades are kept (`grounding_report.py`,
+`grade_file.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.methods.judge_excerpt import Lines
+from qagen_dagster.grounding.source import Encode, Source
+from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
+from qagen_dagster.records.questions.results import Evidence
+
+CHUNK = 4  # answers that one thread grades in a row: those of a large document are shared out
+
+_NOT_IN_TEXT = "the text alone does not show it"
+_SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer to grade, and the lines it was given with. `picture` names what may prove it instead of the text."""
+
+    id: str
+    question: str
+    answer: str
+    attempt: int = 1
+    marked: str = ""
+    picture: str = ""
+    quoted: tuple[Lines, ...] = ()
+
+
+def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
+    """Where the evidence of an answer stands in the text."""
+    found = ((one.start_line, one.end_line) for one in evidence)
+    return tuple((first, last) for first, last in found if first is not None and last is not None)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A document with its `count` answers. Both are read once, when work on it begins; `text` may raise DocumentError."""
+
+    document_id: str
+    title: str
+    text: Callable[[], str]
+    asked: Callable[[], Sequence[Asked]]
+    count: int
+
+
+@dataclass(frozen=True)
+class Grader:
+    """How answers are graded, and how many of them at once."""
+
+    method: Method
+    encode: Encode
+    judge: Model | None = None
+    workers: int = 1
+
+    def grade(self, source: Source, document_id: str, asked: Asked) -> GradedAnswer:
+        """The answer with its grade. Raises nothing for what a judge does."""
+        return GradedAnswer(
+            id=asked.id,
+            question=asked.question,
+            answer=asked.answer,
+            grading=self._grading(source, document_id, asked),
+            marked=asked.marked,
+        )
+
+    def _grading(self, source: Source, document_id: str, asked: Asked) -> AnswerGrade:
+        found = grade_answer(
+            asked.question,
+            asked.answer,
+            source,
+            self.method,
+            judge=self.judge,
+            document_id=document_id,
+            attempt=asked.attempt,
+            quoted=asked.quoted,
+        )
+        return _beside_picture(found, asked.picture) if asked.picture else found
+
+
+Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
+
+
+def grade_all(papers: Sequence[Paper], grader: Grader, done: Done) -> None:
+    """Grade every answer; `done(index of the paper, its answers)` is called by a worker's thread as soon as all are.
+
+    A document that cannot be read is told to `done` with its error. Other errors end the work and are raised.
+    """
+    chunks = [-(-paper.count // CHUNK) or 1 for paper in papers]
+    opened = [_Opened(paper, count) for paper, count in zip(papers, chunks, strict=True)]
+    units = [(index, number) for index, count in enumerate(chunks) for number in range(count)]
+
+    def unit(at: int) -> None:
+        index, number = units[at]
+        finished = opened[index].grade(grader, number)
+        if finished is not None:
+            done(index, finished)
+
+    side_by_side([()] * len(units), unit, workers=grader.workers)
+
+
+def in_picture(answer: GradedAnswer) -> bool:
+    """Whether the answer is not measured because a picture may prove it, which is not read."""
+    return any(issue.startswith(_NOT_IN_TEXT) for issue in answer.grading.issues)
+
+
+def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
+    """What the text does not support may stand in the picture, which is not read: that is no fault of the answer."""
+    if found.is_grounded is not False:
+        return found
+    reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"
+    sentences = tuple(
+        one
+        if one.status in _SHOWN
+        else one.model_copy(update={"status": SentenceStatus.NOT_MEASURED, "reason": reason})
+        for one in found.sentences
+    )
+    return found.model_copy(
+        update={"is_grounded": None, "confidence": None, "issues": (reason,), "sentences": sentences}
+    )
+
+
+class _Opened:
+    """A paper under way: its text while somebody needs it, and what was graded so far."""
+
+    def __init__(self, paper: Paper, chunks: int) -> None:
+        self._paper, self._left = paper, chunks
+        self._reading, self._counting = threading.Lock(), threading.Lock()
+        self._source: Source | DocumentError | None = None
+        self._asked: Sequence[Asked] = ()
+        self._found: dict[int, GradedAnswer] = {}
+
+    def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
+        """Grade one chunk; what all of them gave when it was the last, else None."""
+        source, start = self._read(grader.encode), number * CHUNK
+        if isinstance(source, Source):
+            for place, asked in enumerate(self._asked[start : start + CHUNK], start):
+                self._found[place] = grader.grade(source, self._paper.document_id, asked)
+        with self._counting:
+            self._left -= 1
+            if self._left:
+                return None
+        self._source, self._asked = None, ()
+        found, self._found = self._found, {}
+        return source if isinstance(source, DocumentError) else [found[place] for place in sorted(found)]
+
+    def _read(self, encode: Encode) -> Source | DocumentError:
+        with self._reading:
+            if self._source is None:
+                try:
+                    self._source = Source(self._paper.text(), encode)
+                    self._asked = self._paper.asked()
+                except DocumentError as error:
+                    self._source = error
+            return self._source

@@ -1,0 +1,242 @@
+"""What one run, command or backfill gave, as grades: the described run_summary.json and the described JSON per document.
+
+Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3; ids, counts and the split by combination are ours. What
+does not belong here: grading, and how a summary looks on a terminal (`cli/grading/summary.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.grounding.grade import overall
+from qagen_dagster.loop.grading.report import HISTORY_FILE
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.grading import (
+    DocumentGrades,
+    Grade,
+    GradedAnswer,
+    GroundingReport,
+    Highlight,
+    JudgeVerdict,
+    combination_of,
+)
+from qagen_dagster.store import Keys, Store
+
+
+class QADetail(Record):
+    """One answer. None: not measured."""
+
+    id: str
+    question: str
+    answer: str
+    is_grounded: bool | None
+    confidence: float | None
+    method: str
+    issues: tuple[str, ...]
+    grounded_sentences: tuple[str, ...]
+    ungrounded_sentences: tuple[str, ...]
+    llm_verdict: JudgeVerdict | None
+    judge_failure: str
+    marked: str  # why it is not in the published set
+
+
+class DocumentSummary(Record):
+    """One document in one combination."""
+
+    combination: str
+    id: str
+    title: str
+    overall_grade: Grade | None
+    overall_confidence: float | None
+    grounded_count: int
+    ungrounded_count: int
+    not_measured_count: int
+    qa_details: tuple[QADetail, ...]
+
+
+class CombinationSummary(Record):
+    """One combination, with the Dagster run that graded it."""
+
+    combination: str
+    run_id: str
+    timestamp: str
+    profile: str
+    generator_model: str
+    answerer_model: str
+    judge_model: str
+    grading_method: str
+    overall_grade: Grade | None
+    overall_confidence: float | None
+    grounded_count: int
+    ungrounded_count: int
+    not_measured_count: int
+
+
+class SummaryHighlight(Highlight):
+    """An ungrounded answer and the combination it is of."""
+
+    combination: str
+
+
+class RunSummary(Record):
+    """Everything that was graded together. Of several models or methods all are named, with commas."""
+
+    run_id: str
+    timestamp: str
+    generator_model: str
+    judge_model: str
+    provider: str
+    grading_method: str
+    overall_grade: Grade | None
+    overall_confidence: float | None
+    grounded_count: int
+    ungrounded_count: int
+    not_measured_count: int
+    combinations: tuple[CombinationSummary, ...]
+    documents: tuple[DocumentSummary, ...]
+    ungrounded_highlights: tuple[SummaryHighlight, ...]
+
+
+def latest_reports(store: Store) -> list[GroundingReport]:
+    """The reports of the last command or backfill that graded anything. Raises StoreError when there is none."""
+    found = [store.read(key, GroundingReport) for key in store.list("grounding")]
+    if not found:
+        raise StoreError(f"nothing has been graded in {store.root} yet: `qagen run` does it")
+    newest = max(found, key=lambda one: one.created)
+    return [one for one in found if one.launch == newest.launch]
+
+
+def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
+    """The reports that a run made, or those of a command or backfill. Raises StoreError when there is none."""
+    keys = [key for key in store.list("history") if key.endswith(f"/{HISTORY_FILE}")]
+    mine = [key for key in keys if key.split("/")[-2] == run_id]
+    if mine:
+        return [store.read(key, GroundingReport) for key in mine]
+    found = [store.read(key, GroundingReport) for key in keys]
+    newest: dict[str, GroundingReport] = {}  # a combination that was tried twice counts once
+    for one in sorted(found, key=lambda each: each.created):
+        if one.launch == run_id:
+            newest[combination_of(one).key] = one
+    if not newest:
+        raise StoreError(f"no run {run_id!r} has graded anything in {store.root}")
+    return [newest[key] for key in sorted(newest)]
+
+
+def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
+    """One summary of all `reports`, which are at least one."""
+    answers = [answer for one in reports for document in one.documents for answer in document.answers]
+    grade, confidence = overall(one.grading.confidence for one in answers)
+    return RunSummary(
+        run_id=run_id,
+        timestamp=max(one.created for one in reports),
+        generator_model=_named(one.generator_model for one in reports),
+        judge_model=_named(one.judge_model for one in reports),
+        provider=_named(one.generator_model.partition(":")[0] for one in reports),
+        grading_method=_named(one.method.value for one in reports),
+        overall_grade=grade,
+        overall_confidence=confidence,
+        grounded_count=sum(one.grounded for one in reports),
+        ungrounded_count=sum(one.ungrounded for one in reports),
+        not_measured_count=sum(one.not_measured for one in reports),
+        combinations=tuple(_combination(one) for one in reports),
+        documents=tuple(_document(one, document) for one in reports for document in one.documents),
+        ungrounded_highlights=tuple(
+            SummaryHighlight(combination=combination_of(one).key, **dict(highlight))
+            for one in reports
+            for highlight in one.ungrounded_highlights
+        ),
+    )
+
+
+def described_outputs(
+    store: Store, reports: Sequence[GroundingReport]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """For each document a path and the described JSON, with the document's whole text."""
+    for one in reports:
+        combination = combination_of(one)
+        for document in one.documents:
+            text = store.get(Keys.text(combination.corpus, document.document_id)) or b""
+            yield (
+                f"{combination.key}/{document.document_id}.json",
+                _output(one, document, text.decode("utf-8")),
+            )
+
+
+def _output(one: GroundingReport, document: DocumentGrades, content: str) -> dict[str, Any]:
+    details = ("is_grounded", "confidence", "method", "issues", "grounded_sentences", "ungrounded_sentences")
+    pairs = [_detail(answer).model_dump(mode="json") for answer in document.answers]
+    return {
+        "document": {"id": document.document_id, "title": document.title, "content": content},
+        "qa_pairs": [
+            {
+                "question": pair["question"],
+                "answer": pair["answer"],
+                "grading": {name: pair[name] for name in (*details, "llm_verdict", "judge_failure")},
+            }
+            for pair in pairs
+        ],
+        "question_generation": {"model": one.generator_model, "timestamp": document.generated},
+        "answer_generation": {"model": one.answerer_model, "timestamp": document.generated},
+        "grading_summary": {
+            "overall_grade": document.overall_grade,
+            "overall_confidence": document.overall_confidence,
+            "grading_method": one.method.value,
+            "judge_model": one.judge_model,
+        },
+    }
+
+
+def _combination(one: GroundingReport) -> CombinationSummary:
+    return CombinationSummary(
+        combination=combination_of(one).key,
+        run_id=one.run_id,
+        timestamp=one.created,
+        profile=one.profile,
+        generator_model=one.generator_model,
+        answerer_model=one.answerer_model,
+        judge_model=one.judge_model,
+        grading_method=one.method.value,
+        overall_grade=one.overall_grade,
+        overall_confidence=one.overall_confidence,
+        grounded_count=one.grounded,
+        ungrounded_count=one.ungrounded,
+        not_measured_count=one.not_measured,
+    )
+
+
+def _document(one: GroundingReport, document: DocumentGrades) -> DocumentSummary:
+    return DocumentSummary(
+        combination=combination_of(one).key,
+        id=document.document_id,
+        title=document.title,
+        overall_grade=document.overall_grade,
+        overall_confidence=document.overall_confidence,
+        grounded_count=document.grounded,
+        ungrounded_count=document.ungrounded,
+        not_measured_count=document.not_measured,
+        qa_details=tuple(_detail(answer) for answer in document.answers),
+    )
+
+
+def _detail(answer: GradedAnswer) -> QADetail:
+    grading = answer.grading
+    return QADetail(
+        id=answer.id,
+        question=answer.question,
+        answer=answer.answer,
+        is_grounded=grading.is_grounded,
+        confidence=grading.confidence,
+        method=grading.method,
+        issues=grading.issues,
+        grounded_sentences=grading.grounded_sentences,
+        ungrounded_sentences=grading.ungrounded_sentences,
+        llm_verdict=grading.llm_verdict,
+        judge_failure=grading.judge_failure,
+        marked=answer.marked,
+    )
+
+
+def _named(names: Iterator[str]) -> str:
+    return ", ".join(dict.fromkeys(name for name in names if name))

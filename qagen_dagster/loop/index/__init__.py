@@ -1,0 +1,1 @@
+"""The search index of a corpus: built, opened, paid for."""

@@ -1,0 +1,301 @@
+"""The search index of a corpus: brought up to date with its documents, and opened.
+
+What belongs here: which documents are embedded again, in what order things are written, what a failure does. What does not: chunks,
+tables and scores (`index/`). Shards are spread by document id, so a changed document rewrites a sixteenth of the index;
+each is whole when written, and the record that names them comes last. Another fingerprint has a folder of its own until
+it is complete.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentModelError, StoreError
+from qagen_dagster.index.embed import embed_document, index_fingerprint
+from qagen_dagster.index.search import Searcher
+from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
+from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
+from qagen_dagster.models.vectors.registry import build_embedder
+from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.ids import digest
+from qagen_dagster.records.index import IndexedDocument, SearchIndex
+from qagen_dagster.settings import secret
+from qagen_dagster.store import Keys, Store
+
+SHARDS = 16
+PATIENCE = 5  # documents in a row that cannot be embedded: then it is not they who are at fault
+BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
+
+Progress = Callable[[int, int, str], None]  # done, all, name
+
+
+@dataclass(frozen=True)
+class IndexBuild:
+    """The new index and what making it took."""
+
+    index: SearchIndex
+    embedded: tuple[str, ...]  # documents; the others are as they were
+    use: EmbeddingUse
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CorpusSearch:
+    """The index of a corpus, open."""
+
+    index: SearchIndex
+    searcher: Searcher
+
+    def holds(self, entry: IndexEntry) -> bool:
+        """Whether the index has this very version of a document's text, so that positions are true."""
+        return any(
+            one.id == entry.id and one.text_sha256 == entry.text_sha256 and one.failure is None
+            for one in self.index.documents
+        )
+
+
+@dataclass
+class _Patience:
+    """Counts documents in a row that could not be embedded."""
+
+    left: int = PATIENCE
+    last: ModelError | None = None
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def failed(self, error: ModelError) -> None:
+        with self._guard:
+            self.left, self.last = self.left - 1, error
+
+    def went_well(self) -> None:
+        with self._guard:
+            self.left = PATIENCE if self.left > 0 else self.left
+
+
+@dataclass(frozen=True)
+class _Job:
+    corpus: Corpus
+    store: Store
+    embedder: Embedder
+    fingerprint: str
+    threads: ThreadPoolExecutor
+    patience: _Patience
+    done: Callable[[str], None]
+
+    def key(self, shard: int) -> str:
+        return Keys.search_shard(self.corpus.key, self.fingerprint, shard)
+
+
+def build_index(
+    space: Workspace,
+    corpus_key: str,
+    profile: str | None = None,
+    progress: Progress | None = None,
+    toll: Toll | None = None,
+) -> IndexBuild:
+    """Bring the search index of a corpus up to date with its parsed documents.
+
+    A document that fails, or for which `toll` lets nothing more be paid, is told in its entry and tried again next time. Raises ConfigError, StoreError when the corpus was never
+    parsed, and ModelError when several documents in a row cannot be embedded; what is finished by then is kept.
+    """
+    started = time.monotonic()
+    corpus = space.corpus(corpus_key)
+    spec = space.profile(profile or space.settings.profile).embedder
+    entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
+    cpus = space.settings.parser_workers
+    embedder = embedder_of(space, spec, cpus, toll)
+    workers = (
+        1 if spec.local else space.settings.document_workers
+    )  # a local one is as wide as the CPU by itself
+    with ThreadPoolExecutor(max(1, workers), thread_name_prefix="embed") as threads:
+        job = _Job(
+            corpus=corpus,
+            store=space.store,
+            embedder=embedder,
+            fingerprint=index_fingerprint(spec, corpus.config.index),
+            threads=threads,
+            patience=_Patience(),
+            done=_counter(progress, len(entries)),
+        )
+        index, embedded = _build(job, entries)
+    return IndexBuild(index, embedded, embedder.use, round(time.monotonic() - started, 3))
+
+
+def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple[str, ...]]:
+    before = job.store.find(Keys.search_index(job.corpus.key), SearchIndex)
+    known = before if before is not None and before.fingerprint == job.fingerprint else None
+    documents: dict[str, IndexedDocument] = {}
+    embedded: list[str] = []
+    for number in range(SHARDS):
+        mine = [entry for entry in entries if shard_of(entry.id) == number]
+        found, fresh = _unchanged(job, number, mine, known) or _shard(job, number, mine)
+        documents |= {one.id: one for one in found}
+        embedded += fresh
+        if job.patience.left <= 0 and job.patience.last is not None:
+            raise PermanentModelError(
+                f"{PATIENCE} documents in a row could not be embedded, the last: {job.patience.last}"
+            )
+    index = SearchIndex(
+        corpus=job.corpus.key,
+        fingerprint=job.fingerprint,
+        embedder=job.embedder.spec.model_dump(mode="json"),
+        documents=tuple(documents[entry.id] for entry in entries),
+        shards=tuple(number for number in range(SHARDS) if job.store.exists(job.key(number))),
+    )
+    if index != before:
+        job.store.write(Keys.search_index(job.corpus.key), index)
+    for key in job.store.list(f"search/{job.corpus.key}/"):
+        if key.endswith(".parquet") and f"/{job.fingerprint}/" not in key:
+            job.store.remove(key)
+    return index, tuple(embedded)
+
+
+@lru_cache(maxsize=100_000)
+def shard_of(document_id: str) -> int:
+    """Which shard a document is in."""
+    return int(digest(document_id)[:8], 16) % SHARDS
+
+
+def _unchanged(
+    job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
+) -> tuple[list[IndexedDocument], list[str]] | None:
+    """The documents of a shard when the last record of the index already tells of exactly these; else None."""
+    if known is None:
+        return None
+    recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
+    wanted = {entry.id: entry.text_sha256 for entry in entries}
+    same = {name: one.text_sha256 for name, one in recorded.items() if one.failure is None} == wanted
+    if not same or (number in known.shards) != job.store.exists(job.key(number)):
+        return None
+    for name in wanted:
+        job.done(name)
+    return list(recorded.values()), []
+
+
+def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
+    """Bring one shard up to date."""
+    with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
+        old = files[0] if files else None
+        stored = documents_in(old) if old is not None else {}
+        kept = {e.id: stored[e.id][1] for e in entries if stored.get(e.id, ("", 0))[0] == e.text_sha256}
+        due = [entry for entry in entries if entry.id not in kept]
+        made = list(job.threads.map(partial(_embed, job), due))
+        fresh = [one for one in made if isinstance(one, EmbeddedDocument)]
+        found = {one.id: _indexed(one) for one in made} | {
+            e.id: IndexedDocument(id=e.id, text_sha256=e.text_sha256, chunks=kept[e.id])
+            for e in entries
+            if e.id in kept
+        }
+        chunked = [one for one in fresh if one.chunks]
+        if not chunked and not kept:
+            job.store.remove(job.key(number))
+        elif chunked or set(kept) != set(stored):
+            target = Path(folder) / "shard.parquet"
+            write_shard(target, old if kept else None, kept, chunked)
+            job.store.write_bytes(job.key(number), target.read_bytes())
+    for name in kept:
+        job.done(name)
+    return [found[entry.id] for entry in entries], [one.id for one in fresh]
+
+
+def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
+    """One document with its vectors, or why it has none."""
+    failure = ""
+    try:
+        if job.patience.left > 0:
+            text = (job.store.get(Keys.text(job.corpus.key, entry.id)) or b"").decode("utf-8")
+            done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
+            job.patience.went_well()
+            return done
+        failure = "not tried: the embedder failed for others"
+    except BudgetExhaustedError as error:
+        failure = str(error)
+    except ModelError as error:
+        job.patience.failed(error)
+        failure = str(error)
+    finally:
+        job.done(entry.id)
+    return IndexedDocument(id=entry.id, text_sha256=entry.text_sha256, failure=failure)
+
+
+def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
+    if isinstance(one, IndexedDocument):
+        return one
+    return IndexedDocument(id=one.id, text_sha256=one.text_sha256, chunks=len(one.chunks))
+
+
+def is_indexed(space: Workspace, corpus_key: str) -> bool:
+    """Whether the index, by whatever embedder, has the present text of every usable document. Raises StoreError."""
+    index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
+    if index is None:
+        return False
+    wanted = {
+        entry.id: entry.text_sha256 for entry in space.index(corpus_key).documents if entry.outcome in USABLE
+    }
+    return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+
+
+def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> CorpusSearch:
+    """The search index of a corpus, in memory; `toll` allows and counts paid queries. Raises StoreError, with what makes one, when there is none."""
+    index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
+    if index is None:
+        raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
+    spec = EmbedderSpec.model_validate(index.embedder)
+    chosen = space.profile(
+        space.settings.profile
+    ).embedder  # its key, limits and address may have changed since
+    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, toll=toll)
+    keys = [Keys.search_shard(corpus_key, index.fingerprint, number) for number in index.shards]
+    with _local(space.store, keys) as files:
+        if len(files) < len(keys):
+            raise StoreError(f"the search index of corpus {corpus_key} is incomplete: {BUILD_HINT}")
+        table = ChunkTable.of_shards(files) if files else None
+    return CorpusSearch(index, Searcher(table, embedder))
+
+
+@contextmanager
+def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
+    """Files of those keys that are there; of a store elsewhere, copies."""
+    with tempfile.TemporaryDirectory() as folder:
+        files: list[Path] = []
+        for number, key in enumerate(keys):
+            path = store.local_path(key)
+            if path is None and (data := store.get(key)) is not None:
+                path = Path(folder) / f"{number}.parquet"
+                path.write_bytes(data)
+            if path is not None and path.is_file():
+                files.append(path)
+        yield files
+
+
+def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, toll: Toll | None = None) -> Embedder:
+    """The embedder of a spec, over the ledger of the store. Raises ConfigError."""
+    return build_embedder(
+        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, toll
+    )
+
+
+def _counter(progress: Progress | None, total: int) -> Callable[[str], None]:
+    guard = threading.Lock()
+    done = 0
+
+    def count(name: str) -> None:
+        nonlocal done
+        with guard:
+            done += 1
+            if progress is not None:
+                progress(done, total, name)
+
+    return count

@@ -1,0 +1,1 @@
+"""Reports on the ledger of paid responses, for people."""

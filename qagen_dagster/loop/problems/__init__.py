@@ -1,0 +1,1 @@
+"""Physics problems: state machine, tasks, properties, bank."""

@@ -1,0 +1,214 @@
+"""From what was made of a set's problems to its bank: items taken apart, files and exports.
+
+The bank is derived: it can be made again from the results of the tasks at any time, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
+from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
+from qagen_dagster.latex.structure import options_of, question_of, solution_of
+from qagen_dagster.loop.problems.combine import Combined, combined, whole_item
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
+from qagen_dagster.loop.problems.pool import gather_bank, gather_record
+from qagen_dagster.loop.problems.properties import (
+    alternate_breaches,
+    conversion_breaches,
+    scan_breaches,
+    variant_breaches,
+)
+from qagen_dagster.loop.problems.record import pipeline_result
+from qagen_dagster.loop.problems.sources import read_set
+from qagen_dagster.loop.problems.states import FULL
+from qagen_dagster.loop.problems.tools import engine_compiler, find_references
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
+from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem, BankOption
+from qagen_dagster.records.problems.item import Breach, Format, VariantKind
+from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
+from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.store import Keys
+
+SOURCES = "sources.json"
+FILES = ("bank.json", "results.jsonl")
+EXPORTS = "exports"
+
+
+@dataclass(frozen=True)
+class PublishedBank:
+    """What a set has now, where its files lie, which of them changed, and in one line each what could not be worked."""
+
+    bank: ProblemBank
+    export: BankExport
+    paths: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def read_sources(space: Workspace, key: str) -> ProblemSources:
+    """The problems of a set as they were last read. Raises StoreError when they never were."""
+    found = space.store.find(Keys.problem_file(key, SOURCES), ProblemSources)
+    if found is None:
+        raise StoreError(f"problem set {key} has not been read: materialize problem_sources first")
+    return found
+
+
+def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
+    """Read a set's sources and write down what they hold. Raises as `problem_sources.read_file` does."""
+    found = read_set(space, problem_set)
+    space.store.write(Keys.problem_file(problem_set.key, SOURCES), found)
+    return found
+
+
+def plan_problem_set(
+    space: Workspace, problem_set: ProblemSet, options: ProblemOptions | None = None
+) -> SetPlan:
+    """Plan a set of the corpora as its author wants it, problems that others are combined to included.
+
+    Raises ConfigError, StoreError.
+    """
+    wished, config = options or ProblemOptions(), problem_set.config
+    references, _ = find_references(space, problem_set.references)
+    seed = config.seed if wished.seed is None else wished.seed
+    plan = plan_set(
+        space,
+        problem_set.key,
+        read_sources(space, problem_set.key).problems,
+        wishes_of(problem_set, FULL),
+        replace(wished, profile=wished.profile or config.profile, seed=seed),
+        compiler=engine_compiler(),
+        references=references,
+    )
+    more = _combined(space, plan, problem_set)
+    return replace(plan, problems=(*plan.problems, *more.problems), missing=more.missing)
+
+
+def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
+    """All problems of a set of the corpora as far as they are. Raises ConfigError for a set that is gone."""
+    return gather_bank(space, plan, find_problem_set(space.settings.corpora, plan.name).config.name)
+
+
+def items_of(record: ProblemRecord) -> Iterator[BankItem]:
+    """The problem itself, its variants and its conversions."""
+    if record.latex.strip():
+        alternates = tuple(one.solution for one in record.alternates)
+        yield _item(record, ORIGINAL, whole_item(record)).model_copy(update={"alternates": alternates})
+    for made, latex in (*record.variants.items(), *record.conversions.items()):
+        yield _item(record, made, latex)
+
+
+def export_of(bank: ProblemBank) -> BankExport:
+    """The accepted part of a bank, with all that its items were compiled with."""
+    accepted = bank.accepted
+    items = tuple(item for record in accepted for item in items_of(record))
+    libraries = [one for record in accepted if record.tikz is not None for one in record.tikz.libraries]
+    preambles = dict.fromkeys(one.problem.preamble for one in accepted if one.problem.preamble.strip())
+    texts = [text for item in items for text in (item.latex, *item.alternates)]
+    return BankExport(
+        name=bank.name,
+        title=bank.title,
+        items=items,
+        preambles=tuple(preambles),
+        libraries=tuple(dict.fromkeys((*USUAL_LIBRARIES, *libraries))),
+        packages=packages_of("\n".join((*preambles, *texts)), libraries),
+        signs=sign_declarations(),
+    )
+
+
+def export_files(export: BankExport) -> dict[str, bytes]:
+    """The files of every export format."""
+    return {path: data for one in PROBLEM_EXPORTERS for path, data in one.export(export).items()}
+
+
+def bank_files(bank: ProblemBank) -> dict[str, bytes]:
+    """bank.json (every problem of the set, rejected ones too) and results.jsonl (what the pipeline gave of the others)."""
+    timeless = tuple(_timeless(one) for one in bank.problems)
+    bank = bank.model_copy(update={"problems": timeless})
+    results = [found for one in bank.accepted if (found := pipeline_result(one)) is not None]
+    lines = "".join(f"{one.model_dump_json()}\n" for one in results)
+    return dict(zip(FILES, (f"{bank.model_dump_json(indent=1)}\n".encode(), lines.encode()), strict=True))
+
+
+def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> PublishedBank:
+    """Write the bank's files and all its exports; what changed of the former is kept under the run, too."""
+    bank = open_bank(space, plan)
+    export = export_of(bank)
+    files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
+    changed: list[str] = []
+    for path, data in files.items():
+        if space.store.write_if_changed(Keys.problem_file(plan.name, path), data):
+            changed.append(path)
+            if path in FILES:
+                space.store.write_bytes(Keys.problem_history(plan.name, run_id, path), data)
+    paths = tuple(space.store.path(Keys.problem_file(plan.name, path)) for path in files)
+    return PublishedBank(bank, export, paths, tuple(changed), plan.missing)
+
+
+def broken_items(bank: ProblemBank) -> dict[str, str]:
+    """Items of the bank that do not have the properties they were accepted for, looked at anew: id to what is wrong."""
+    found: dict[str, str] = {}
+    for record in bank.accepted:
+        whole = next((one.latex for one in items_of(record) if one.made == ORIGINAL), "")
+        for item in items_of(record):
+            breaches = _breaches(whole, item)
+            if breaches:
+                found[item.id] = "; ".join(str(one) for one in breaches)
+        for number, other in enumerate(record.alternates, 1):
+            lost = alternate_breaches(whole, other)
+            if lost:
+                found[f"{record.id}--alternate-{number}"] = "; ".join(map(str, lost))
+    return found
+
+
+def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
+    kind = item.made.rstrip("0123456789").rstrip("-")
+    if item.made == ORIGINAL:
+        return scan_breaches(item.latex, None)
+    if kind in {one.value for one in Format}:
+        return conversion_breaches(whole, Format(kind), item.latex)
+    if kind == VariantKind.MULTI.value:
+        return scan_breaches(item.latex, None)
+    return variant_breaches(VariantKind(kind), whole, item.latex)
+
+
+def _timeless(record: ProblemRecord) -> ProblemRecord:
+    """Without when it was made and what it cost, so that the same results give the same file."""
+    tasks = tuple(one.model_copy(update={"at": "", "calls": ()}) for one in record.tasks)
+    return record.model_copy(update={"tasks": tasks, "timestamp": ""})
+
+
+def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
+    options = tuple(BankOption(text=one.text, right=one.right) for one in options_of(latex))
+    solution = solution_of(latex)
+    return BankItem(
+        id=record.id if made == ORIGINAL else f"{record.id}--{made}",
+        problem=record.id,
+        made=made,
+        latex=latex,
+        statement=question_of(latex),
+        options=options,
+        solution=solution,
+        answer=final_answer(solution) if solution else None,
+        source_path=record.problem.source_path,
+        classification=record.classification,
+        ideas=record.ideas,
+    )
+
+
+def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:
+    """Problems that others are combined to, once all of these are scanned and drawn."""
+    config = problem_set.config
+    known = {one.id for one in plan.problems}
+    wanted = {one for group in config.combine for one in group}
+    if wanted - known:
+        unknown, there = ", ".join(sorted(wanted - known)), ", ".join(sorted(known))
+        raise ConfigError(
+            f"combine names {unknown}; there are: {there}", file=problem_set.folder / CONFIG_NAME
+        )
+    records = {one: gather_record(space, plan, plan.problem(one)) for one in sorted(wanted)}
+    return combined(config.combine, config.target_style, records)

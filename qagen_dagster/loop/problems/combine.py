@@ -1,0 +1,52 @@
+"""Several problems of a set as one new problem: what its author grouped, once the parts are there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.loop.problems.text import with_diagram
+from qagen_dagster.records.problems.item import Problem, ProblemInput
+from qagen_dagster.records.problems.result import ProblemRecord, Stage
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The problems that can be made, and in one line each why others cannot."""
+
+    problems: tuple[Problem, ...]
+    missing: tuple[str, ...]
+
+
+def whole_item(record: ProblemRecord) -> str:
+    """The item with its diagram in it."""
+    return with_diagram(record.latex, record.tikz.tikz_code if record.tikz is not None else "")
+
+
+def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, ProblemRecord]) -> Combined:
+    """One problem for each group of ids, `multi-1` and so on, whose parts are all scanned and drawn."""
+    problems: list[Problem] = []
+    missing: list[str] = []
+    for number, group in enumerate(groups, 1):
+        lacking = [one for one in group if one not in records or not _whole(records[one])]
+        if lacking:
+            missing.append(f"multi-{number}: there is no finished item of {', '.join(lacking)}")
+            continue
+        problems.append(
+            Problem(
+                id=f"multi-{number}",
+                input=ProblemInput.COMBINED,
+                source_path=" + ".join(group),
+                index=number,
+                parts=tuple(whole_item(records[one]) for one in group),
+                preamble=next((records[one].problem.preamble for one in group), ""),
+                style=style,
+            )
+        )
+    return Combined(tuple(problems), tuple(missing))
+
+
+def _whole(record: ProblemRecord) -> bool:
+    """Whether its item is there, with its diagram if it has one; what was rejected is not."""
+    done = {one.task.stage for one in record.tasks if one.end.ok}
+    return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())

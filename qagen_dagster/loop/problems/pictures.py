@@ -1,0 +1,47 @@
+"""Small pictures of problems for people: what a problem looked like, and how its LaTeX looks when it is set."""
+
+from __future__ import annotations
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.picture import trimmed
+from qagen_dagster.latex.engine import compile_item, find_engine
+from qagen_dagster.loop.problems.plan import picture_key
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.problems.item import Problem
+
+_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
+_QUIET = ParseOptions(ocr=False)
+Shown = tuple[str, bytes]  # media type and bytes
+
+
+def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
+    """A problem's picture, small; None when it has none."""
+    if problem.picture is None:
+        return None
+    name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
+    return _drawn(space, Source(name, space.store.read_bytes(picture_key(problem.picture))))
+
+
+def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
+    """The first page of `latex` as the TeX engine sets it; None without an engine, or when it does not compile."""
+    engine = find_engine()
+    pdf = None if engine is None else compile_item(engine, latex, preamble, libraries).pdf
+    if pdf is None:
+        return None
+    try:
+        page = space.parsers().render(Source("item.pdf", pdf), 1, _QUIET, RenderOptions())
+    except DocumentError:
+        return None
+    if page is None:
+        return None
+    drawn = trimmed(page, _SMALL)
+    return drawn.media_type, drawn.data
+
+
+def _drawn(space: Workspace, source: Source) -> Shown | None:
+    try:
+        image = space.parsers().render(source, 1, _QUIET, _SMALL)
+    except DocumentError:
+        return None
+    return None if image is None else (image.media_type, image.data)

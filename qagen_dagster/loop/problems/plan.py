@@ -1,0 +1,197 @@
+"""Everything that decides what a problem set gives, resolved from configuration, profile and a run's wishes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from qagen_dagster.configuration.problems import ProblemSet
+from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problems.item import Shelf
+from qagen_dagster.loop.problems.rules import prompts
+from qagen_dagster.loop.problems.states import FULL, Wishes, tasks_of
+from qagen_dagster.loop.problems.task import BLIND
+from qagen_dagster.loop.problems.work import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
+from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.messages import Image, Request, Response
+from qagen_dagster.records.ids import check_name, content_hash
+from qagen_dagster.records.problems.item import Picture, Problem
+from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.store import Keys, Store
+
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
+
+
+@dataclass(frozen=True)
+class ProblemOptions:
+    """What a run may wish differently from its configuration; None: as configured."""
+
+    profile: str | None = None
+    seed: int | None = None
+    run_budget: Allowance | None = None
+
+
+@dataclass(frozen=True)
+class SetPlan:
+    """One set of problems, with everything that decides its results.
+
+    Attributes:
+        missing: in one line each, what its author wants and cannot be worked yet, such as problems to be combined.
+    """
+
+    name: str
+    problems: tuple[Problem, ...]
+    wishes: Wishes
+    profile_name: str
+    specs: Mapping[Role, ModelSpec]
+    budget: Budget
+    seed: int = 0
+    compiler: Compiler = NO_ENGINE
+    references: References = field(default_factory=References)
+    missing: tuple[str, ...] = ()
+
+    @cached_property
+    def _by_id(self) -> dict[str, Problem]:
+        return {one.id: one for one in self.problems}
+
+    def problem(self, problem_id: str) -> Problem:
+        """Raises ConfigError for one that is not in the set."""
+        found = self._by_id.get(problem_id)
+        if found is None:
+            raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
+        return found
+
+    def models(self, workspace: Workspace) -> dict[Role, Model]:
+        """Raises ConfigError when a model cannot be built."""
+        return {role: workspace.model(spec) for role, spec in self.specs.items()}
+
+    def unasked(self) -> dict[Role, Model]:
+        """Models that only have their names: for looking at what there is."""
+        return {role: _Unasked(spec) for role, spec in self.specs.items()}
+
+    def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
+        return ProblemWork(
+            problem=problem,
+            tasks=tasks_of(problem, self.wishes),
+            models=models,
+            see=lambda picture: see_picture(store, picture),
+            seed=self.seed,
+            compiler=self.compiler,
+            references=self.references,
+        )
+
+    def shelf(self, problem: Problem, store: Store) -> Shelf:
+        return Shelf(store, self.name, problem.id)
+
+
+@dataclass(frozen=True)
+class _Unasked:
+    """A model that nobody may ask."""
+
+    spec: ModelSpec
+
+    def respond(self, request: Request) -> Response:
+        raise RuntimeError(
+            f"{self.spec.name} is asked where only results are looked at: {request.system[:80]}"
+        )
+
+
+def wishes_of(problem_set: ProblemSet, stages: tuple[Stage, ...] = FULL) -> Wishes:
+    """What the author of a set wants of every problem."""
+    config = problem_set.config
+    return Wishes(
+        stages=stages,
+        alternates=config.alternates,
+        variants=config.variants,
+        variants_each=config.variants_each,
+        conversions=config.conversions,
+    )
+
+
+def plan_set(
+    workspace: Workspace,
+    name: str,
+    problems: Sequence[Problem],
+    wishes: Wishes,
+    options: ProblemOptions | None = None,
+    *,
+    compiler: Compiler = NO_ENGINE,
+    references: References | None = None,
+) -> SetPlan:
+    """Resolve models and prompts. Raises ConfigError. Nothing is asked and nothing is written."""
+    chosen = options or ProblemOptions()
+    twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
+    if twice:
+        raise ConfigError(f"problems of {name} have the same id: {', '.join(twice)}")
+    profile_name = chosen.profile or workspace.settings.profile
+    profile = workspace.profile(profile_name)
+    prompts()
+    return SetPlan(
+        name=_checked(name),
+        problems=tuple(problems),
+        wishes=wishes,
+        profile_name=profile_name,
+        specs=problem_specs(profile, profile_name),
+        budget=effective_budget(profile, chosen.run_budget),
+        seed=chosen.seed or 0,
+        compiler=compiler,
+        references=references or References(),
+    )
+
+
+def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
+    """The model of every role. Raises ConfigError that names the roles without one."""
+    found = {role: profile.problem_spec(role) for role in PROBLEM_ROLES}
+    missing = [role.value for role, spec in found.items() if spec is None]
+    if missing:
+        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
+    return {role: spec for role, spec in found.items() if spec is not None}
+
+
+def vision_fault(plan: SetPlan, problem: Problem) -> str:
+    """In one line, which model would have to see and cannot; empty when all can, or there is more than a picture."""
+    if problem.picture is None or problem.tex.strip():
+        return ""
+    readers = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
+    for task in tasks_of(problem, plan.wishes):
+        given = task.stage is Stage.CLASSIFY and problem.classification is not None
+        spec = plan.specs[ROLE_OF[task.stage]]
+        if task.stage in readers and not given and not spec.images:
+            return BLIND.format(name=spec.name, role=ROLE_OF[task.stage].value)
+    return ""
+
+
+def keep_picture(store: Store, data: bytes, media_type: str) -> Picture:
+    """Store a picture by its content. Raises ValueError for a type that models do not take."""
+    if media_type not in _SUFFIXES:
+        raise ValueError(f"{media_type} is none of {', '.join(_SUFFIXES)}")
+    picture = Picture.model_validate({"sha256": content_hash(data), "media_type": media_type})
+    store.write_if_changed(picture_key(picture), data)
+    return picture
+
+
+def picture_key(picture: Picture) -> str:
+    """Where its bytes lie in the store."""
+    return Keys.picture(picture.sha256, _SUFFIXES[picture.media_type])
+
+
+def see_picture(store: Store, picture: Picture) -> Image:
+    """The picture as models are shown it. Raises StoreError when its bytes are missing."""
+    return Image(
+        media_type=picture.media_type,
+        data=store.read_bytes(picture_key(picture)),
+        title="picture of the problem",
+    )
+
+
+def _checked(name: str) -> str:
+    try:
+        return check_name(name)
+    except ValueError as error:
+        raise ConfigError(f"a problem set's name is unusable: {error}") from None

@@ -1,0 +1,177 @@
+"""Reads files into problems: a TeX file gives one an item, a picture is one, a PDF gives one a page.
+
+Pictures are decoded and drawn by the parser workers and kept in the store. What is made of a problem is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qagen_dagster.configuration.problems import ProblemSet
+from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
+from qagen_dagster.formats.encoding import decode
+from qagen_dagster.formats.sandbox import FileSource
+from qagen_dagster.latex.items import split_items
+from qagen_dagster.loop.problems.plan import keep_picture
+from qagen_dagster.loop.problems.rules import select_range
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.problems.config import IMAGES
+from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind
+from qagen_dagster.records.problems.source import ProblemSources, SourceReport
+
+TEX, PDF = ".tex", ".pdf"
+MOST_TEX_BYTES = 20_000_000
+_KINDS = "pictures are .png, .jpg, .jpeg, .webp and pages of a .pdf; TeX is .tex"
+_BODY = re.compile(r"\\begin[ \t]*\{document\}(.*?)(?:\\end[ \t]*\{document\}|\Z)", re.DOTALL)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_QUIET = ParseOptions(ocr=False)
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A file as somebody names it: `wanted` are its items or pages, both ends included; `kind` is what a person says."""
+
+    path: Path
+    shown: str
+    wanted: Range | None = None
+    kind: QuestionKind | None = None
+
+
+def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
+    """The problems of one file.
+
+    Raises ConfigError for a kind of file that is not taken, a range that holds nothing and a file without a problem;
+    DocumentError, with the file's path, for one that cannot be read.
+    """
+    suffix = named.path.suffix.lower()
+    if suffix == TEX:
+        return _of_tex(named)
+    if suffix == PDF:
+        return tuple(_of_pdf(space, named))
+    if suffix in IMAGES:
+        return select_range((_of_picture(space, named, 1, _prefix(named.path)),), named.wanted)
+    raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not taken; {_KINDS}")
+
+
+def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
+    """All problems of a set, each with an id of its own. Raises as `read_file` does."""
+    problems: list[Problem] = []
+    reports: list[SourceReport] = []
+    taken: set[str] = set()
+    for source in problem_set.config.sources:
+        path = problem_set.file(source.file)
+        found = read_file(space, Named(path, source.file, source.range or source.pages, source.kind))
+        fresh = _renamed(found, taken)
+        taken |= {one.id for one in fresh}
+        problems += fresh
+        reports.append(SourceReport(file=source.file, problems=len(fresh)))
+    return ProblemSources(problems=tuple(problems), sources=tuple(reports))
+
+
+def combined(problem_id: str, source: str, parts: Sequence[str], style: str = "") -> Problem:
+    """The problem that several items are to become."""
+    return Problem(
+        id=problem_id, input=ProblemInput.COMBINED, source_path=source, parts=tuple(parts), style=style
+    )
+
+
+def described(words: str) -> Problem:
+    """A diagram that there are only words of."""
+    return Problem(id="diagram", input=ProblemInput.DESCRIPTION, source_path="description", tex=words)
+
+
+def _of_tex(named: Named) -> tuple[Problem, ...]:
+    text = decode(_bytes_of(named)).text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        raise DocumentError("binary", f"{named.shown} is no text")
+    cut = split_items(text)
+    items = list(cut.bare_items)
+    if not items:
+        body = _BODY.search(text)
+        items = [(body.group(1) if body else text).strip()]
+    if not any(items):
+        raise ConfigError(f"{named.shown} holds no problem")
+    width = max(2, len(str(len(items))))
+    problems = [
+        Problem(
+            id=f"{_prefix(named.path)}-{number:0{width}d}",
+            input=ProblemInput.TEX,
+            source_path=named.shown,
+            index=number,
+            tex=item,
+            preamble=cut.preamble,
+            kind=named.kind,
+        )
+        for number, item in enumerate(items, 1)
+    ]
+    return select_range(problems, named.wanted)
+
+
+def _bytes_of(named: Named) -> bytes:
+    try:
+        if named.path.stat().st_size > MOST_TEX_BYTES:
+            raise DocumentError("too_large", f"{named.shown}: the limit is {MOST_TEX_BYTES:,} bytes")
+        return named.path.read_bytes()
+    except OSError as error:
+        raise DocumentError("corrupt", f"{named.shown}: {error.strerror}") from None
+
+
+def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
+    first, last = named.wanted or (1, _pages(space, named))
+    if not 1 <= first <= last:
+        raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
+    for page in range(first, last + 1):
+        yield _of_picture(space, named, page, f"{_prefix(named.path)}-p{page}")
+
+
+def _pages(space: Workspace, named: Named) -> int:
+    """Raises DocumentError when the PDF cannot be read."""
+    parsed = space.parsers().parse(FileSource(named.path.name, named.path.absolute()), _QUIET)
+    count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
+    if not count:
+        raise DocumentError(parsed.outcome.value, f"{named.shown}: {parsed.detail or 'it has no page'}")
+    return count
+
+
+def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> Problem:
+    image = _drawn(space, named, page)
+    return Problem(
+        id=problem_id,
+        input=ProblemInput.IMAGE,
+        source_path=named.shown if named.path.suffix.lower() != PDF else f"{named.shown}#page={page}",
+        index=page,
+        picture=keep_picture(space.store, image.data, image.media_type),
+        kind=named.kind,
+    )
+
+
+def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
+    source = FileSource(named.path.name, named.path.absolute())  # workers were started elsewhere
+    try:
+        image = space.parsers().render(source, page, _QUIET, RenderOptions())
+    except DocumentError as error:
+        kinds = "" if named.path.suffix.lower() == PDF else f"; {_KINDS}"
+        raise DocumentError(error.outcome, f"{named.shown}: {error.detail}{kinds}") from None
+    if image is None:
+        raise DocumentError("unsupported", f"{named.shown} cannot be shown; {_KINDS}")
+    return image
+
+
+def _prefix(path: Path) -> str:
+    """A file's name as the beginning of an id."""
+    return _UNSAFE.sub("-", path.stem).strip("-")[:60] or "problem"
+
+
+def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
+    """The problems under ids that nobody else has: files may share a stem."""
+    if not any(one.id in taken for one in problems):
+        return list(problems)
+    number = 2
+    while any(f"{one.id}.{number}" in taken for one in problems):
+        number += 1
+    return [one.model_copy(update={"id": f"{one.id}.{number}"}) for one in problems]

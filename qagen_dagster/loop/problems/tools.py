@@ -1,0 +1,57 @@
+"""What tasks of problems may use of this machine: a TeX engine, folders with references. Found here, used in `problem_task.py`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from qagen_dagster.index.references import ReferenceStore, read_references
+from qagen_dagster.latex.engine import Engine, compile_item, find_engine
+from qagen_dagster.loop.problems.work import NO_ENGINE, Compiler, References
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.vectors.base import EmbedderSpec
+from qagen_dagster.models.vectors.local import LocalEmbedder
+from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.problems.result import Compiled
+from qagen_dagster.toolkit.search_tikz_reference import NAME, make
+
+
+def engine_compiler() -> Compiler:
+    """The TeX engine of this machine; without one the structure alone is looked at."""
+    engine = find_engine()
+    return NO_ENGINE if engine is None else _compiler(engine)
+
+
+def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
+    """What the draughtsman may search, and in one line each what was left out: folders that are not there, unreadable files."""
+    if not folders:
+        return References(), ()
+    store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
+    tools = {NAME: make(store.search)} if store.passages else {}
+    return References(tools, store.version), store.skipped
+
+
+@lru_cache(maxsize=4)
+def _references(folders: tuple[Path, ...], signature: str, threads: int) -> ReferenceStore:
+    """Read once as long as no file changes (`signature`). The embedder of this process takes no key and no money."""
+    del signature
+    return read_references(folders, LocalEmbedder(EmbedderSpec(), threads))
+
+
+def _signature(folders: Sequence[Path]) -> str:
+    """Changes with names, sizes and times of the files in the folders."""
+    told: list[str] = []
+    for path in sorted(path for folder in folders for path in folder.rglob("*")):
+        with contextlib.suppress(OSError):  # gone since it was listed
+            found = path.stat()
+            told.append(f"{path} {found.st_size} {found.st_mtime_ns}")
+    return fingerprint(told)
+
+
+def _compiler(engine: Engine) -> Compiler:
+    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
+        return compile_item(engine, latex, preamble, libraries).compiled
+
+    return Compiler(engine.identity, compiled)

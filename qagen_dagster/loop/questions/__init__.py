@@ -1,0 +1,1 @@
+"""Document questions: state machine, effects, sets, publishing."""

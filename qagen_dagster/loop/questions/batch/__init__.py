@@ -1,0 +1,1 @@
+"""The batch strategy: many questions from one reply."""

@@ -1,0 +1,96 @@
+"""What happens in the batch strategy's work on a document: the events its journal keeps. What follows is `batch_qa`'s."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from qagen_dagster.loop.questions.states import Compared, Judged, Proposed
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.questions.batch import NotPossible
+from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
+
+
+class Draft(Record):
+    """A question that was written and is no repeat; `number` counts from 1 over all rounds."""
+
+    number: int
+    question: str
+    question_type: QuestionType
+    parts: tuple[int, ...] = ()  # of the document, that were shown when it was written; empty: all
+
+
+class Repeat(Record):
+    """A question that was written, but repeats an earlier one."""
+
+    draft: Draft
+    of: str
+    detail: str
+    score: float  # similarity, 1 for the same words
+    step: DuplicateStep
+
+
+class Asked(Record):
+    """A round: what the generator wrote, or why it wrote nothing."""
+
+    kind: Literal["asked"] = "asked"
+    drafts: tuple[Draft, ...] = ()
+    repeats: tuple[Repeat, ...] = ()
+    not_possible: tuple[NotPossible, ...] = ()
+    parts: tuple[int, ...] = ()
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class QuestionGraded(Record):
+    """The newest wording of a question was graded; the first time it was also taken up."""
+
+    kind: Literal["question_graded"] = "question_graded"
+    number: int
+    grade: AnswerGrade
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.grade.calls
+
+
+class Rewritten(Record):
+    """The question under way was asked for again; an empty one leaves it as it was.
+
+    `failure` may say why then, and `refused` what was offered in its place.
+    """
+
+    kind: Literal["rewritten"] = "rewritten"
+    question: str
+    failure: str = ""
+    refused: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Answered(Record):
+    """The question under way was answered, or `failure` says why it was not."""
+
+    kind: Literal["answered"] = "answered"
+    candidate: Candidate | None
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+class AnswerGraded(Record):
+    """The newest answer was graded."""
+
+    kind: Literal["answer_graded"] = "answer_graded"
+    grade: AnswerGrade
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.grade.calls
+
+
+BatchEvent = Annotated[
+    Asked | QuestionGraded | Rewritten | Answered | AnswerGraded | Proposed | Compared | Judged,
+    Field(discriminator="kind"),
+]

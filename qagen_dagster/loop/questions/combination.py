@@ -1,0 +1,216 @@
+"""The work of one combination as a whole: plan it, and collect what its documents gave. Doing it is `shard`'s.
+
+Each finished document is a durable file named by everything it depends on, so what is there already is
+never generated again, whoever asks and after whatever crash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.configuration.profiles import Profile, Role, check_priced
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.batch.rules import batch_limits
+from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
+from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.records.corpus import ScenarioConfig, Strategy
+from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.ids import Combination, Mode, fingerprint
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    DocumentEnd,
+    GenerationResult,
+)
+from qagen_dagster.store import Keys
+
+RULES = "embedded"  # the provider that follows rules
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run may wish differently from its configuration."""
+
+    profile: str | None = None
+    target_count: int | None = None
+    run_budget: Allowance | None = None  # instead of the profile's for the whole run
+
+
+@dataclass(frozen=True)
+class CombinationPlan:
+    """Everything that decides a combination's results, and the documents it is about."""
+
+    combination: Combination
+    corpus: Corpus
+    profile_name: str
+    profile: Profile
+    limits: QALimits
+    fingerprint: str
+    documents: tuple[IndexEntry, ...]
+    budget: Budget = field(default_factory=Budget)
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.corpus.scenario(self.combination.scenario).strategy
+
+    def result_key(self, entry: IndexEntry) -> str:
+        return Keys.result(self.combination, entry.id, self._result(entry))
+
+    def partial_key(self, entry: IndexEntry) -> str:
+        """Where lies what the document gave before its budget ended."""
+        return Keys.partial(self.combination, entry.id, self._result(entry))
+
+    def _result(self, entry: IndexEntry) -> str:
+        parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
+        return fingerprint(parts)
+
+    def journal(self, entry: IndexEntry, workspace: Workspace) -> JournalFile:
+        work = fingerprint([self.fingerprint, entry.version, entry.text_sha256])
+        return JournalFile(workspace.store, Keys.journal(self.combination, entry.id, work), work)
+
+
+def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
+    """Resolve configuration and documents.
+
+    Raises StoreError, and ConfigError also when the profile's models cannot do what the scenario's strategy needs.
+    """
+    corpus = workspace.corpus(combination.corpus)
+    scenario = corpus.scenario(combination.scenario)
+    name = workspace.profile_name(combination, options.profile)
+    profile = workspace.profile(name)
+    _check_writers(scenario, profile, name, combination.mode)
+    return CombinationPlan(
+        combination=combination,
+        corpus=corpus,
+        profile_name=name,
+        profile=profile,
+        limits=_limits(scenario, options.target_count),
+        fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
+        documents=workspace.index(combination.corpus).documents,
+        budget=effective_budget(profile, options.run_budget),
+    )
+
+
+def check_usable(workspace: Workspace, combination: Combination, options: RunOptions) -> None:
+    """Raise ConfigError for a profile that cannot be used for the combination. No document is looked at."""
+    scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
+    name = workspace.profile_name(combination, options.profile)
+    profile = workspace.profile(name)
+    _check_writers(scenario, profile, name, combination.mode)
+    workspace.models(profile, combination.mode, scenario.strategy)
+    effective_budget(profile, options.run_budget)
+
+
+def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
+    """The profile's budget, with another one for the run where it has a wish. Raises ConfigError when money is to be counted without prices."""
+    if run is None:
+        return profile.budget
+    budget = profile.budget.model_copy(update={"run": run})
+    try:
+        check_priced(profile, budget)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return budget
+
+
+def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
+    """Ids of the documents that have no result yet, in order."""
+    return [e.id for e in planned.documents if not workspace.store.exists(planned.result_key(e))]
+
+
+def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
+    """Changes when the configuration of exactly this combination does: models, prompts, scenario, limits.
+
+    Raises ConfigError when its profile cannot be used.
+    """
+    corpus = workspace.corpus(combination.corpus)
+    name = workspace.profile_name(combination, None)
+    profile = workspace.profile(name)
+    _check_writers(corpus.scenario(combination.scenario), profile, name, combination.mode)
+    work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
+    return _configuration(work, _limits(corpus.scenario(combination.scenario), None))
+
+
+def _configuration(work: str, limits: QALimits) -> str:
+    return fingerprint([work, limits.model_dump_json()])
+
+
+def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
+    """Raise ConfigError when the batch strategy is to be played by rules, which write no text of their own."""
+    for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
+        if profile.spec(role, mode).provider == RULES:
+            raise ConfigError(
+                f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
+            )
+
+
+def _limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+    if scenario.strategy is Strategy.BATCH:
+        return batch_limits(scenario, target_count)
+    target = target_count or scenario.target_count
+    return QALimits(
+        target_count=target,
+        max_consecutive_failures=scenario.max_consecutive_failures,
+        max_attempts=scenario.max_attempts or max(10, 4 * target),
+    )
+
+
+def collect(
+    workspace: Workspace,
+    planned: CombinationPlan,
+    *,
+    run_id: str,
+    started: str,
+    ended: str,
+) -> CandidateSet:
+    """Gather the results of all documents into the combination's candidate set, and store it."""
+    mode = planned.combination.mode
+    candidates = CandidateSet(
+        corpus=planned.combination.corpus,
+        scenario=planned.combination.scenario,
+        mode=mode,
+        run_id=run_id,
+        profile=planned.profile_name,
+        models={
+            role.value: spec.name for role, spec in specs_of(planned.profile, mode, planned.strategy).items()
+        },
+        prompts=prompt_hashes(mode, planned.strategy),
+        fingerprint=planned.fingerprint,
+        configuration=_configuration(planned.fingerprint, planned.limits),
+        target_count=planned.limits.target_count,
+        started=started,
+        ended=ended,
+        documents=tuple(_line(workspace, planned, entry) for entry in planned.documents),
+    )
+    workspace.store.write(Keys.run(run_id, planned.combination), candidates)
+    workspace.store.write(Keys.candidate_set(planned.combination), candidates)
+    return candidates
+
+
+def _line(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> CandidateDocument:
+    key = planned.result_key(entry)
+    result = workspace.store.find(key, GenerationResult)
+    if result is None:
+        key = planned.partial_key(entry)
+        result = workspace.store.find(key, GenerationResult)
+    if result is None:
+        return CandidateDocument(
+            document_id=entry.id,
+            document_version=entry.version,
+            result_key=None,
+            end=DocumentEnd.MODEL_ERROR,
+            end_detail="no result was stored",
+        )
+    return CandidateDocument(
+        document_id=entry.id,
+        document_version=entry.version,
+        result_key=key,
+        end=result.end,
+        end_detail=result.end_detail,
+        accepted=len(result.accepted),
+        rejected=len(result.rejected),
+    )

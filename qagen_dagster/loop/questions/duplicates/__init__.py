@@ -1,0 +1,1 @@
+"""Whether two questions ask the same thing."""

@@ -1,0 +1,82 @@
+"""What a combination's results depend on, as one fingerprint: change any part and exactly its combinations move.
+
+Time-outs, prices and retries are left out: they change how a response is had, not what it says.
+"""
+
+from __future__ import annotations
+
+import json
+
+from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.agents.questions import deduplicator, generator, validator
+from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.index.embed import index_fingerprint
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
+from qagen_dagster.records.ids import Mode, fingerprint
+
+LOOP_VERSION = "3"  # raised when the same responses would give another result
+BATCH_VERSION = "4"  # the same of the batch strategy alone, and of how its answers are graded
+_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # how many of what: a limit, as a target is
+
+
+def prompt_hashes(mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[str, str]:
+    """The prompts that a mode and a strategy use, with their hashes."""
+    prompts = (
+        *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
+        validator.blind_prompt(mode),
+        validator.compare_prompt(),
+        deduplicator.prompt(),
+    )
+    return {prompt.name: prompt.hash for prompt in prompts}
+
+
+def _batch_prompts() -> tuple[Prompt, ...]:
+    return (
+        questioner.prompt(),
+        questioner.rewrite_prompt(),
+        answerer.prompt(),
+        validator.type_prompt(),
+        llm.prompt(),
+    )
+
+
+def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:
+    """The models that a strategy asks in a mode."""
+    more = (Role.ANSWERER, Role.JUDGE) if strategy is Strategy.BATCH else ()
+    found = {role: profile.find(role, mode) for role in (*QUESTION_ROLES, *more)}
+    return {role: spec for role, spec in found.items() if spec is not None}
+
+
+def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> str:
+    """Changes with a role's model or settings, or with a prompt, of this mode and strategy."""
+    models = {role.value: spec.identity() for role, spec in specs_of(profile, mode, strategy).items()}
+    prompts = prompt_hashes(mode, strategy)
+    return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
+
+
+def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode: Mode) -> str:
+    """What a document's journal depends on, its own version aside. The limits of the loop are not in it:
+    a higher target continues the same journal."""
+    config = corpus.scenarios[scenario]
+    told = [corpus.name, corpus.corpus_context, config.name, config.description]
+    batch = _batch(config) if config.strategy is Strategy.BATCH else []
+    meaning = (
+        ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
+    )
+    models = model_fingerprint(profile, mode, config.strategy)
+    return fingerprint([LOOP_VERSION, models, *told, *batch, *meaning])
+
+
+def _batch(config: ScenarioConfig) -> list[str]:
+    options = config.batch or BatchOptions()
+    return [
+        BATCH_VERSION,
+        question_types.guides().hash,
+        options.model_dump_json(exclude=set(_QUOTAS)),
+        config.grading.method.value,
+        calibration.version(),
+    ]

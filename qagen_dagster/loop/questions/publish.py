@@ -1,0 +1,95 @@
+"""Publish a validated set: prove it once more, export it, keep what every run published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.grading.plan import is_graded
+from qagen_dagster.loop.questions.combination import RunOptions, plan
+from qagen_dagster.loop.questions.validated_set import broken_evidence
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions.base import EvalSet
+from qagen_dagster.publishing.questions.registry import EXPORTERS
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerationResult, ValidatedSet
+from qagen_dagster.store import Keys
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published, and which of its files changed."""
+
+    eval_set: EvalSet
+    paths: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def publish(workspace: Workspace, combination: Combination, run_id: str) -> Published:
+    """Export the validated set of a combination.
+
+    Raises StoreError when a question's evidence does not stand in its document: nothing is published then.
+    """
+    validated = workspace.store.read(Keys.validated_set(combination), ValidatedSet)
+    broken = broken_evidence(workspace, combination.corpus, validated.questions)
+    if broken:
+        raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
+    eval_set = _eval_set(workspace, combination, validated)
+    paths: list[str] = []
+    changed: list[str] = []
+    for exporter in EXPORTERS:
+        for path, data in exporter.export(eval_set).items():
+            key = Keys.published(combination, path)
+            paths.append(workspace.store.path(key))
+            if workspace.store.write_if_changed(key, data):
+                workspace.store.write_bytes(Keys.history(combination, run_id, path), data)
+                changed.append(path)
+    return Published(eval_set, tuple(paths), tuple(changed))
+
+
+def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
+    """Whether running the combination again would change nothing: same documents, same configuration, published, graded.
+
+    Raises ConfigError.
+    """
+    if not workspace.store.exists(Keys.corpus_index(combination.corpus)):
+        return False
+    planned = plan(workspace, combination, options)
+    made = workspace.store.find(Keys.candidate_set(combination), CandidateSet)
+    validated = workspace.store.find(Keys.validated_set(combination), ValidatedSet)
+    if made is None or validated is None or validated.run_id != made.run_id or validated.undecided:
+        return False
+    wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
+    if made.profile != planned.profile_name or wanted != [
+        (d.document_id, d.result_key) for d in made.documents
+    ]:
+        return False
+    published = _published(workspace, combination)
+    if published is None or published != _eval_set(workspace, combination, validated).published():
+        return False
+    return is_graded(workspace, combination)
+
+
+def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
+    """The set with its time: that of the published one when the questions are the same."""
+    eval_set = EvalSet(
+        corpus_name=workspace.corpus(combination.corpus).config.name,
+        corpus_path=combination.corpus,
+        scenario=combination.scenario,
+        mode=combination.mode,
+        questions=validated.questions,
+        timestamp=datetime.now(UTC),
+    )
+    before = _published(workspace, combination)
+    if before is None or before != eval_set.published().model_copy(update={"timestamp": before.timestamp}):
+        return eval_set
+    return eval_set.model_copy(update={"timestamp": datetime.fromisoformat(before.timestamp)})
+
+
+def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
+    """The published set; None when there is none, or none that can be read: it is made anew then."""
+    try:
+        return workspace.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
+    except StoreError:
+        return None

@@ -1,0 +1,116 @@
+"""From a finished state to the described records: pairs, rejections, statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from qagen_dagster.loop.questions.states import Done, QAState
+from qagen_dagster.loop.questions.work import DocumentWork, QAModels
+from qagen_dagster.records.ids import question_id
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    DocumentEnd,
+    GenerationMetadata,
+    GenerationResult,
+    GenerationStats,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+)
+
+_EXHAUSTED = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
+
+
+def result_of(
+    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[CallSummary, ...]
+) -> GenerationResult:
+    """The result of a finished document."""
+    return GenerationResult(
+        accepted=pairs_of(state, work, models.generator.spec.name, models.validator.spec.name),
+        rejected=rejections_of(state, work),
+        stats=_stats(work, state, done.end),
+        document_id=work.context.view.document.id,
+        document_version=work.context.view.document.version,
+        fingerprint=work.fingerprint,
+        end=done.end,
+        end_detail=done.detail,
+        viewed_pages=state.viewed_pages,
+        verdicts=state.verdicts,
+        calls=calls,
+    )
+
+
+def empty_result(work: DocumentWork, end: DocumentEnd, detail: str) -> GenerationResult:
+    """The result of a document that no model was asked about."""
+    return GenerationResult(
+        accepted=(),
+        rejected=(),
+        stats=_stats(work, QAState(), end),
+        document_id=work.context.view.document.id,
+        document_version=work.context.view.document.version,
+        fingerprint=work.fingerprint,
+        end=end,
+        end_detail=detail,
+    )
+
+
+def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str) -> tuple[QAPair, ...]:
+    """Accepted candidates as QAPairs, in order of acceptance."""
+    document = work.context.view.document
+    return tuple(
+        QAPair(
+            id=question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
+            question=one.candidate.question,
+            answer=one.candidate.answer,
+            source_document=work.source_document,
+            document_id=document.id,
+            category=work.combination.mode,
+            content_refs=one.candidate.visuals,
+            question_type=one.candidate.question_type,
+            evidence=one.candidate.evidence,
+            generation_metadata=GenerationMetadata(
+                generator_model=generator, validator_model=validator, attempt_number=one.attempt
+            ),
+        )
+        for one in state.accepted
+    )
+
+
+def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
+    """Rejected candidates, in order."""
+    return tuple(
+        RejectedQA(
+            question=one.candidate.question,
+            answer=one.candidate.answer,
+            rejection_reason=one.reason,
+            rejection_detail=one.detail,
+            duplicate_of=one.duplicate_of,
+            duplicate_score=one.duplicate_score,
+            duplicate_step=one.duplicate_step,
+            document_id=work.context.view.document.id,
+            attempt_number=one.attempt,
+            evidence=one.candidate.evidence if one.reason is RejectionReason.UNGROUNDED else (),
+        )
+        for one in state.rejected
+    )
+
+
+def _stats(work: DocumentWork, state: QAState, end: DocumentEnd) -> GenerationStats:
+    reasons = Counter(one.reason.value for one in state.rejected)
+    duplicates = reasons[RejectionReason.DUPLICATE.value]
+    return GenerationStats(
+        document_path=work.source_document,
+        mode=work.combination.mode,
+        target_count=work.limits.target_count,
+        accepted_count=len(state.accepted),
+        rejected_count=len(state.rejected),
+        total_attempts=state.attempts,
+        validation_pass_rate=_rate(len(state.accepted), state.validated_count),
+        dedup_rejection_rate=_rate(duplicates, state.compared_count),
+        exhausted=end in _EXHAUSTED,
+        rejection_reasons=dict(sorted(reasons.items())),
+    )
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

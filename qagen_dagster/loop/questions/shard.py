@@ -1,0 +1,178 @@
+"""Runs the documents of one op side by side; each is durable as soon as it is done. The pool of documents is here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.ingest.views import open_view
+from qagen_dagster.loop.calls import spent_on
+from qagen_dagster.loop.index.meaning import Meanings
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.combination import CombinationPlan
+from qagen_dagster.loop.questions.document import run_document
+from qagen_dagster.loop.questions.work import DocumentWork, QAModels
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
+
+STOP_AFTER = 5  # permanent model failures in a row, with no success, that end a shard early
+Progress = Callable[[str, GenerationResult | None], None]
+
+
+@dataclass
+class ShardOutcome:
+    """How a shard ended: document ids by what became of them."""
+
+    finished: list[str] = field(default_factory=list[str])
+    reused: list[str] = field(default_factory=list[str])
+    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run goes on from there
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def run_shard(
+    workspace: Workspace,
+    planned: CombinationPlan,
+    document_ids: Sequence[str],
+    run_id: str,
+    progress: Progress | None = None,
+    spending_id: str | None = None,
+) -> ShardOutcome:
+    """Work the named documents side by side; each is durable as soon as it is done.
+
+    A document whose model fails is reported and the others go on; after STOP_AFTER permanent failures
+    without one success the rest is not tried. Runs of one `spending_id` (else `run_id`) share a budget.
+    Raises ConfigError when a model cannot be built.
+    """
+    wanted = set(document_ids)
+    outcome = ShardOutcome()
+    todo: list[IndexEntry] = []
+    for entry in planned.documents:
+        if entry.id not in wanted:
+            continue
+        if workspace.store.exists(planned.result_key(entry)):
+            outcome.reused.append(entry.id)
+        else:
+            todo.append(entry)
+    if todo:
+        models = workspace.models(planned.profile, planned.combination.mode, planned.strategy)
+        book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
+        run = _ShardRun(
+            workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned, book)
+        )
+        _run_all(run, todo, outcome, progress)
+    return outcome
+
+
+def _meanings(workspace: Workspace, planned: CombinationPlan, book: SpendingBook) -> Meanings | None:
+    """Search by meaning where the scenario wants it; embeddings are charged to run and partition."""
+    if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
+        return None
+    shared = planned.budget.model_copy(update={"document": Allowance()})
+    toll = None if shared.unlimited else DocumentToll(shared, book)
+    return Meanings(workspace, planned.corpus, planned.profile, toll)
+
+
+@dataclass(frozen=True)
+class _ShardRun:
+    workspace: Workspace
+    planned: CombinationPlan
+    models: QAModels
+    pool: ParserPool
+    run_id: str
+    book: SpendingBook
+    meanings: Meanings | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+    succeeded: threading.Event = field(default_factory=threading.Event)
+    permanent: list[str] = field(default_factory=list[str])  # documents that failed for good
+
+    def document(self, entry: IndexEntry) -> GenerationResult | None:
+        """Work one document and store its result; None when the shard was stopped before it began."""
+        if self.stop.is_set():
+            return None
+        try:
+            result = self._work(entry)
+        except PermanentModelError:
+            self.permanent.append(entry.id)
+            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
+                self.stop.set()
+            raise
+        self.succeeded.set()
+        return result
+
+    def _work(self, entry: IndexEntry) -> GenerationResult:
+        planned, workspace = self.planned, self.workspace
+        spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
+        view = open_view(
+            planned.corpus, entry, workspace.store, self.pool, max_image_pixels=spec.max_image_pixels
+        )
+        scenario = planned.corpus.scenario(planned.combination.scenario)
+        meaning = None if self.meanings is None else self.meanings.of(view)
+        work = DocumentWork(
+            combination=planned.combination,
+            context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view, meaning),
+            limits=planned.limits,
+            fingerprint=planned.fingerprint,
+        )
+        journal = planned.journal(entry, workspace)
+        result = run_document(work, self._models(journal), journal)
+        finished = result.model_copy(
+            update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()}
+        )
+        partial = result.end is DocumentEnd.BUDGET_EXHAUSTED
+        workspace.store.write((planned.partial_key if partial else planned.result_key)(entry), finished)
+        return finished
+
+    def _models(self, journal: JournalFile) -> QAModels:
+        """The models, charged to the document's budget where there is one."""
+        if self.planned.budget.unlimited:
+            return self.models
+        spent = spent_on(call for event in journal.events for call in event.calls)
+        return self.models.charged_to(DocumentToll(self.planned.budget, self.book, spent))
+
+
+def _run_all(
+    run: _ShardRun, todo: Sequence[IndexEntry], outcome: ShardOutcome, progress: Progress | None
+) -> None:
+    workers = min(run.workspace.settings.document_workers, len(todo))
+    threads = ThreadPoolExecutor(workers, thread_name_prefix="document")
+    try:
+        _gather(run, {threads.submit(run.document, entry): entry for entry in todo}, outcome, progress)
+    except BaseException as error:
+        run.stop.set()
+        # Who interrupts does not wait for calls in flight: journals keep what was finished.
+        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    threads.shutdown()
+
+
+def _gather(
+    run: _ShardRun,
+    futures: dict[Future[GenerationResult | None], IndexEntry],
+    outcome: ShardOutcome,
+    progress: Progress | None,
+) -> None:
+    for future in as_completed(futures):
+        entry = futures[future]
+        result: GenerationResult | None = None
+        try:
+            result = future.result()
+        except ModelError as error:
+            outcome.failed[entry.id] = str(error)
+        else:
+            if result is None:
+                outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
+            else:
+                stopped = result.end is DocumentEnd.BUDGET_EXHAUSTED
+                (outcome.stopped if stopped else outcome.finished).append(entry.id)
+        if progress is not None:
+            progress(entry.id, result)

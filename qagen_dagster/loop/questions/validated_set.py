@@ -1,0 +1,165 @@
+"""From a combination's candidates to its validated set: duplicates across documents go, proof is checked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.parallel import side_by_side, workers_for
+from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.questions.duplicates import compare
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.ids import Combination, normalise
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    CandidateSet,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from qagen_dagster.store import Keys
+
+
+def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
+    """The results a candidate set points to, in document order."""
+    return [
+        workspace.store.read(document.result_key, GenerationResult)
+        for document in candidates.documents
+        if document.result_key is not None
+    ]
+
+
+def validate_set(
+    workspace: Workspace,
+    combination: Combination,
+    encode: compare.Encode,
+    run_budget: Allowance | None = None,
+    spending_id: str | None = None,
+) -> ValidatedSet:
+    """Remove repeats across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
+
+    `run_budget` and `spending_id` are those of the run, as for its documents.
+    """
+    candidates = workspace.store.read(Keys.candidate_set(combination), CandidateSet)
+    pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
+    profile = workspace.profile(candidates.profile)
+    models = workspace.models(profile, combination.mode)
+    budget = effective_budget(profile, run_budget)
+    if not budget.unlimited:
+        book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
+        models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
+    workers = workers_for(
+        models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
+    )
+    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
+    validated = ValidatedSet(
+        corpus=combination.corpus,
+        scenario=combination.scenario,
+        mode=combination.mode,
+        fingerprint=candidates.fingerprint,
+        run_id=candidates.run_id,
+        questions=tuple(kept),
+        removed=tuple(removed),
+        undecided=sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed),
+        calls=tuple(calls),
+    )
+    workspace.store.write(Keys.validated_set(combination), validated)
+    return validated
+
+
+def deduplicate(
+    pairs: Sequence[QAPair], model: Model, encode: compare.Encode, *, workers: int = 1
+) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
+    """Keep the first of each group of questions that ask the same; order decides, so it is stable.
+
+    `workers` comparisons are asked at once. Each waits for those that decide what it compares with, so the result is
+    that of asking one after the other. What cannot be compared because the budget ended is left out as not
+    validated: it may be a repeat.
+    """
+    known = [compare.Known(pair.question, pair.answer) for pair in pairs]
+    found = compare.links_among(known, encode)
+    near = [
+        [link for link in some if _may_repeat(pairs[n], pairs[link.index])] for n, some in enumerate(found)
+    ]
+    compared = [n for n, found in enumerate(near) if found]
+    place = {n: at for at, n in enumerate(compared)}
+    removed: dict[int, RejectedQA] = {}
+
+    def part(at: int) -> tuple[CallSummary, ...]:
+        index = compared[at]
+        others = [link for link in near[index] if link.index not in removed]
+        pair = pairs[index]
+        attempt = pair.generation_metadata.attempt_number
+        try:
+            finding = compare.decide(
+                model, known[index], known, others, document_id=pair.document_id, attempt=attempt
+            )
+        except BudgetExhaustedError as error:
+            removed[index] = _undecided(pair, error)
+            return ()
+        if finding.index is not None:
+            removed[index] = _removed(pair, pairs[finding.index], finding)
+        return finding.calls
+
+    needs = [[place[link.index] for link in near[n] if link.index in place] for n in compared]
+    calls = [call for spent in side_by_side(needs, part, workers=workers) for call in spent]
+    kept = [pair for index, pair in enumerate(pairs) if index not in removed]
+    return kept, [removed[index] for index in sorted(removed)], calls
+
+
+def _may_repeat(new: QAPair, old: QAPair) -> bool:
+    """Inside one document the loop has compared them already; only equal words are compared again."""
+    return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
+
+
+def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
+    why = f"repeats a question on {of.document_id}: {found.detail}"
+    left_out = _left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+    return left_out.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
+
+
+def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
+    why = f"not compared with similar questions ({error}); the next run decides"
+    return _left_out(pair, RejectionReason.VALIDATION_FAILED, why, None)
+
+
+def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -> RejectedQA:
+    return RejectedQA(
+        question=pair.question,
+        answer=pair.answer,
+        rejection_reason=reason,
+        rejection_detail=why,
+        duplicate_of=of,
+        document_id=pair.document_id,
+        attempt_number=pair.generation_metadata.attempt_number,
+    )
+
+
+def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
+    """Ids of questions without proof, or whose quotes do not stand in the stored text on the lines they claim."""
+    texts: dict[str, list[str]] = {}
+    broken: list[str] = []
+    for pair in questions:
+        if pair.document_id not in texts:
+            data = workspace.store.get(Keys.text(corpus, pair.document_id)) or b""
+            texts[pair.document_id] = data.decode("utf-8").split("\n") if data else []
+        if not pair.evidence or not all(
+            _stands(place.quote, place.start_line, place.end_line, texts[pair.document_id])
+            for place in pair.evidence
+        ):
+            broken.append(pair.id)
+    return broken
+
+
+def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) -> bool:
+    if not quote.strip():
+        return False
+    if start is None or end is None:
+        return not lines  # a page picture without text: there is nothing to match against
+    return quote in "\n".join(lines[start - 1 : end])

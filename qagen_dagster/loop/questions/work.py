@@ -1,0 +1,65 @@
+"""One document's work in one combination, as a value. No effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.grounding.source import Encode
+from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.vectors import minilm
+from qagen_dagster.records.ids import Combination
+
+
+@dataclass(frozen=True)
+class QAModels:
+    """The models of one combination. The batch strategy asks two more; without an answerer the generator answers."""
+
+    generator: Model
+    validator: Model
+    deduplicator: Model
+    answerer: Model | None = None
+    judge: Model | None = None
+    encode: Encode = minilm.encode
+
+    def charged_to(self, toll: Toll) -> QAModels:
+        """The same models, whose calls `toll` allows and counts."""
+        return replace(
+            self,
+            generator=charged(self.generator, toll),
+            validator=charged(self.validator, toll),
+            deduplicator=charged(self.deduplicator, toll),
+            answerer=None if self.answerer is None else charged(self.answerer, toll),
+            judge=None if self.judge is None else charged(self.judge, toll),
+        )
+
+
+@runtime_checkable
+class _Chargeable(Protocol):
+    def charged_to(self, toll: Toll) -> Model: ...
+
+
+def charged(model: Model, toll: Toll) -> Model:
+    """The same model, whose calls `toll` allows and counts; one that costs nothing as it is."""
+    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
+
+
+@dataclass(frozen=True)
+class DocumentWork:
+    """One document in one combination, with everything that decides what it gives.
+
+    `fingerprint` names the configuration: models, prompts, corpus and scenario, code.
+    """
+
+    combination: Combination
+    context: QAContext
+    limits: QALimits
+    fingerprint: str
+
+    @property
+    def source_document(self) -> str:
+        """Path of the document under its corpus folder."""
+        return f"documents/{self.context.view.document.source}"

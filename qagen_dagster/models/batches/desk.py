@@ -1,0 +1,300 @@
+"""Requests of many threads as one batch: collected, sent once, waited for, handed out.
+
+What belongs here: which requests go by batch, who waits for what, what becomes of requests without an answer.
+What does not: the wires (`openai_batch.py`, `anthropic_batch.py`) and what is written down (`batch_jobs.py`).
+
+There is no thread of its own: the first thread that asks leads its batch (waits out the window, sends,
+polls, stores every response in the ledger), the others wait for it. A thread that finds its request in a
+batch of an earlier run leads that one to its end instead.
+
+A request that a batch leaves without an answer is asked directly at once; one that the server refused for good
+fails as it would have directly. A server that has too much enqueued is waited for, and then given smaller batches.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from qagen_dagster.errors import (
+    ContextOverflowError,
+    ModelError,
+    PermanentModelError,
+    RateLimitedError,
+    TransientModelError,
+)
+from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.batches.jobs import Job, JobBook
+from qagen_dagster.models.batches.wire import BatchProvider, JobStatus
+from qagen_dagster.models.ledger import Ledger, LedgeredModel, finish, request_key
+from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
+from qagen_dagster.models.retry import call_with_retry
+
+T = TypeVar("T")
+MOST_REQUESTS = 1_000  # of one batch; servers take 50,000 and more, but not above some 200 MB
+
+
+def single_turn(request: Request) -> bool:
+    """Whether one turn answers `request`, so that it may go by batch.
+
+    Nothing has been said yet, and there is nothing to explore with: either there are no tools, or one
+    of them must be called, which is asked for when each of them ends the task. Later turns, corrections too, are
+    direct: each would wait for a batch of its own.
+    """
+    ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
+    return ends and all(isinstance(message, UserMessage) for message in request.messages)
+
+
+@dataclass
+class _Group:
+    """The threads that wait for one batch."""
+
+    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while it is collected
+    job: Job | None = None
+    full: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
+    failure: ModelError | None = None  # of the batch as a whole
+    unsent: bool = False  # the server does not have it: its requests go into another
+
+
+class BatchDesk:
+    """Where the threads of a process hand in what goes by batch to one model."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        provider: BatchProvider,
+        ledger: Ledger,
+        book: JobBook,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._spec, self._provider, self._ledger, self.book = spec, provider, ledger, book
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._collecting: _Group | None = None
+        self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
+        self._most: int | None = None  # requests of one batch, once the server had no room for more
+
+    def ask(self, key: str, request: Request) -> None:
+        """Return when the batch that `key` goes or went by has ended; its response is then in the ledger, if it got one.
+
+        Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
+        past the deadline.
+        """
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        while True:
+            job = self.book.open_for(key)
+            if job is None and self._ledger.get(key) is not None:
+                return  # another thread has closed it just now: what it brought was stored before
+            group, lead = self._join(key, request, job)
+            if lead:
+                self._lead(group)
+            else:
+                group.done.wait()
+            failure = group.failure or group.refused.get(key)
+            if failure is not None:
+                raise copy.copy(failure)
+            if not group.unsent:
+                return
+            if time.monotonic() > ends:
+                raise TransientModelError(
+                    f"{self._spec.name}: the server has had no room for a batch until the deadline"
+                )
+
+    def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
+        """The group to wait with, and whether to lead it."""
+        with self._lock:
+            if job is not None:
+                known = self._watched.get(job.tag)
+                group = self._watched[job.tag] = known or _Group(job=job)
+                return group, known is None
+            waiting = self._collecting
+            group = self._collecting = waiting or _Group()
+            group.requests[key] = request
+            if len(group.requests) >= min(MOST_REQUESTS, self._most or MOST_REQUESTS):
+                self._collecting = None
+                group.full.set()
+            return group, waiting is None
+
+    def _lead(self, group: _Group) -> None:
+        try:
+            job = self._sent(group)
+            status = None if job is None else self._watch(job)
+            if job is None or status is None:
+                group.unsent = True
+            elif status.crowded:
+                self._make_room(group, job, status)
+            else:
+                self._settle(group, job, status)
+        except BaseException as error:
+            stopped = TransientModelError(f"{self._spec.name}: who waited for the batch was stopped")
+            group.failure = error if isinstance(error, ModelError) else stopped
+            if not isinstance(error, ModelError):
+                raise
+        finally:
+            with self._lock:
+                if self._collecting is group:
+                    self._collecting = None
+                if group.job is not None and self._watched.get(group.job.tag) is group:
+                    del self._watched[group.job.tag]
+            group.done.set()
+
+    def _sent(self, group: _Group) -> Job | None:
+        """The batch as the server has it; None when what an earlier run wrote down never arrived there."""
+        if group.job is None:
+            group.full.wait(self._spec.batch_window_seconds)
+            with self._lock:
+                if self._collecting is group:
+                    self._collecting = None
+            return self._submit(list(group.requests.items()))
+        if group.job.id is not None:
+            return group.job
+        found = self._retried(lambda: self._found(group.job))
+        if found is None:
+            self.book.close(group.job, lost=dict.fromkeys(group.job.keys, "never sent"), note="never sent")
+        return None if found is None else self.book.sent(group.job, found)
+
+    def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
+        """The server has too much enqueued to work on the batch: it goes again, later and in halves."""
+        self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
+        group.unsent = True
+        with self._lock:
+            self._most = max(1, len(job.keys) // 2)
+        self._sleep(self._spec.batch_poll_seconds)
+
+    def _submit(self, requests: list[tuple[str, Request]]) -> Job:
+        job = self.book.begin(self._spec.name, [key for key, _ in requests])
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        tried = False
+
+        def attempt() -> str:
+            nonlocal tried
+            again, tried = tried, True
+            # A try without an answer may have arrived all the same.
+            return (self._found(job) if again else None) or self._provider.submit(job.tag, requests)
+
+        try:
+            while True:
+                try:
+                    return self.book.sent(job, self._retried(attempt))
+                except RateLimitedError as error:
+                    self._wait(error, ends)
+        except PermanentModelError as error:
+            told = f"the batch was not taken: {error}"
+            self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
+            if isinstance(error, ContextOverflowError):  # of the batch, not of a request
+                raise PermanentModelError(told) from None
+            raise
+
+    def _found(self, job: Job | None) -> str | None:
+        if job is None:
+            return None
+        found = self._provider.find(job.tag, len(job.keys), job.created)
+        known = self.book.ids() if found else frozenset[str]()
+        return next((one for one in found if one not in known), None)
+
+    def _watch(self, job: Job) -> JobStatus:
+        """Poll until it has ended. A poll that fails in passing is one that found nothing new."""
+        ends = time.monotonic() + self._spec.batch_deadline_seconds
+        late = TransientModelError(
+            f"{self._spec.name}: batch {job.id} has not ended within "
+            f"{self._spec.batch_deadline_seconds:g} s; the next run waits for it again"
+        )
+        while True:
+            late.retry_after = None
+            try:
+                status = self._provider.poll(job.id or "")
+                if status.ended:
+                    return status
+            except TransientModelError as error:
+                late.retry_after = error.retry_after
+            self._wait(late, ends)
+
+    def _wait(self, failure: TransientModelError, ends: float) -> None:
+        """Until the next look, or as long as the server wishes. Raises `failure` past the deadline."""
+        left = ends - time.monotonic()
+        if left <= 0:
+            raise failure
+        self._sleep(min(max(self._spec.batch_poll_seconds, failure.retry_after or 0.0), left))
+
+    def _settle(self, group: _Group, job: Job, status: JobStatus) -> None:
+        """Store every response, and note what got none."""
+        results = self._retried(lambda: self._provider.results(job.id or ""))
+        seconds = max(0.0, (datetime.now(UTC) - job.created).total_seconds())
+        lost: dict[str, str] = {}
+        for key in job.keys:
+            result = results.get(key)
+            if isinstance(result, dict):
+                if self._ledger.get(key) is None:
+                    self._ledger.put(
+                        key, result, model=job.model, seconds=round(seconds, 6), retries=0, batch=True
+                    )
+                continue
+            lost[key] = str(result or status.note or "no result")
+            if isinstance(result, PermanentModelError):
+                group.refused[key] = result
+        self.book.close(job, lost=lost, note=status.note)
+
+    def _retried(self, function: Callable[[], T]) -> T:
+        value, _ = call_with_retry(
+            function,
+            max_attempts=self._spec.max_attempts,
+            deadline_seconds=self._spec.deadline_seconds,
+            sleep=self._sleep,
+        )
+        return value
+
+
+class BatchModel(LedgeredModel):
+    """A `LedgeredModel` whose single-turn requests go by batch."""
+
+    def __init__(self, provider: Provider, ledger: Ledger, desk: BatchDesk) -> None:
+        super().__init__(provider, ledger)
+        self._desk = desk
+
+    def respond(self, request: Request) -> Response:
+        """As `LedgeredModel.respond`. What a batch has answered is charged to the first who takes it."""
+        if not single_turn(request):
+            return super().respond(request)
+        key = request_key(self.spec, request)
+        if self._ledger.get(key) is None or self._desk.book.marked(key):
+            with self._ledger.only_one(key):
+                if self._ledger.get(key) is None:
+                    self._by_batch(key, request)
+                entry = self._ledger.get(key)
+                if entry is not None and self._desk.book.marked(key):
+                    if self._toll is not None:
+                        self._toll.paid(self._cost(entry))
+                    self._desk.book.unmark(key)
+                    return finish(self._provider.read(entry.body), entry, replayed=False)
+        return super().respond(request)  # stored and paid, or asked directly
+
+    def _by_batch(self, key: str, request: Request) -> None:
+        """Ask the toll, unless the request is in a batch already and so as good as paid."""
+        if self._toll is not None and self._desk.book.open_for(key) is None:
+            self._toll.before()
+        self._desk.ask(key, request)
+
+
+class Desks:
+    """The desks of a process over one store, one per model: ops that work at once share batches."""
+
+    def __init__(self, book: JobBook) -> None:
+        self._book = book
+        self._lock = threading.Lock()
+        self._desks: dict[str, BatchDesk] = {}
+
+    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> BatchDesk:
+        """The desk of `spec`; `make` gives its endpoint when it is first asked for."""
+        name = spec.model_dump_json()
+        with self._lock:
+            if name not in self._desks:
+                self._desks[name] = BatchDesk(spec, make(), ledger, self._book)
+            return self._desks[name]

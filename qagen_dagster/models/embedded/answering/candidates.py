@@ -1,0 +1,203 @@
+"""Spans of a parsed sentence that could be an answer: phrases with and without their edges, names, clauses.
+
+What belongs here: which spans there are, and what they are by themselves. Which one a question wants is `features`' part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.tokens import Doc, Token
+
+from qagen_dagster.models.embedded.answering.question import is_content
+
+MOST_TOKENS = 22
+_LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
+_TRAILING = ("CCONJ", "ADP", "DET")
+_CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")
+_SHAPED = ("ADP", "SCONJ", "PART", "AUX", "PUNCT", "CCONJ", "DET")
+
+Numbers = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+LABELS = (
+    "entity", "pos", "tag", "dep", "first_pos", "first_tag", "last_pos", "before", "after", "head_pos",
+    "preposition", "first_word", "length",
+)  # fmt: skip
+OWN = (
+    "words", "log_words", "content", "full", "left_full", "right_full", "head_last", "first_capital", "last_capital", "digit",
+    "all_numbers", "quoted", "bracketed", "starts", "ends", "depth", "verb", "commas", "cuts_entity", "first_stop",
+    "conjunction", "article",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Candidates of one sentence; row i of every array is one span.
+
+    Attributes:
+        start, end: token indices, `end` exclusive.
+        root: each span's head token; governor: the token it depends on, prepositions skipped.
+        labels: its categories, in the order of LABELS. own: its numbers, in the order of OWN.
+    """
+
+    doc: Doc
+    start: Indices
+    end: Indices
+    root: Indices
+    governor: Indices
+    labels: tuple[tuple[str, ...], ...]
+    own: Numbers
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def text(self, row: int) -> str:
+        return self.doc[int(self.start[row]) : int(self.end[row])].text
+
+
+def spans_of(doc: Doc) -> Spans:
+    """All candidates of a sentence; none for an empty one."""
+    pairs = sorted(set(_pairs(doc)))
+    entities = {(entity.start, entity.end): entity.label_ for entity in doc.ents}
+    roots = [doc[start:end].root for start, end in pairs]
+    governors = [_governor(root) for root in roots]
+    labels = tuple(_labels(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True))
+    own = [_own(doc, *pair, root, entities) for pair, root in zip(pairs, roots, strict=True)]
+    return Spans(
+        doc,
+        np.array([start for start, _ in pairs], dtype=np.int64),
+        np.array([end for _, end in pairs], dtype=np.int64),
+        np.array([root.i for root in roots], dtype=np.int64),
+        np.array([governor.i for governor in governors], dtype=np.int64),
+        labels,
+        np.array(own, dtype=np.float32).reshape(len(pairs), len(OWN)),
+    )
+
+
+def _pairs(doc: Doc) -> Iterator[tuple[int, int]]:
+    for start, end in _raw(doc):
+        start, end = _trimmed(doc, start, end)
+        if 0 < end - start <= MOST_TOKENS and any(
+            not (token.is_punct or token.is_space) for token in doc[start:end]
+        ):
+            yield start, end
+
+
+def _raw(doc: Doc) -> Iterator[tuple[int, int]]:
+    for token in doc:
+        if not (token.is_space or token.is_punct):
+            yield from _around(token)
+    for entity in doc.ents:
+        yield entity.start, entity.end
+        yield entity.start, min(entity.end + 1, len(doc))
+        yield max(entity.start - 1, 0), entity.end
+
+
+def _around(token: Token) -> Iterator[tuple[int, int]]:
+    """The phrase that `token` heads, and what is left of it without some of its parts."""
+    doc, left, right, here = token.doc, token.left_edge.i, token.right_edge.i + 1, token.i
+    yield from ((left, right), (left, here + 1), (here, right), (here, here + 1))
+    at = left
+    while at < here and doc[at].pos_ in _LEADING:
+        at += 1
+        yield from ((at, right), (at, here + 1))
+    for child in token.rights:
+        if child.dep_ in _CUT_BEFORE:
+            yield left, child.left_edge.i
+            yield here, child.left_edge.i
+        if child.dep_ in ("prep", "conj"):
+            yield left, child.right_edge.i + 1
+    for child in token.lefts:
+        yield child.left_edge.i, here + 1
+
+
+def _trimmed(doc: Doc, start: int, end: int) -> tuple[int, int]:
+    while start < end and (
+        (doc[start].is_punct and doc[start].text not in '"“$#£€')
+        or doc[start].is_space
+        or doc[start].pos_ == "CCONJ"
+    ):
+        start += 1
+    while end > start and (
+        (doc[end - 1].is_punct and doc[end - 1].text not in '"”%')
+        or doc[end - 1].is_space
+        or (doc[end - 1].pos_ in _TRAILING and end - start > 1)
+    ):
+        end -= 1
+    return start, end
+
+
+def _governor(root: Token) -> Token:
+    return root.head.head if root.dep_ == "pobj" else root.head
+
+
+def _labels(
+    doc: Doc, start: int, end: int, root: Token, entities: dict[tuple[int, int], str]
+) -> tuple[str, ...]:
+    first, last = doc[start], doc[end - 1]
+    preposition = ""
+    if root.dep_ == "pobj":
+        preposition = root.head.lemma_.lower()
+    elif root.dep_ in ("prep", "agent"):
+        preposition = root.lemma_.lower()
+    shaped = first.pos_ in ("ADP", "SCONJ", "PART")
+    return (
+        _entity(start, end, first, entities), root.pos_, root.tag_, root.dep_, first.pos_, first.tag_, last.pos_,
+        _beside(doc[start - 1]) if start else "edge", _beside(doc[end]) if end < len(doc) else "edge",
+        root.head.pos_, preposition, first.lower_ if shaped else "", _length(doc, start, end),
+    )  # fmt: skip
+
+
+def _length(doc: Doc, start: int, end: int) -> str:
+    """How many words, the longer the coarser."""
+    words = sum(not token.is_punct for token in doc[start:end])
+    return str(next((most for most in (1, 2, 4, 7, 12) if words <= most), 22))
+
+
+def _beside(token: Token) -> str:
+    return token.lower_ if token.pos_ in _SHAPED else token.pos_
+
+
+def _entity(start: int, end: int, first: Token, entities: dict[tuple[int, int], str]) -> str:
+    """The entity that the span is, "+" for one inside it, "-" for one it only touches."""
+    label = entities.get((start, end)) or (entities.get((start + 1, end)) if first.pos_ == "DET" else None)
+    if label:
+        return label
+    inside = [name for (left, right), name in entities.items() if left >= start and right <= end]
+    over = [name for (left, right), name in entities.items() if left < end and right > start]
+    if inside and len(inside) == len(over):
+        return f"+{min(inside)}"
+    return f"-{min(over)}" if over else "none"
+
+
+def _own(
+    doc: Doc, start: int, end: int, root: Token, entities: dict[tuple[int, int], str]
+) -> tuple[float, ...]:
+    tokens = doc[start:end]
+    words = [token for token in tokens if not token.is_punct]
+    count = len(words)
+    first, last = doc[start], doc[end - 1]
+    cuts = any(left < start < right or left < end < right for left, right in entities)
+    numbers = all(
+        token.pos_ == "NUM" or token.text in ("$", "%", "£", "million", "billion") for token in words
+    )
+    return (
+        count, float(np.log(max(count, 1))), sum(is_content(token) for token in words),
+        start == root.left_edge.i and end == root.right_edge.i + 1, start == root.left_edge.i, end == root.right_edge.i + 1,
+        root.i == end - 1, first.text[:1].isupper() and start > 0, last.text[:1].isupper() and end > 1,
+        any(char.isdigit() for char in tokens.text), numbers, start > 0 and doc[start - 1].text in '"“',
+        start > 0 and doc[start - 1].text == "(", start == 0, end >= len(doc) - 1, _depth(root),
+        any(token.pos_ in ("VERB", "AUX") for token in words), sum(token.text == "," for token in tokens), cuts,
+        not is_content(first), any(token.pos_ == "CCONJ" for token in words), first.pos_ == "DET",
+    )  # fmt: skip
+
+
+def _depth(token: Token) -> int:
+    depth = 0
+    while token.head.i != token.i and depth < 30:
+        token, depth = token.head, depth + 1
+    return depth

@@ -1,0 +1,138 @@
+"""The answerer "reader": a short answer from excerpts of a document, with the excerpt it was found in.
+
+What belongs here: reading the prompt and choosing among the ways to an answer. A row or a labelled line answers by its own
+form (`spans`); running text by the span that was found best (`short`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.models.embedded.answering.choose import choose
+from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, make_index, rank, take_apart
+from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.units import Unit, units
+from qagen_dagster.models.embedded.answering.weights import Weights
+from qagen_dagster.models.embedded.conversation import Action, Line, rows, section
+
+WEAK = 0.35  # a row or labelled line with a lower retrieval score is no answer
+UNLIKELY = 0.15  # a span of running text with a lower chance of being right is no answer; measured, see docs/answering.md
+_EXCERPT = re.compile(
+    r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
+)
+_TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An answer, the piece it stands in, how sure it is (0 to 1) and how it was found."""
+
+    text: str
+    unit: Unit
+    confidence: float
+    answerable: bool
+    note: str
+
+
+def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = None) -> Action:
+    """The best answer that the excerpts of `prompt` have; one that is not answerable when they hardly have one.
+
+    `fitted`: other weights than the shipped ones.
+    """
+    shown = excerpts(prompt)
+    title = _TITLE.search(prompt)
+    asked = take_apart(section(prompt, "Question"))
+    pieces = pieces_of(shown)
+    formed = _formed(asked, pieces, title.group(1) if title else "", threads)
+    if formed is not None and formed[1]:
+        return _submit(formed[0], shown)
+    spoken = _spoken(asked, pieces, threads, fitted)
+    likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
+    best = next((one for one in likely if one.answerable), likely[0] if likely else None)
+    return _submit(best, shown)
+
+
+def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
+    """Number and lines of each excerpt, in the order shown."""
+    return [(int(number), rows(body)) for number, body in _EXCERPT.findall(prompt)]
+
+
+def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
+    """The pieces of all excerpts in the document's order, each once.
+
+    Excerpts may show different parts of one long line: each part is then cut by itself.
+    """
+    known: dict[int, Line] = {}
+    parts: list[dict[int, Line]] = []
+    for _, lines in sorted(shown, key=lambda one: one[0]):
+        parts.append({})
+        for line in lines:
+            there = known.setdefault(line.number, line)
+            if line.text not in there.text:
+                parts[-1][line.number] = line
+    once: dict[tuple[object, ...], Unit] = {}
+    for unit in (unit for lines in (known, *parts) for unit in units(lines, {})):
+        once.setdefault((unit.text, unit.label, unit.cells, unit.quote.start_line), unit)
+    return sorted(once.values(), key=lambda unit: unit.quote.start_line)
+
+
+def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> tuple[_Found, bool] | None:
+    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence fits better."""
+    ahead = True
+    for hit in rank(asked, make_index(pieces, title), threads):
+        by_form = bool(hit.unit.cells or hit.unit.label) or expected(asked) == "expansion"
+        text = answer_in(asked, hit.unit) if by_form else ""
+        if text:
+            return _by_form(asked, hit, text), ahead and hit.score >= WEAK
+        ahead = ahead and by_form
+    return None
+
+
+def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
+    score = min(1.0, max(0.0, hit.score))
+    note = (
+        f"embedded:reader, {_lines(hit.unit)}, retrieval score {hit.score:.2f} (words {hit.share:.2f}, "
+        f"cosine {hit.cosine:.2f}), answer of type {expected(asked)}."
+    )
+    return _Found(text, hit.unit, score, hit.score >= WEAK, note)
+
+
+def _spoken(asked: Asked, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
+    """The span of running text that was found best."""
+    sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
+    best = choose(asked.text, [unit.text for unit in sentences], threads, fitted)
+    if best is None:
+        return None
+    unit = sentences[best.sentence]
+    note = f"embedded:reader, {_lines(unit)}, a span for a question of type {best.wants}, right with a chance of {best.chance:.2f}."
+    return _Found(best.text, unit, best.chance, best.chance >= UNLIKELY, note)
+
+
+def _lines(unit: Unit) -> str:
+    first, last = unit.quote.start_line, unit.quote.end_line
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def _submit(found: _Found | None, shown: Sequence[tuple[int, list[Line]]]) -> Action:
+    if found is None:
+        nothing = "The excerpts hold no sentence, row or entry."
+        return _action(nothing, False, 0.0, [], "embedded:reader, nothing to search.")
+    quote = found.unit.quote
+    wanted = set(range(quote.start_line, quote.end_line + 1))
+    holding = [number for number, lines in shown if wanted <= {line.number for line in lines}]
+    exact = [number for number, lines in shown if quote.text in "\n".join(line.text for line in lines)]
+    chunks = ([number for number in holding if number in exact] or holding)[:1]
+    return _action(found.text, found.answerable, found.confidence, chunks, found.note)
+
+
+def _action(text: str, answerable: bool, confidence: float, chunks: list[int], note: str) -> Action:
+    arguments = {
+        "answer": text,
+        "answerable": answerable,
+        "confidence": round(confidence, 4),
+        "chunks": chunks,
+        "note": note,
+    }
+    return Action("submit_document_answer", arguments)

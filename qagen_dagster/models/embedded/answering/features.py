@@ -1,0 +1,261 @@
+"""What speaks for each candidate span as the answer to a question: numbers and categories, in a fixed order.
+
+What belongs here: measuring. How much each counts was fitted, see `weights`. Where a number is a share, words weigh by how
+rare they are in the text, as in BM25 (Robertson & Zaragoza 2009); word vectors are compared one by one, each word of the
+question with its nearest, as in late interaction (Khattab & Zaharia, SIGIR 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qagen_dagster.models.embedded.answering.candidates import LABELS, OWN, Numbers
+from qagen_dagster.models.embedded.answering.match import Match, Wanted, match, share_of
+from qagen_dagster.models.embedded.answering.question import Question
+from qagen_dagster.models.embedded.answering.sentence import Sentence, unit
+from qagen_dagster.models.vectors.minilm import Vectors
+
+SENTENCE = (
+    "s_share", "s_cosine", "s_late", "s_share_gap", "s_cosine_gap", "s_late_gap", "s_rank", "s_before", "s_after", "s_joint",
+    "s_late_before", "s_length", "s_first", "s_sum", "s_sum_gap", "s_lead",
+)  # fmt: skip
+MEETING = (
+    "asked_share", "asked_all", "asked_any", "soft_inside", "soft_most", "cover", "cover_soft", "next_asked", "previous_asked",
+)  # fmt: skip
+NEARNESS = ("near_1", "near_5", "near_sum", "near_left", "near_right", "soft_near", "soft_left", "soft_right")
+TREE = (
+    "steps_least", "steps_sum", "steps_2", "steps_3", "steps_soft", "governor_asked", "governor_root", "governor_soft",
+    "root_soft", "head_asked", "frame", "frame_pure", "preposition_same",
+)  # fmt: skip
+MEANING = (
+    "focus_inside", "focus_head", "focus_governs", "focus_apposed", "focus_near", "focus_soft", "gap_soft", "question_soft",
+    "root_gap", "above_sentence",
+)  # fmt: skip
+NUMBERS = (*SENTENCE, *OWN, *MEETING, *NEARNESS, *TREE, *MEANING)
+CATEGORIES = ("kind", "wants", "role", "asked_preposition", *LABELS)
+KEEN = 0.45  # cosine of two words in context from which they count as near in meaning
+_PREPOSITION = LABELS.index("preposition")
+
+
+class Candidate(NamedTuple):
+    """`row` of the spans of the sentence with the number `sentence` of the context."""
+
+    sentence: int
+    row: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """One row per candidate: NUMBERS and CATEGORIES."""
+
+    candidates: tuple[Candidate, ...]
+    numbers: Numbers
+    categories: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Sentences to look at, each with its cosine to the question and its neighbours; `first`: it opens the text."""
+
+    sentences: Sequence[Sentence]
+    cosines: Sequence[float]
+    before: Sequence[Sentence | None]
+    after: Sequence[Sentence | None]
+    first: Sequence[bool]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A sentence and a question side by side, with what several groups of numbers need."""
+
+    question: Question
+    vectors: Vectors
+    sentence: Sentence
+    met: Match
+    wanted: Wanted
+    outside: NDArray[np.bool_]  # (spans, tokens)
+    left: NDArray[np.bool_]
+    far: NDArray[np.int64]  # tokens away
+    best: Numbers  # of each token: cosine to its nearest word of the question
+
+
+def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Context) -> Table:
+    """All candidates of all sentences. `vectors` are the question's words, one row per token."""
+    met = [match(sentence, wanted) for sentence in context.sentences]
+    about = _sentence_numbers(context, met, wanted)
+    asked = (question.kind, question.wants, question.role, question.preposition)
+    candidates: list[Candidate] = []
+    numbers: list[Numbers] = []
+    categories: list[tuple[str, ...]] = []
+    for number, (sentence, one) in enumerate(zip(context.sentences, met, strict=True)):
+        spans = sentence.spans
+        if not len(spans):
+            continue
+        work = _work(question, vectors, sentence, one, wanted)
+        same = np.repeat(about[number][None, :], len(spans), axis=0)
+        groups = [
+            _stack(work, columns)
+            for columns in (_meeting(work), _nearness(work), _tree(work), _meaning(work))
+        ]
+        numbers.append(np.concatenate([same, spans.own, *groups], axis=1))
+        categories += [(*asked, *labels) for labels in spans.labels]
+        candidates += [Candidate(number, row) for row in range(len(spans))]
+    table = np.concatenate(numbers) if numbers else np.zeros((0, len(NUMBERS)), dtype=np.float32)
+    return Table(tuple(candidates), table.astype(np.float32), tuple(categories))
+
+
+def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) -> Numbers:
+    shares = np.array([one.share for one in met], dtype=np.float32)
+    cosines = np.array(context.cosines, dtype=np.float32)
+    lates = np.array([one.late for one in met], dtype=np.float32)
+    sums = 0.4 * shares + 0.3 * cosines + 0.3 * lates
+    ranks = np.empty(len(sums), dtype=np.float32)
+    ranks[np.argsort(-sums, kind="stable")] = np.arange(len(sums))
+    lead = float(sums.max() - np.sort(sums)[-2]) if len(sums) > 1 else float(sums.max(initial=0.0))
+    rows: list[list[float]] = []
+    for at, (one, sentence) in enumerate(zip(met, context.sentences, strict=True)):
+        earlier, later = context.before[at], context.after[at]
+        before = match(earlier, wanted) if earlier else None
+        after = match(later, wanted) if later else None
+        said = sentence.said | (earlier.said if earlier else frozenset[str]())
+        rows.append([
+            one.share, float(cosines[at]), one.late, one.share - float(shares.max()), float(cosines[at] - cosines.max()),
+            one.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
+            share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(context.first[at]),
+            float(sums[at]), float(sums[at] - sums.max()), lead,
+        ])  # fmt: skip
+    return np.array(rows, dtype=np.float32).reshape(len(rows), len(SENTENCE))
+
+
+def _work(question: Question, vectors: Vectors, sentence: Sentence, met: Match, wanted: Wanted) -> _Work:
+    start, end = sentence.spans.start[:, None], sentence.spans.end[:, None]
+    places = np.arange(len(sentence.doc))[None, :]
+    left, right = places < start, places >= end
+    far = np.where(left, start - places, np.where(right, places - end + 1, 1))
+    best = met.soft.max(axis=0) if len(met.soft) else np.zeros(len(sentence.doc), dtype=np.float32)
+    best = np.where(sentence.content, best, 0.0).astype(np.float32)
+    return _Work(question, vectors, sentence, met, wanted, left | right, left, far, best)
+
+
+def _stack(work: _Work, columns: Sequence[NDArray[np.generic]]) -> Numbers:
+    count = len(work.sentence.spans)
+    return np.stack([column.astype(np.float32).reshape(count) for column in columns], axis=1)
+
+
+def _sums(values: NDArray[np.generic]) -> Numbers:
+    """Running sums along the first axis, beginning with zero."""
+    head = np.zeros((1, *values.shape[1:]), dtype=np.float32)
+    return np.concatenate([head, np.cumsum(values, axis=0, dtype=np.float32)])
+
+
+def _within(values: NDArray[np.generic], work: _Work) -> Numbers:
+    """The sum of `values` inside each span."""
+    sums = _sums(values)
+    return sums[work.sentence.spans.end] - sums[work.sentence.spans.start]
+
+
+def _meeting(work: _Work) -> list[NDArray[np.generic]]:
+    """Words of the question inside the span, and how well they are met outside."""
+    spans, exact = work.sentence.spans, work.met.exact
+    hit = exact > 0
+    size = len(hit)
+    own = np.maximum(_within(work.sentence.content, work), 1.0)
+    asked = _within(hit, work)
+    most = np.where(work.outside, 0.0, work.best[None, :]).max(axis=1)
+    cover = (exact.sum() - _within(exact, work)) / work.wanted.total
+    soft = _covered(work) / work.wanted.total
+    following = np.where(spans.end < size, hit[np.minimum(spans.end, size - 1)], False)
+    previous = np.where(spans.start > 0, hit[np.maximum(spans.start - 1, 0)], False)
+    return [
+        asked / own, asked >= own, asked > 0, _within(work.best, work) / own, most, cover, soft, following, previous,
+    ]  # fmt: skip
+
+
+def _covered(work: _Work) -> Numbers:
+    """Weights of the question's words, each times its best cosine outside of the span."""
+    soft, weights = work.met.soft, work.wanted.weights
+    pad = np.zeros((len(soft), 1), dtype=np.float32)
+    before = np.concatenate([pad, np.maximum.accumulate(soft, axis=1)], axis=1)
+    behind = np.concatenate([np.maximum.accumulate(soft[:, ::-1], axis=1)[:, ::-1], pad], axis=1)
+    spans = work.sentence.spans
+    return (weights[:, None] * np.maximum(before[:, spans.start], behind[:, spans.end])).sum(axis=0)
+
+
+def _nearness(work: _Work) -> list[NDArray[np.generic]]:
+    """How near the question's words stand."""
+    exact, right = work.met.exact[None, :], work.outside & ~work.left
+    mass = float(work.met.exact.sum()) or 1.0
+    near = np.where(work.outside, exact / (work.far + 1.0), 0.0)
+    keen = np.where(work.outside, _keen(work)[None, :] / (work.far + 1.0), 0.0)
+    return [
+        near.max(axis=1), np.where(work.outside & (work.far <= 5), exact, 0.0).sum(axis=1) / mass, near.sum(axis=1) / mass,
+        np.where(work.left, near, 0.0).sum(axis=1) / mass, np.where(right, near, 0.0).sum(axis=1) / mass, keen.sum(axis=1),
+        np.where(work.left, keen, 0.0).sum(axis=1), np.where(right, keen, 0.0).sum(axis=1),
+    ]  # fmt: skip
+
+
+def _keen(work: _Work) -> Numbers:
+    return np.where(work.best > KEEN, work.best, 0.0).astype(np.float32)
+
+
+def _tree(work: _Work) -> list[NDArray[np.generic]]:
+    """How the span hangs together with the question's words in the parsed sentence."""
+    sentence, question, exact = work.sentence, work.question, work.met.exact
+    spans, hit = sentence.spans, exact > 0
+    root, governor = spans.root, spans.governor
+    mass = float(exact.sum()) or 1.0
+    steps = sentence.steps[root]
+    climbed = np.where(work.outside, exact[None, :], 0.0)
+    other = governor != root
+    asks = question.doc[question.governor].lemma_.lower()
+    same = np.array([token.lemma_.lower() in (asks, question.root) for token in sentence.doc])
+    asked_governor = work.vectors[question.governor]
+    weights, hits, content = _sums(exact), _sums(hit), _sums(sentence.content)
+    low, high = sentence.left[governor], sentence.right[governor]
+    frame = weights[high] - weights[low] - _within(exact, work)
+    frame_hits = hits[high] - hits[low] - _within(hit, work)
+    frame_all = content[high] - content[low] - _within(sentence.content, work)
+    preposition = np.array([labels[_PREPOSITION] for labels in spans.labels])
+    return [
+        1.0 / (1.0 + np.where(climbed > 0, steps, 30).min(axis=1)), (climbed / (1.0 + steps)).sum(axis=1) / mass,
+        np.where(steps <= 2, climbed, 0).sum(axis=1) / mass, np.where(steps <= 3, climbed, 0).sum(axis=1) / mass,
+        (np.where(work.outside, _keen(work)[None, :], 0) / (1.0 + steps)).sum(axis=1), hit[governor] & other,
+        same[governor] & other, sentence.vectors[governor] @ asked_governor, sentence.vectors[root] @ asked_governor,
+        hit[sentence.heads[root]], frame / mass, frame_hits / np.maximum(frame_all, 1.0),
+        (preposition == question.preposition) & (preposition != ""),
+    ]  # fmt: skip
+
+
+def _meaning(work: _Work) -> list[NDArray[np.generic]]:
+    """How the span fits the noun that is asked about and the question as a whole."""
+    sentence, question = work.sentence, work.question
+    spans, size = sentence.spans, len(sentence.doc)
+    focus = np.array(
+        [bool(question.focus) and token.lemma_.lower() == question.focus for token in sentence.doc]
+    )
+    foci, inside = _sums(focus), _within(focus, work)
+    around = foci[np.minimum(spans.end + 3, size)] - foci[np.maximum(spans.start - 3, 0)]
+    first, last = question.gap
+    gap = unit(work.vectors[first : last + 1].mean(axis=0))
+    whole = unit(work.vectors.mean(axis=0))
+    own = unit(_within(sentence.vectors, work))
+    over = unit(sentence.vectors.mean(axis=0))
+    return [
+        inside > 0, focus[spans.root], focus[spans.governor], _apposed(sentence, focus)[spans.root], around - inside > 0,
+        own @ work.vectors[last], own @ gap, own @ whole, sentence.vectors[spans.root] @ gap, own @ whole - over @ whole,
+    ]  # fmt: skip
+
+
+def _apposed(sentence: Sentence, focus: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a token stands in apposition to the noun asked about, or the other way round."""
+    found = np.zeros(len(focus), dtype=np.bool_)
+    for token in sentence.doc:
+        if token.dep_ == "appos":
+            found[token.i] |= focus[token.head.i]
+            found[token.head.i] |= focus[token.i]
+    return found

@@ -1,0 +1,156 @@
+"""What a question asks for: its question word, the noun it asks about, and what governs the gap it leaves.
+
+What belongs here: the question alone. What in a document fits it is `features`' part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spacy.tokens import Doc, Token
+
+from qagen_dagster.models.embedded.text.language import parse
+from qagen_dagster.models.embedded.text.values import terms
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+STOP = word_set(
+    "a an the of in on at to for from by with and or is are was were be been it its that which as did do does has had have "
+    "what who when where why how many much whom whose than this these those their his her 's name call"
+)
+_WH = word_set("who whom whose when where why how what which")
+_MEASURED = word_set("long old far tall big large often fast high deep wide heavy soon late")
+_PARTITIVE = word_set("type kind sort name form part one term example")
+_CLASSES = {
+    "date": word_set("year date day month century decade time era period season age"),
+    "number": word_set(
+        "number percent percentage amount population total rate size score cost price quantity proportion length distance fraction "
+        "temperature ratio speed"
+    ),
+    "place": word_set(
+        "city country state place location area region continent river town county island street site nation province "
+        "border district village sea ocean lake mountain"
+    ),
+    "person": word_set(
+        "person man woman king queen president author actor singer scientist player leader director chemist writer philosopher "
+        "emperor scholar quarterback researcher inventor founder mathematician physicist ruler artist historian coach"
+    ),
+    "body": word_set(
+        "organization company team group school university band party agency station network league institution church "
+        "organisation firm corporation club department government army"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question taken apart.
+
+    Attributes:
+        kind: the question word, finer for "how".
+        wants: class of answer: `kind`, or for what and which the class of the noun asked about.
+        focus: lemma of the noun asked about, or empty.
+        role: the gap's grammatical relation to `governor`.
+        preposition: that the question puts before its question word or leaves at its end, or empty.
+        content: indices of tokens of `doc` that should be found again; the asked noun is among them.
+        gap: first and last token of the question phrase.
+    """
+
+    doc: Doc
+    kind: str
+    wants: str
+    focus: str
+    role: str
+    governor: int
+    preposition: str
+    root: str
+    content: tuple[int, ...]
+    gap: tuple[int, int]
+
+
+def read_question(text: str) -> Question:
+    """Take `text` apart. Never fails: what cannot be told is empty or "other"."""
+    doc = parse([text.strip() or "?"])[0]
+    word = next((token for token in doc if token.lower_ in _WH), None)
+    root = next((token for token in doc if token.dep_ == "ROOT"), doc[0])
+    content = tuple(token.i for token in doc if is_content(token) and token.lower_ not in _WH)
+    if word is None:
+        return Question(doc, "other", "other", "", "none", root.i, "", root.lemma_.lower(), content, (0, 0))
+    kind, focus = _kind(word)
+    filler = word.head if focus is not None and focus is word.head else word
+    governor, preposition = filler.head, ""
+    if filler.dep_ == "pobj":
+        preposition, governor = filler.head.lemma_.lower(), filler.head.head
+    elif word.i > 0 and doc[word.i - 1].pos_ == "ADP":
+        preposition = doc[word.i - 1].lower_
+    focus = _inside(focus)
+    last = focus.i if focus is not None and word.i <= focus.i <= word.i + 5 else word.i
+    return Question(
+        doc, kind, _wants(kind, word, focus), focus.lemma_.lower() if focus is not None else "", filler.dep_, governor.i,
+        preposition, root.lemma_.lower(), content, (word.i, last),
+    )  # fmt: skip
+
+
+def is_content(token: Token) -> bool:
+    """Whether a word says something by itself."""
+    return (
+        not (token.is_punct or token.is_space)
+        and token.lower_ not in STOP
+        and token.lemma_.lower() not in STOP
+    )
+
+
+def keys(token: Token) -> tuple[str, ...]:
+    """Under what a word is found again: its lemma and its stems."""
+    return (token.lemma_.lower(), *terms(token.text))
+
+
+def _kind(word: Token) -> tuple[str, Token | None]:
+    said = word.lower_
+    following = word.nbor() if word.i + 1 < len(word.doc) else None
+    if said in ("who", "whom", "whose"):
+        return "who", None
+    if said in ("when", "where", "why"):
+        return said, None
+    if said == "how":
+        return _how(following)
+    if word.head.pos_ in ("NOUN", "PROPN") and word.dep_ in ("det", "nmod", "compound", "amod"):
+        return "what", word.head
+    if word.head.lemma_ == "be":
+        subjects = (child for child in word.head.children if child.dep_ in ("nsubj", "attr"))
+        return "what", next(
+            (child for child in subjects if child is not word and child.pos_ in ("NOUN", "PROPN")), None
+        )
+    return "what", None
+
+
+def _how(following: Token | None) -> tuple[str, Token | None]:
+    if following is None:
+        return "how", None
+    if following.lower_ in ("many", "much"):
+        if following.head.pos_ in ("NOUN", "PROPN"):
+            return "how many", following.head
+        rest = following.doc[following.i + 1 :]
+        return "how many", next((token for token in rest if token.pos_ in ("NOUN", "PROPN")), None)
+    return ("how long" if following.lower_ in _MEASURED else "how"), None
+
+
+def _inside(focus: Token | None) -> Token | None:
+    """The noun after "of" for "what type of ..."."""
+    if focus is None or focus.lemma_.lower() not in _PARTITIVE:
+        return focus
+    inner = (
+        noun
+        for child in focus.children
+        if child.dep_ == "prep"
+        for noun in child.children
+        if noun.dep_ == "pobj"
+    )
+    return next(inner, focus)
+
+
+def _wants(kind: str, word: Token, focus: Token | None) -> str:
+    if kind != "what" or focus is None:
+        return kind
+    lemma = focus.lemma_.lower()
+    named = next((name for name, words in _CLASSES.items() if lemma in words), None)
+    return named or ("what noun" if word.head is focus else "what is")

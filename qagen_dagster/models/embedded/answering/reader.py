@@ -1,0 +1,231 @@
+"""The validator "reader": answers from the document by retrieval and typed spans, then compares.
+
+It shares no rule with the generator: no parser, no families, only words, numbers and embeddings. It tells a
+wrong answer from elsewhere in the document well, the neighbouring name in the same sentence less well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
+from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, Index, make_index, rank, take_apart
+from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.units import Unit, units
+from qagen_dagster.models.embedded.answering.weights import Weights
+from qagen_dagster.models.embedded.conversation import (
+    Action,
+    Card,
+    Conversation,
+    Line,
+    card,
+    document_rows,
+    line_total,
+    section,
+)
+from qagen_dagster.models.embedded.text.values import same_answer, terms
+
+READ_WHOLE_LINES = 2_400
+LINES_PER_READ = 400
+MAX_READS = 14
+ANSWERABLE = 0.55
+CLOSE = 0.04
+CACHED_DOCUMENTS = 64
+
+_lock = threading.Lock()
+_indexes: OrderedDict[str, Index] = OrderedDict()
+_BOILERPLATE = re.compile(
+    r"\b(?:copyright|all rights reserved|isbn|issn|licen[cs]e|permission|library stamp|watermark|page number)\b",
+    re.IGNORECASE,
+)
+
+
+class Reader:
+    """Answers blind, then compares its answer with the proposed one. `fitted`: weights for short answers instead of the shipped."""
+
+    def __init__(self, *, threads: int = 1, fitted: Weights | None = None) -> None:
+        self.threads, self._fitted = threads, fitted
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        """Read on, answer, or compare, by the terminal tool that is offered."""
+        if "submit_comparison" in conversation.tools:
+            return [compare(conversation.prompt)]
+        if "submit_document_answer" in conversation.tools:
+            return [answer_from_excerpts(conversation.prompt, self.threads, self._fitted)]
+        if "submit_closed_book_answer" in conversation.tools:  # it knows nothing that it is not shown
+            return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
+        if "submit_mark" in conversation.tools:
+            return [mark(conversation.prompt)]
+        question = section(conversation.prompt, "Question")
+        reads = [exchange for exchange in conversation.exchanges if exchange.name in ("read_lines", "search")]
+        more = self._more(question, conversation)
+        if more and len(reads) + len(more) <= MAX_READS:
+            return more
+        return [self.answer(question, indexed(document_rows(reads), card(conversation.prompt)))]
+
+    def _more(self, question: str, conversation: Conversation) -> list[Action]:
+        """Read a short document whole; search a long one for the question's rarest words."""
+        reads = conversation.named("read_lines")
+        if not reads:
+            return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
+        total = line_total(reads) or 0
+        known = document_rows(reads)
+        if total > READ_WHOLE_LINES:
+            return [] if conversation.named("search") else _searches(take_apart(question))
+        start = next((number for number in range(1, total + 1) if number not in known), None)
+        if start is None or reads[-1].is_error:
+            return []
+        return [
+            Action("read_lines", {"start_line": start, "end_line": min(total, start + LINES_PER_READ - 1)})
+        ]
+
+    def answer(self, question: str, index: Index) -> Action:
+        """The blind answer, with its mechanism and score in the note."""
+        asked = take_apart(question)
+        if expected(asked) == "extreme":
+            hits = extremes(asked, index.pieces)
+        else:
+            ranked = rank(asked, index, self.threads)
+            hits = [(hit, text) for hit in ranked if (text := answer_in(asked, hit.unit))]
+        if not hits or hits[0][0].score < ANSWERABLE:
+            score = f"{hits[0][0].score:.2f}" if hits else "none"
+            return _blind(
+                None,
+                "",
+                True,
+                f"best score {score} with an answer of type {expected(asked)}, threshold {ANSWERABLE}",
+            )
+        (best, text), rivals = hits[0], hits[1:]
+        other = next(
+            (
+                rival
+                for hit, rival in rivals
+                if best.score - hit.score < CLOSE and _alike(best.unit, hit.unit) and not _agree(text, rival)
+            ),
+            None,
+        )
+        note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f}), type {expected(asked)}"
+        if other is not None:
+            note += f"; also possible: {other[:120]}"
+        return _blind(best, text, other is None, note)
+
+
+def _searches(asked: Asked) -> list[Action]:
+    """Searches for what the question quotes and for its longest words, which tend to be its rarest."""
+    words = sorted(
+        set(re.findall(r"[A-Za-z][\w-]{3,}|\w*\d[\w.,-]*\w", asked.text)), key=lambda word: (-len(word), word)
+    )
+    wanted = [
+        *(f"({name})" for name in _EXPANSION.findall(asked.text)),
+        *(name.strip() for name in _DEFINED.findall(asked.text)),
+        *asked.quoted[:2],
+        *[word for word in words if set(terms(word)) <= asked.terms][:4],
+    ]
+    return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
+
+
+_EXPANSION = re.compile(r"(\S{2,12}) stand for\?$")
+_DEFINED = re.compile(r"what (?:is|are) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
+
+
+def _alike(left: Unit, right: Unit) -> bool:
+    """Whether two pieces are of one form: a table row is no rival of a sentence."""
+    return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
+
+
+def indexed(known: dict[int, Line], about: Card) -> Index:
+    """The index of the lines read, remembered for the next question about them."""
+    text = "\n".join(f"{number}|{known[number].text}" for number in sorted(known))
+    text = f"{about.title}\n{sorted(about.headings.items())}\n{text}"
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    with _lock:
+        if key in _indexes:
+            _indexes.move_to_end(key)
+            return _indexes[key]
+    title = about.title or (known[1].text if 1 in known else "")
+    made = make_index(units(known, about.headings), title)
+    with _lock:
+        _indexes[key] = made
+        while len(_indexes) > CACHED_DOCUMENTS:
+            _indexes.popitem(last=False)
+    return made
+
+
+def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
+    """The row with the highest or lowest number in the column that is asked for."""
+    largest = " highest " in f" {asked.text} "
+    found: list[tuple[Hit, str]] = []
+    for table in {unit.table for unit in pieces if unit.cells}:
+        rows = [unit for unit in pieces if unit.cells and unit.table == table]
+        matching = [(_share_of(head, asked), index) for index, head in enumerate(rows[0].header[1:], start=1)]
+        share, column = max(matching)
+        numbers = [_number(unit.cells[column]) for unit in rows]
+        if share < 0.5 or any(number is None for number in numbers):
+            continue
+        values = [number or 0.0 for number in numbers]
+        best = rows[values.index(max(values) if largest else min(values))]
+        here = sum(name.lower() in asked.frame.lower() for name in [*best.section[-1:], best.caption] if name)
+        found.append((Hit(best, share + 0.1 * here, share), best.cells[0]))
+    return sorted(found, key=lambda item: -item[0].score)
+
+
+def _share_of(head: str, asked: Asked) -> float:
+    """How much of a column's name, units apart, the question says."""
+    said = set(terms(re.sub(r"\([^()]*\)", "", head)))
+    return len(said & asked.terms) / max(1, len(said))
+
+
+def _number(text: str) -> float | None:
+    match = re.fullmatch(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s*[%\w]{0,6}", text)
+    return float(match.group(1).replace(",", "")) if match else None
+
+
+def _agree(left: str, right: str) -> bool:
+    return same_answer(left, right)[0] or same_answer(right, left)[0]
+
+
+def _blind(best: Hit | None, text: str, unambiguous: bool, note: str) -> Action:
+    evidence = (
+        [] if best is None else [{"quote": best.unit.quote.text, "start_line": best.unit.quote.start_line}]
+    )
+    arguments = {
+        "answerable": best is not None,
+        "answer": text,
+        "evidence": evidence,
+        "unambiguous": unambiguous,
+        "note": f"embedded:reader, {note}.",
+    }
+    return Action("submit_answer", arguments)
+
+
+def mark(prompt: str) -> Action:
+    """Whether a given answer states the reference answer."""
+    right, why = same_answer(section(prompt, "Given answer"), section(prompt, "Reference answer"))
+    return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
+
+
+def compare(prompt: str) -> Action:
+    """The verdict of the second step."""
+    question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
+    own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
+    matches, why = same_answer(own, proposed)
+    asked = set(terms(question))
+    said = set(terms(proposed))
+    trivial = bool(said) and said <= asked
+    relevant = not _BOILERPLATE.search(f"{question} {proposed}") and not _BOILERPLATE.search(evidence[:400])
+    explanation = (
+        f"embedded:reader compared numbers, negation and words of its own answer with the proposed one: {why}."
+        " It cannot judge paraphrases, nor tell neighbouring names of one sentence apart with certainty."
+    )
+    arguments = {
+        "matches": matches,
+        "non_trivial": not trivial,
+        "unambiguous": True,
+        "relevant": relevant,
+        "explanation": explanation,
+    }
+    return Action("submit_comparison", arguments)

@@ -1,0 +1,143 @@
+"""Ranks pieces of the document for a question: share of the question's weighted words found, and MiniLM cosine.
+
+Lexical share follows BM25's idea of rare words counting more (Robertson & Zaragoza 2009) without its length
+normalisation, because pieces are single sentences and rows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qagen_dagster.models.embedded.answering.units import Unit
+from qagen_dagster.models.embedded.text.values import terms
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.models.vectors.minilm import Vectors, shared
+
+_FRAME = re.compile(r"^(?:According to|In) (.{1,200}?), (?=[a-z])")
+_WH = word_set(
+    "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
+)
+_TITLED = re.compile(r"^(When was|Who is the [\w -]{1,40} of) \"([^\"]+)\"((?: \w+)?\?)$")
+LEXICAL_WEIGHT = 0.65
+TITLE_WEIGHT = 0.2
+CANDIDATES = 8
+CACHED_VECTORS = 20_000
+
+_lock = threading.Lock()
+_vectors: OrderedDict[str, Vectors] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, taken apart."""
+
+    text: str  # without the frame
+    frame: str
+    terms: frozenset[str]
+    quoted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """The pieces of a document with their words, made once."""
+
+    pieces: tuple[Unit, ...]
+    bags: tuple[frozenset[str], ...]
+    counts: Counter[str]
+    title: frozenset[str] = frozenset()  # words that the whole document is about
+
+
+def make_index(pieces: Sequence[Unit], title: str) -> Index:
+    """Words of each piece; a labelled line also has its label's and section's."""
+    bags = tuple(
+        frozenset(
+            terms(f"{unit.text} {unit.label} {unit.section[-1] if unit.section and unit.label else ''}")
+        )
+        for unit in pieces
+    )
+    return Index(tuple(pieces), bags, Counter(term for bag in bags for term in bag), frozenset(terms(title)))
+
+
+@dataclass(frozen=True)
+class Hit:
+    unit: Unit
+    share: float
+    cosine: float
+
+    @property
+    def score(self) -> float:
+        return LEXICAL_WEIGHT * self.share + (1 - LEXICAL_WEIGHT) * max(self.cosine, 0.0)
+
+
+def take_apart(question: str) -> Asked:
+    """The frame ("According to ..."), the words that must be found, and quoted labels."""
+    match = _FRAME.match(question)
+    frame = match.group(1) if match else ""
+    text = question[match.end() :] if match else question
+    if titled := _TITLED.match(text):
+        frame, text = titled.group(2), f"{titled.group(1)}{titled.group(3)}"
+    text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
+    text = text.replace("what is given under ", "what is ").replace("what is given for ", "what is ")
+    quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
+    return Asked(text, frame, frozenset(terms(text)) - _WH, quoted)
+
+
+def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
+    """The best pieces, best first."""
+    total_pieces = len(index.pieces)
+    weight = {
+        term: math.log(1 + total_pieces / (1 + index.counts[term]))
+        * (TITLE_WEIGHT if term in index.title else 1.0)
+        for term in asked.terms
+    }
+    total = sum(weight.values()) or 1.0
+    shares = [
+        sum(weight[term] for term in asked.terms & bag) / total + _place_bonus(asked, unit)
+        for unit, bag in zip(index.pieces, index.bags, strict=True)
+    ]
+    best = sorted(range(total_pieces), key=lambda number: -shares[number])[:CANDIDATES]
+    if not best:
+        return []
+    vectors = encode([asked.text, *(index.pieces[number].text for number in best)], threads)
+    cosines = vectors[1:] @ vectors[0]
+    hits = [
+        Hit(index.pieces[number], shares[number], float(cosine))
+        for number, cosine in zip(best, cosines, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _place_bonus(asked: Asked, unit: Unit) -> float:
+    """A little for standing in the section or table that the question names."""
+    if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
+        return 0.2
+    short = re.search(r"(\S+) stand for\?$", asked.text)
+    if short and f"({short.group(1)})" in unit.text:
+        return 0.3
+    inner = re.findall(r'"([^"]+)"', asked.frame)
+    named = [name.lower() for name in inner] + [asked.frame.lower().split(" of ")[0]]
+    here = [name.lower() for name in unit.section] + ([unit.caption.lower()] if unit.caption else [])
+    if len(inner) > 1 and here and here[-1] == named[0]:
+        return 0.1
+    return 0.1 if unit.caption and named[-1] and unit.caption.lower().startswith(named[-1]) else 0.0
+
+
+def encode(texts: Sequence[str], threads: int) -> Vectors:
+    """Embeddings, remembered by text."""
+    with _lock:
+        missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
+    fresh = shared(threads).encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)
+    with _lock:
+        for text, vector in zip(missing, fresh, strict=True):
+            _vectors[text] = vector
+        result = np.stack([_vectors[text] for text in texts])
+        while len(_vectors) > CACHED_VECTORS:
+            _vectors.popitem(last=False)
+        return result

@@ -1,0 +1,1 @@
+"""Parameterised item families, one file per exam schema."""

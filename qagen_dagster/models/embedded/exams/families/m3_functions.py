@@ -1,0 +1,135 @@
+"""Families of M3, behaviour of functions from constraints."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain
+
+
+def _vertex(draw: Draw, context: int) -> Made | None:
+    h, v, scale = draw.whole(1, 5), draw.whole(-4, 6), draw.whole(1, 3)
+    near, far = draw.whole(1, 3), draw.whole(2, 6)
+    if near == far or v == 0:
+        return None
+    least = context % 2 == 0
+    sign = 1 if least else -1
+    at, to = (h + near, h - far) if context < 2 else (h - near, h + far)
+    q, value = v + sign * scale * near**2, v + sign * scale * far**2
+    linear = v + Fraction((q - v) * far, near)
+    return Made(
+        stem=f"The quadratic function $f$ has its {'least' if least else 'greatest'} value ${v}$ at $x={h}$, and $f({at})={q}$. "
+        f"What is the value of $f({to})$?",
+        key=plain(str(value)),
+        wrong=tuple(
+            plain(number(one)) for one in (linear, value - v, v - sign * scale * far**2, v + sign * far**2)
+        ),
+        reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})={value}$.",
+        insight="The vertex form leaves one number to be found.",
+        expression="v+(q-v)*((t-h)/(p-h))**2",
+        givens={"v": str(v), "q": str(q), "t": str(to), "h": str(h), "p": str(at)},
+    )
+
+
+def _odd_periodic(draw: Draw, context: int) -> Made:
+    period, value, factor = draw.whole(5, 9), draw.whole(3, 8), draw.whole(2, 4)
+    inside = draw.whole(1, (period - 1) // 2)
+    turns, back = draw.whole(2, 4), draw.whole(1, 3)
+    even = context % 2 == 1
+    first, second = turns * period - inside, inside - back * period if context < 2 else inside + back * period
+    left = value if even else -value
+    kind, meaning = ("even", "f(-x)=f(x)") if even else ("odd", "f(-x)=-f(x)")
+    return Made(
+        stem=f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
+        f"Given that $f({inside})={value}$, what is the value of $f({first})+{factor}f({second})$?",
+        key=plain(str(left + factor * value)),
+        wrong=tuple(
+            plain(str(one))
+            for one in (-left + factor * value, left - factor * value, -left - factor * value, left)
+        ),
+        reasoning=f"$f({first})=f(-{inside})={left}$ and $f({second})=f({inside})={value}$, so the sum is ${left + factor * value}$.",
+        insight="Whole periods may be dropped; only then does the symmetry come in.",
+        expression="e*v+c*v",
+        givens={"v": str(value), "c": str(factor), "e": "1" if even else "-1"},
+    )
+
+
+def _functional(draw: Draw, context: int) -> Made | None:
+    k, m, t = draw.whole(2, 4), draw.whole(1, 6), draw.whole(2, 5)
+    mirrored = context % 2 == 0
+    c = draw.whole(1, 9)
+    if mirrored and 2 * t == c:
+        return None
+    other = Fraction(c - t) if mirrored else Fraction(1, t)
+    shown = f"{c}-x" if mirrored else "\\frac{1}{x}"
+    domain = "all real $x$" if mirrored else "all $x\\neq 0$"
+    right = f"{m}x" if m > 1 else "x"
+    value = (m * t - k * m * other) / (1 - k * k)
+    wrong = (
+        Fraction(m * t, 1 + k),
+        (m * t + k * m * other) / (1 + k * k),
+        m * t - k * m * other,
+        (m * t - k * m * other) / (1 + k * k),
+    )
+    return Made(
+        stem=f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
+        key=plain(number(value)),
+        wrong=tuple(plain(number(Fraction(one))) for one in wrong),
+        reasoning=f"With $x={t}$ and $x={number(other)}$ there are two equations for $f({t})$ and $f\\left({number(other)}\\right)$; "
+        f"eliminating the latter gives $f({t})={number(value)}$.",
+        insight="Putting in the partner of the argument gives a second equation in the same two unknowns.",
+        expression="(m*t-k*m*u)/(1-k**2)",
+        givens={"m": str(m), "t": str(t), "k": str(k), "u": str(other)},
+    )
+
+
+FAMILIES = (
+    Family(
+        "M3", "easy",
+        summary="A quadratic is known by its turning point and one more point. Written about its turning point it has one unknown left, and any "
+        "other value follows.",
+        carrier="a quadratic function with a known turning point",
+        constraints=("the turning point is given", "one further point is given"),
+        asked="the value of the function at another place",
+        rationale="One equation for one unknown once the right form is chosen.",
+        paths=(
+            "Lets the function grow linearly with the distance from the turning point.",
+            "Leaves out the value at the turning point.",
+            "Opens the parabola to the wrong side.",
+            "Takes the leading coefficient to be one in size.",
+        ),
+        contexts=4, make=_vertex,
+    ),
+    Family(
+        "M3", "medium",
+        summary="A function is known only by a symmetry, a period and one value. Two far-away values are combined; each is led back to the "
+        "known one by dropping periods and then using the symmetry.",
+        carrier="a periodic function with a symmetry",
+        constraints=("the function repeats", "the function is odd or even", "one value is given"),
+        asked="a combination of two values far away",
+        rationale="Two properties have to be used in the right order and no formula can be written down.",
+        paths=(
+            "Gets the effect of the symmetry on the first value wrong.",
+            "Applies the symmetry also to the second value, where only periods are dropped.",
+            "Gets the sign of both values wrong.",
+            "Takes the second value to vanish because it lies a whole number of periods away.",
+        ),
+        contexts=4, make=_odd_periodic,
+    ),
+    Family(
+        "M3", "hard",
+        summary="A function satisfies an equation that links its values at an argument and at its partner. Exchanging the two gives a second "
+        "equation, and the pair can be solved for one value.",
+        carrier="a functional equation with a partner argument",
+        constraints=("the equation holds for every argument", "the partner of the partner is the argument itself"),
+        asked="the value of the function at one place",
+        rationale="The second equation is not given; that it is free for the taking is the insight.",
+        paths=(
+            "Takes the function to have the same value at the argument and its partner.",
+            "Solves the pair with wrong signs throughout.",
+            "Eliminates correctly but forgets to divide by the coefficient that remains.",
+            "Divides by the sum of the squares instead of their difference.",
+        ),
+        contexts=4, make=_functional,
+    ),
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Families of M4, geometry turned into algebra."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain, root
+
+_TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (9, 12, 15))
+
+
+def _farthest(draw: Draw, context: int) -> Made | None:
+    x, y, distance = draw.choice(_TRIPLES)
+    radius = draw.whole(1, 7)
+    if radius >= distance or 2 * radius == distance:
+        return None
+    px, py = draw.whole(-3, 3), draw.whole(-3, 3)
+    a, b = px + x, py + y * draw.choice((1, -1))
+    greatest = context % 2 == 0
+    value = distance + radius if greatest else distance - radius
+    circle = f"{_shifted('x', a)}+{_shifted('y', b)}={radius * radius}"
+    return Made(
+        stem=f"The point $Q$ moves on the circle ${circle}$, and $P$ is the point $({px},{py})$. "
+        f"What is the {'greatest' if greatest else 'least'} possible length of $PQ$?",
+        key=plain(str(value)),
+        wrong=(
+            plain(str(distance - radius if greatest else distance + radius)),
+            plain(str(distance)),
+            plain(root(distance**2 + radius**2)),
+            plain(str(x + y + radius if greatest else x + y - radius)),
+        ),
+        reasoning=f"The centre is ${distance}$ from $P$ and the radius is ${radius}$, so the length is "
+        f"${distance}{'+' if greatest else '-'}{radius}={value}$.",
+        insight="The extreme point lies on the line through P and the centre.",
+        expression="sqrt((a-p)**2+(b-q)**2)+s*r",
+        givens={
+            "a": str(a),
+            "b": str(b),
+            "p": str(px),
+            "q": str(py),
+            "r": str(radius),
+            "s": "1" if greatest else "-1",
+        },
+    )
+
+
+def _shifted(name: str, by: int) -> str:
+    return f"{name}^2" if by == 0 else f"({name}{-by:+d})^2"
+
+
+def _triangle(draw: Draw, context: int) -> Made:
+    a, b = draw.whole(1, 6), draw.whole(1, 6)
+    slope = draw.whole(2, 4)
+    if context < 2:
+        shown, steep = str(-slope), Fraction(slope)
+    else:
+        shown, steep = f"-\\frac{{1}}{{{slope}}}", Fraction(1, slope)
+    up, across = b + steep * a, (b + steep * a) / steep
+    area = up * across / 2
+    return Made(
+        stem=f"The straight line through the point $({a},{b})$ with gradient ${shown}$ meets the coordinate axes at $A$ and $B$, and "
+        "$O$ is the origin. What is the area of the triangle $OAB$?",
+        key=plain(number(area)),
+        wrong=tuple(plain(number(one)) for one in (up * across, Fraction(a * b, 2), up * up / 2, up * a / 2)),
+        reasoning=f"The intercepts are ${number(across)}$ and ${number(up)}$, so the area is ${number(area)}$.",
+        insight="Both legs of the triangle are intercepts of the one line.",
+        expression="(b+g*a)**2/(2*g)",
+        givens={"a": str(a), "b": str(b), "g": str(steep)},
+    )
+
+
+def _tangents(draw: Draw, context: int) -> Made | None:
+    p, q, radius = draw.whole(2, 12), draw.whole(2, 12), draw.whole(2, 9)
+    length = p * p + q * q - radius * radius
+    if length <= 0 or isqrt(length) ** 2 != length or isqrt(length) == radius:
+        return None
+    tangent = isqrt(length)
+    distance = p * p + q * q
+    quadrilateral = context % 2 == 0
+    value = Fraction(radius * tangent)
+    if not quadrilateral:
+        value = Fraction(2 * tangent)
+    asked = (
+        "the area of the quadrilateral $OAPB$" if quadrilateral else "the sum of the lengths $PA$ and $PB$"
+    )
+    wrong = (
+        (value / 2, root(Fraction(radius**2 * distance)), length, root(Fraction(tangent**2 * distance)))
+        if quadrilateral
+        else (value / 2, root(Fraction(4 * distance)), 2 * length, root(Fraction(4 * (distance + radius**2))))
+    )
+    return Made(
+        stem=f"The tangents from the point $P({p},{q})$ to the circle $x^2+y^2={radius**2}$ touch it at $A$ and $B$, and $O$ is the origin. "
+        f"What is {asked}?",
+        key=plain(number(value)),
+        wrong=tuple(plain(one if isinstance(one, str) else number(one)) for one in wrong),
+        reasoning=f"$OA$ is perpendicular to $PA$, so $PA=\\sqrt{{{distance}-{radius**2}}}={tangent}$, and the value is ${number(value)}$.",
+        insight="The radius to the point of contact makes a right angle, so the coordinates of A and B are never needed.",
+        expression="r*sqrt(p**2+q**2-r**2)" if quadrilateral else "2*sqrt(p**2+q**2-r**2)",
+        givens={"p": str(p), "q": str(q), "r": str(radius)},
+    )
+
+
+FAMILIES = (
+    Family(
+        "M4", "easy",
+        summary="A point moves on a circle; its extreme distance from a fixed point is wanted. The centre and the radius tell it, without "
+        "any point of the circle being found.",
+        carrier="a circle given by its equation and a point outside it",
+        constraints=("the moving point stays on the circle", "the distance is extreme"),
+        asked="the extreme distance",
+        rationale="The line through the centre has to be seen; what follows is one distance and one sum.",
+        paths=(
+            "Takes the other extreme.",
+            "Gives the distance to the centre and leaves the radius out.",
+            "Combines distance and radius as if they were at right angles.",
+            "Measures the distance to the centre along the axes instead of directly.",
+        ),
+        contexts=4, make=_farthest,
+    ),
+    Family(
+        "M4", "medium",
+        summary="A line is given by a point and its gradient; the triangle it cuts off from the axes has legs that are the intercepts.",
+        carrier="a straight line and the coordinate axes",
+        constraints=("the line passes through the point", "the gradient is negative, so the triangle lies in one quadrant"),
+        asked="the area of the triangle cut off",
+        rationale="Two intercepts have to be found from one gradient, in opposite directions.",
+        paths=(
+            "Forgets that a triangle is half a rectangle.",
+            "Takes the coordinates of the given point for the intercepts.",
+            "Takes both intercepts to be equal to the vertical one.",
+            "Takes the horizontal coordinate of the given point as the base.",
+        ),
+        contexts=4, make=_triangle,
+    ),
+    Family(
+        "M4", "hard",
+        summary="Two tangents are drawn to a circle from a point. What is wanted depends on their length alone, which the right angle at "
+        "the point of contact gives.",
+        carrier="a circle about the origin and two tangents",
+        constraints=("the lines touch the circle", "both tangents come from one point"),
+        asked="an area or a length made by the tangents",
+        rationale="The direct way finds both points of contact from quadratic equations; the right angle makes it one line.",
+        paths=(
+            "Counts only one of the two equal parts.",
+            "Uses the distance of the point from the centre in place of the tangent.",
+            "Forgets to take the root of the square of the tangent.",
+            "Puts the right angle at the wrong place.",
+        ),
+        contexts=4, make=_tangents,
+    ),
+)  # fmt: skip

@@ -1,0 +1,169 @@
+"""Families of M7, implicit constraints and geometric optimisation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, root, united
+
+_FENCES = (
+    ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall"),
+    ("A rectangular bathing area is marked off along a straight beach by ${l}$ m of rope; the beach itself needs no rope", "bathing area", "rope", "beach"),
+    ("A rectangular stage is built against a straight wall, and ${l}$ m of railing go along its other three sides", "stage", "railing", "wall"),
+    ("A gardener lays ${l}$ m of edging round a rectangular bed; the side along the house needs none", "bed", "edging", "house"),
+)  # fmt: skip
+
+
+def _fence(draw: Draw, context: int) -> Made | None:
+    parts = draw.choice((1, 1, 2, 3))
+    length = (
+        draw.whole(2, 25) * 12 if parts < 3 else draw.choice((3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25)) * 8
+    )
+    setting, what, material, free = _FENCES[context]
+    divided = (
+        f" Some of the {material} runs at right angles to the {free} and divides the {what} into ${parts}$ equal parts."
+        if parts > 1
+        else ""
+    )
+    out = parts + 1  # pieces that stand out from the free side
+    value = Fraction(length**2, 4 * out)
+    if not _clean(value):
+        return None
+    wrong = (
+        Fraction(length, out + 2) ** 2,
+        Fraction(length, out + 1) ** 2,
+        Fraction(length**2, 4),
+        Fraction(length**2, 8),
+    )
+    return Made(
+        stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
+        key=united(number(value), "m^2"),
+        wrong=tuple(united(number(one), "m^2") if _clean(one) else None for one in wrong),
+        reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
+        insight="The long side is free, so half of the length goes into what stands out from it.",
+        expression="L**2/(4*n)",
+        givens={"L": str(length), "n": str(out)},
+        unit="m^2",
+    )
+
+
+def _clean(value: Fraction) -> bool:
+    """Whether it is a whole number that is written down without a calculator."""
+    return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
+
+
+_CORNERS = (
+    "A right-angled triangular metal sheet has perpendicular sides of ${a}$ cm and ${b}$ cm. A rectangle is cut from it that has a corner at the right angle",
+    "A triangular garden has sides of ${a}$ cm and ${b}$ cm at right angles on a plan. A rectangular pond is drawn into it with a corner at the right angle",
+    "A right-angled triangle of paper has shorter sides of ${a}$ cm and ${b}$ cm. It is to yield a rectangle with a corner at the right angle",
+    "A triangular shelf fits into a corner of a room and measures ${a}$ cm and ${b}$ cm along the walls. A rectangular box stands on it, pushed into the corner",
+)  # fmt: skip
+
+
+# Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
+_CLEAN = tuple(
+    (a, b) for a in range(6, 91) for b in range(a + 1, 121) if a * b % (a + b) == 0 and a * b % 2 == 0
+)
+
+
+def _corner(draw: Draw, context: int) -> Made:
+    a, b = draw.choice(_CLEAN)
+    value = Fraction(a * b, 4)
+    square = Fraction(a * b, a + b) ** 2
+    return Made(
+        stem=f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {('rectangle', 'pond on the plan', 'rectangle', 'base of the box')[context]}?",
+        key=united(number(value), "cm^2"),
+        wrong=tuple(
+            united(number(one), "cm^2")
+            for one in (Fraction(a * b, 2), square, Fraction(a * a, 4), Fraction(2 * a * b, 9))
+        ),
+        reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is ${number(value)}$.",
+        insight="The free corner at the middle of the longest side is best, and takes half the triangle.",
+        expression="(a/2)*(b/2)",
+        givens={"a": str(a), "b": str(b)},
+        unit="cm^2",
+    )
+
+
+_COSTS = (
+    ("A rectangular enclosure of area ${s}$ m$^2$ is fenced. Fencing for one pair of opposite sides", "the fencing"),
+    ("A rectangular pool of area ${s}$ m$^2$ gets a border. The border of one pair of opposite sides", "the border"),
+    ("A rectangular yard of area ${s}$ m$^2$ is walled in. The wall on one pair of opposite sides", "the wall"),
+    ("A rectangular field of area ${s}$ m$^2$ gets a hedge round it. The hedge on one pair of opposite sides", "the hedge"),
+)  # fmt: skip
+
+
+def _cost(draw: Draw, context: int) -> Made | None:
+    a, b = draw.two(2, 20)
+    side = draw.whole(3, 10)
+    area = side * side
+    setting, what = _COSTS[context]
+    value = root(16 * a * b * area)
+    if "sqrt" in value:
+        return None
+    wrong = (
+        number(2 * (a + b) * side),
+        root(4 * a * b * area),
+        number((a + b) * side),
+        number(4 * a * b * side),
+    )
+    return Made(
+        stem=f"{setting.format(s=area)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
+        key=f"${value}$",
+        wrong=tuple(f"${one}$" for one in wrong),
+        reasoning=f"For sides $x$ and $y$ with $xy={area}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is ${value}$.",
+        insight="With a fixed product the sum of the two costs is least where they are equal, not where the sides are.",
+        expression="2*sqrt(2*a*2*b*s)",
+        givens={"a": str(a), "b": str(b), "s": str(area)},
+    )
+
+
+FAMILIES = (
+    Family(
+        "M7", "easy",
+        summary="A rectangle is bounded by a fixed length on three sides only, and perhaps divided by some of it. The constraint turns its area into a quadratic, whose greatest value is wanted.",
+        carrier="a rectangle with one free side",
+        constraints=("the length of three sides together is fixed", "the fourth side costs nothing"),
+        asked="the greatest area",
+        rationale="One quadratic in one variable, once the free side is built into the constraint.",
+        paths=(
+            "Makes a square of all four sides, as if the free side had to be paid for.",
+            "Makes all pieces equal in length.",
+            "Counts only one of the pieces that stand out from the free side.",
+            "Leaves out what divides the rectangle.",
+        ),
+        contexts=4, make=_fence,
+    ),
+    Family(
+        "M7", "medium",
+        summary="A rectangle sits in the right angle of a triangle, and its free corner is bound to the longest side. The bound ties the two sides together, and "
+        "their product is wanted at its greatest.",
+        carrier="a rectangle in a right-angled triangle",
+        constraints=("one corner lies at the right angle", "the opposite corner lies on the longest side"),
+        asked="the greatest area of the rectangle",
+        rationale="The constraint is not stated; it has to be read from the figure.",
+        paths=(
+            "Gives the area of the whole triangle.",
+            "Takes the rectangle to be a square.",
+            "Takes half of the shorter side for both sides of the rectangle.",
+            "Lets the free corner divide the longest side in the ratio of one to two.",
+        ),
+        contexts=4, make=_corner,
+    ),
+    Family(
+        "M7", "hard",
+        summary="The area of a rectangle is fixed and its two pairs of sides have different prices. The cost is least where both pairs cost the same, which is "
+        "not where the sides are equal.",
+        carrier="a rectangle with two prices for its sides",
+        constraints=("the area is fixed", "the two pairs of sides cost different amounts per length"),
+        asked="the least cost",
+        rationale="The symmetric shape is tempting and wrong; the symmetric quantity is the cost.",
+        paths=(
+            "Makes the rectangle a square.",
+            "Counts each pair of sides once.",
+            "Makes the rectangle a square and counts one side of each pair.",
+            "Multiplies the two prices without taking the root of their product.",
+        ),
+        contexts=4, make=_cost,
+    ),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""Families of P1, choosing between forces, energy and momentum. The acceleration of free fall is always given."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, decimal, number, root, united
+
+SPEED = "m\\,s^{-1}"
+_SLIDES = (
+    ("A small block is released from rest at the top of a smooth curved slide and leaves it ${h}$ m lower", "leaves the slide", range(4, 13)),
+    ("The bob of a simple pendulum is released from rest with the string taut, ${h}$ m above its lowest point", "passes its lowest point", range(2, 8)),
+    ("A sledge starts from rest and glides without friction down a slope of varying steepness to a point ${h}$ m lower", "reaches that point", range(10, 31, 2)),
+    ("A bead is released from rest on a smooth bent wire and passes a point of the wire ${h}$ m below", "passes that point", range(3, 10)),
+)  # fmt: skip
+
+
+def _slide(draw: Draw, context: int) -> Made:
+    setting, moment, speeds = _SLIDES[context]
+    speed, gravity = draw.choice(speeds), draw.choice((10, 10, 4, 5, 8))
+    height = Fraction(speed**2, 2 * gravity)
+    where = setting if gravity == 10 else f"On another planet, {setting[0].lower()}{setting[1:]}"
+    return Made(
+        stem=f"{where.format(h=decimal(height))}. Air resistance is negligible and $g={gravity}$ m s$^{{-2}}$. What is its speed when it {moment}?",
+        key=united(str(speed), SPEED),
+        wrong=tuple(
+            united(text, SPEED)
+            for text in (root(gravity * height), str(speed**2), root(4 * gravity * height), root(2 * height))
+        ),
+        reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times {gravity}\\times {decimal(height)}}}={speed}$.",
+        insight="Only the height matters, because no force but gravity does work.",
+        expression="sqrt(2*g*h)",
+        givens={"g": str(gravity), "h": decimal(height)},
+        unit="m s^-1",
+    )
+
+
+_CRASHES = (
+    ("A model truck of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ runs into a stationary one of mass ${n}$ kg, and they move on coupled together", "the collision"),
+    ("A trolley of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ hits a stationary trolley of mass ${n}$ kg and sticks to it", "the collision"),
+    ("A lump of clay of mass ${m}$ kg flies horizontally at ${v}$ m s$^{{-1}}$ into a stationary block of mass ${n}$ kg on smooth ice and sticks to it", "the impact"),
+    ("On smooth ice a sledge of mass ${m}$ kg moving at ${v}$ m s$^{{-1}}$ locks onto a stationary sledge of mass ${n}$ kg", "the contact"),
+)  # fmt: skip
+
+
+def _crash(draw: Draw, context: int) -> Made | None:
+    m, n, v = draw.whole(1, 6), draw.whole(1, 8), 2 * draw.whole(1, 6)
+    start = Fraction(m * v * v, 2)
+    end = Fraction(m * m * v * v, 2 * (m + n))
+    lost = start - end
+    if lost.denominator != 1 or end.denominator != 1 or m == n:
+        return None
+    setting, event = _CRASHES[context]
+    return Made(
+        stem=f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
+        key=united(number(lost), "J"),
+        wrong=tuple(
+            united(number(one), "J")
+            for one in (end, Fraction(n * v * v, 2), start * Fraction(m, m + n) ** 2, start)
+        ),
+        reasoning=f"The common speed is $\\frac{{{m}\\times{v}}}{{{m + n}}}$, so ${number(end)}$ J of ${number(start)}$ J are left.",
+        insight="Momentum is conserved in the collision and energy is not, so the speed afterwards comes first.",
+        expression="m*v**2/2-(m*v)**2/(2*(m+n))",
+        givens={"m": str(m), "n": str(n), "v": str(v)},
+        unit="J",
+    )
+
+
+_STOPS = (
+    ("A pellet of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ embeds itself in a block of mass ${n}$ g that hangs at rest on long strings", "How high does the block rise?"),
+    ("A dart of mass ${m}$ g moving horizontally at ${v}$ m s$^{{-1}}$ sticks in a target of mass ${n}$ g that hangs at rest on long strings", "How high does the target rise?"),
+    ("A ball of putty of mass ${m}$ g is thrown horizontally at ${v}$ m s$^{{-1}}$ and sticks to a stationary block of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
+    ("A puck of mass ${m}$ g slides at ${v}$ m s$^{{-1}}$ on smooth ice and sticks to a stationary puck of mass ${n}$ g at the foot of a smooth ramp", "How high up the ramp do they get?"),
+)  # fmt: skip
+
+
+def _rise(draw: Draw, context: int) -> Made | None:
+    after, share = draw.choice((2, 4, 6)), draw.whole(3, 8)
+    m = draw.choice((20, 25, 40, 50))
+    n, v = m * (share - 1), after * share
+    setting, asked = _STOPS[context]
+    height = Fraction(after**2, 20)
+    wrong = (
+        Fraction(v * v, 20),
+        Fraction(v * v, 20 * share),
+        Fraction(after**2, 10),
+        Fraction(v * v, 20 * (share - 1) ** 2),
+    )
+    return Made(
+        stem=f"{setting.format(m=m, n=n, v=v)}. Take $g=10$ m s$^{{-2}}$. {asked}",
+        key=united(number(height), "m"),
+        wrong=tuple(united(number(one), "m") for one in wrong),
+        reasoning=f"Momentum gives a common speed of ${after}$ m s$^{{-1}}$; from then on energy gives $h=\\frac{{{after}^2}}{{20}}={number(height)}$.",
+        insight="Two stages with two laws: momentum through the impact, energy only after it.",
+        expression="(m*v/(m+n))**2/(2*g)",
+        givens={"m": str(m), "n": str(n), "v": str(v), "g": "10"},
+        unit="m",
+    )
+
+
+FAMILIES = (
+    Family(
+        "P1", "easy",
+        summary="A body moves without friction along a path whose shape is not given. Forces change all the way, yet the speed at the end follows from the "
+        "height alone.",
+        carrier="a body on a smooth path",
+        constraints=("no work is done but by gravity", "the body starts from rest"),
+        asked="the speed at a lower point",
+        rationale="One line once energy is chosen in place of forces.",
+        paths=(
+            "Leaves out the factor of one half in the kinetic energy.",
+            "Forgets to take the root of the square of the speed.",
+            "Puts the factor of one half on the wrong side.",
+            "Leaves the acceleration of free fall out of the energy.",
+        ),
+        contexts=4, make=_slide,
+    ),
+    Family(
+        "P1", "medium",
+        summary="Two bodies join in a collision. Momentum gives the speed afterwards, and only then the loss of kinetic energy can be found.",
+        carrier="a collision in which two bodies join",
+        constraints=("momentum is conserved", "the bodies move on together"),
+        asked="the kinetic energy that is lost",
+        rationale="Two laws are at hand and only one holds; the order in which they are used matters.",
+        paths=(
+            "Gives the kinetic energy that is left.",
+            "Takes the second body to have the speed of the first and its energy to be the loss.",
+            "Gives the first body its share of the energy by the speed alone, and calls that the loss.",
+            "Takes all kinetic energy to be lost because the bodies stick.",
+        ),
+        contexts=4, make=_crash,
+    ),
+    Family(
+        "P1", "hard",
+        summary="A fast body sticks to a slow one, and both rise together. Momentum governs the impact and energy the rise; either law alone gives a wrong height.",
+        carrier="an impact followed by a rise",
+        constraints=("momentum is conserved in the impact", "mechanical energy is conserved after it"),
+        asked="the height reached",
+        rationale="The process has to be cut in two at the right moment, with another law for each part.",
+        paths=(
+            "Lets the speed of the first body carry both up, as if it were not shared.",
+            "Uses energy for the whole process, through the impact.",
+            "Leaves out the factor of one half in the kinetic energy.",
+            "Divides the momentum by the mass of the second body alone.",
+        ),
+        contexts=4, make=_rise,
+    ),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""Families of P3, graphs read as physics. Graphs are told in words, so that items need no pictures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, root, united
+
+_JOURNEYS = (
+    ("The speed of a tram between two stops is shown on a graph against time", "the two stops"),
+    ("The speed of a lift on its way between two floors is shown on a graph against time", "the two floors"),
+    ("The speed of a train between two stations is shown on a graph against time", "the two stations"),
+    ("The speed of a cable car between two platforms is shown on a graph against time", "the two platforms"),
+)
+
+
+def _trapezium(draw: Draw, context: int) -> Made | None:
+    speed, rise, level, fall = 2 * draw.whole(2, 9), draw.whole(4, 12), draw.whole(8, 30), draw.whole(3, 10)
+    if rise == fall:
+        return None
+    setting, between = _JOURNEYS[context]
+    value = speed * level + Fraction(speed * (rise + fall), 2)
+    wrong = (
+        speed * (rise + level + fall),
+        speed * level,
+        Fraction(speed * (rise + level + fall), 2),
+        speed * level + speed * rise // 2,
+    )
+    return Made(
+        stem=f"{setting}. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
+        f"${fall}$ s. How far apart are {between}?",
+        key=united(number(value), "m"),
+        wrong=tuple(united(number(one), "m") for one in wrong),
+        reasoning=f"The area under the graph is $\\frac{{1}}{{2}}\\times{speed}\\times{rise}+{speed}\\times{level}+\\frac{{1}}{{2}}\\times{speed}\\times{fall}={number(value)}$.",
+        insight="Distance is the area under the line, and the sloping parts count half.",
+        expression="v*a/2+v*b+v*c/2",
+        givens={"v": str(speed), "a": str(rise), "b": str(level), "c": str(fall)},
+        unit="m",
+    )
+
+
+_PUSHES = (
+    ("A box of mass ${m}$ kg is at rest on a smooth floor and is pushed along it", "box"),
+    ("A trolley of mass ${m}$ kg is at rest on a level frictionless track and is pulled along it", "trolley"),
+    ("A sledge of mass ${m}$ kg is at rest on smooth ice and is pulled along it", "sledge"),
+    ("A puck of mass ${m}$ kg is at rest on an air table and is pushed along it", "puck"),
+)
+
+
+def _work(draw: Draw, context: int) -> Made | None:
+    mass, speed = draw.choice((2, 4, 6, 8)), draw.whole(2, 6)
+    force, first = 2 * draw.whole(2, 9), draw.whole(1, 6)
+    second = Fraction(Fraction(mass * speed**2, 2) - Fraction(force * first, 2), force)
+    if second.denominator != 1 or second <= 0:
+        return None
+    setting, body = _PUSHES[context]
+    work = Fraction(force * first, 2) + force * second
+    wrong = (
+        2 * Fraction(force * (first + second), mass),
+        2 * Fraction(force * second, mass),
+        work / mass,
+        Fraction(force * (first + second), mass),
+    )
+    return Made(
+        stem=f"{setting.format(m=mass)}. A graph of the force against the distance moved rises straight from zero to ${force}$ N over the first ${first}$ m and is "
+        f"level at ${force}$ N over the next ${number(second)}$ m. What is the speed of the {body} then?",
+        key=united(str(speed), "m\\,s^{-1}"),
+        wrong=tuple(united(root(one), "m\\,s^{-1}") for one in wrong),
+        reasoning=f"The area under the graph is ${number(work)}$ J, which is $\\frac{{1}}{{2}}\\times{mass}v^2$, so $v={speed}$.",
+        insight="The area under force against distance is work, whatever the force does in between.",
+        expression="sqrt(2*(F*a/2+F*b)/m)",
+        givens={"F": str(force), "a": str(first), "b": str(second), "m": str(mass)},
+        unit="m s^-1",
+    )
+
+
+_STARTS = (  # with accelerations and times that such a body has
+    ("A sprinter starts from rest", "the sprinter", (3, 4, 5, 6, 7, 8), (3,)),
+    ("A sports car starts from rest", "the car", (4, 5, 6, 7, 8), (6, 9, 12)),
+    ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 14, 15, 18), (2, 3, 6)),
+    ("A cyclist starts from rest on a level road", "the cyclist", (1, 2, 3), (6, 9, 12, 15)),
+)
+
+
+def _falling_acceleration(draw: Draw, context: int) -> Made:
+    setting, who, accelerations, times = _STARTS[context]
+    a, t = draw.choice(accelerations), draw.choice(times)
+    base = Fraction(a * t * t)
+    return Made(
+        stem=f"{setting}. A graph of the acceleration against time is a straight line that falls from ${a}$ m s$^{{-2}}$ at the start to zero after ${t}$ s. How far does "
+        f"{who} travel in these ${t}$ s?",
+        key=united(number(base / 3), "m"),
+        wrong=tuple(united(number(one), "m") for one in (base / 2, base / 4, base / 6, base)),
+        reasoning=f"The velocity is ${a}t-\\frac{{{a}t^2}}{{2\\times{t}}}$; its integral over ${t}$ s is $\\frac{{1}}{{3}}\\times{a}\\times{t}^2={number(base / 3)}$.",
+        insight="The velocity curves, so neither the final nor the mean acceleration can be used as if it were constant.",
+        expression="integrate(a*x-a*x**2/(2*T),(x,0,T))",
+        givens={"a": str(a), "T": str(t)},
+        unit="m",
+    )
+
+
+FAMILIES = (
+    Family(
+        "P3", "easy",
+        summary="A graph of speed against time has straight pieces. The distance is the area below it.",
+        carrier="a graph of speed against time",
+        constraints=("the motion starts and ends at rest", "the pieces of the graph are straight"),
+        asked="the distance covered",
+        rationale="One area of a simple shape.",
+        paths=(
+            "Lets the highest speed last for the whole time.",
+            "Counts the level part alone.",
+            "Takes half of the highest speed for the mean over the whole time.",
+            "Leaves out the part in which the speed falls.",
+        ),
+        contexts=4, make=_trapezium,
+    ),
+    Family(
+        "P3", "medium",
+        summary="A force changes along the way, and a graph shows it against distance. The area is the work done, and it becomes kinetic energy.",
+        carrier="a graph of force against distance",
+        constraints=("the body starts from rest", "nothing else does work"),
+        asked="the speed at the end",
+        rationale="The area must be given its meaning, work and not momentum, before it is used.",
+        paths=(
+            "Lets the greatest force act all the way.",
+            "Counts the work of the level part alone.",
+            "Leaves out the factor of one half in the kinetic energy.",
+            "Lets the greatest force act all the way and leaves out the factor of one half in the energy.",
+        ),
+        contexts=4, make=_work,
+    ),
+    Family(
+        "P3", "hard",
+        summary="The acceleration falls to zero in a straight line. The velocity is the area below it and grows along a curve; the distance is the area below that.",
+        carrier="a graph of acceleration against time",
+        constraints=("the body starts from rest", "the acceleration falls steadily to zero"),
+        asked="the distance covered until the acceleration vanishes",
+        rationale="The graph has to be read twice in succession, and the second area is not that of a triangle.",
+        paths=(
+            "Uses the greatest acceleration as if it were constant.",
+            "Uses the mean acceleration as if it were constant.",
+            "Takes the velocity to lag behind, as if the acceleration had grown from zero.",
+            "Multiplies acceleration by the square of the time without any factor.",
+        ),
+        contexts=4, make=_falling_acceleration,
+    ),
+)  # fmt: skip

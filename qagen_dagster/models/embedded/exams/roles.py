@@ -1,0 +1,201 @@
+"""The four exam roles of the embedded model: what each reads of a prompt and submits.
+
+What a question is about belongs to the families, how it is solved again to the methods. Each says what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from qagen_dagster.mathematics.values import Quantity, value_of
+from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.exams.catalogue import family_of, question_of
+from qagen_dagster.models.embedded.exams.family import Draw, Family, Made
+from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
+from qagen_dagster.records.exams.item import LETTERS, read_sample
+
+_SCHEMA = re.compile(r"^Schema: (\w+)", re.MULTILINE)
+_DIFFICULTY = re.compile(r"^Difficulty: (\w+)", re.MULTILINE)
+_STEM = re.compile(r"<stem>\n(.*?)\n</stem>", re.DOTALL)
+_OPTIONS = re.compile(r"<options>\n(.*?)\n</options>", re.DOTALL)
+_OPTION = re.compile(r"^([A-H]): (.*)$", re.MULTILINE)
+_NEAR = 1e-9
+
+
+class Designer:
+    """Submits the idea of the family that the implementer will use."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        family = _family(conversation)
+        if family is None:
+            return []
+        plan = {
+            "schema_id": family.schema,
+            "idea_summary": family.summary,
+            "function_or_object_type": family.carrier,
+            "constraints_used": list(family.constraints),
+            "what_is_asked": family.asked,
+            "intended_wrong_paths": list(family.paths),
+            "difficulty_rationale": family.rationale,
+            "mcq_viability": "Each wrong path is walked with the same numbers and ends at a definite value of the same kind as the key.",
+        }
+        return [Action("submit_idea", plan)]
+
+
+class Implementer:
+    """Submits a question of the family, with numbers from the request's sample."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        family = _family(conversation)
+        if family is None:
+            return []
+        seed, slot, attempt = read_sample(conversation.sample)
+        made, wrong = question_of(family, seed, slot, attempt)
+        return [Action("submit_question", _package(made, wrong, Draw(f"order/{seed}/{slot}/{attempt}")))]
+
+
+class Verifier:
+    """Solves from the stem by methods of its own, and judges by nothing but what it found."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
+        texts = dict(_OPTION.findall(options.group(1))) if options else {}
+        solved = solve(stem.group(1)) if stem else None
+        right = [letter for letter, text in texts.items() if solved and _is(text, solved)]
+        if "submit_verdict" in conversation.tools:
+            return [_verdict(solved, right)]
+        return [_solution(solved, right)]
+
+
+class StyleJudge:
+    """Scores what can be counted: length, numbers, options. It has no taste."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
+        words = len(stem.group(1).split()) if stem else 0
+        texts = [text for _, text in _OPTION.findall(options.group(1))] if options else []
+        return [Action("submit_style", _style(words, texts, stem.group(1) if stem else ""))]
+
+
+def _family(conversation: Conversation) -> Family | None:
+    schema, difficulty = _SCHEMA.search(conversation.prompt), _DIFFICULTY.search(conversation.prompt)
+    if schema is None or difficulty is None:
+        return None
+    return family_of(schema.group(1), difficulty.group(1))
+
+
+def _package(made: Made, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
+    """Options in the order of their values, as papers print them; values with symbols in a drawn order."""
+    options = [(made.key, ""), *wrong]
+    values = {text: value_of(text) for text, _ in options}
+    if any("g" in value.exact for value in values.values()):
+        draw.shuffle(options)
+    else:
+        options.sort(key=lambda one: float(values[one[0]].numbers[0] or 0))
+    lettered = dict(zip(LETTERS, options, strict=False))
+    key = next(letter for letter, (text, _) in lettered.items() if text == made.key)
+    return {
+        "question": {
+            "stem": made.stem,
+            "options": {letter: text for letter, (text, _) in lettered.items()},
+            "correct_option": key,
+        },
+        "solution": {"reasoning": made.reasoning, "key_insight": made.insight},
+        "distractor_map": {letter: path for letter, (_, path) in lettered.items() if letter != key},
+        "check": {"givens": dict(made.givens), "expression": made.expression, "unit": made.unit},
+    }
+
+
+def _is(text: str, solved: Solved) -> bool:
+    try:
+        value = value_of(text)
+    except ValueError:
+        return False
+    number = _number(value)
+    wanted = (
+        solved.value * (_number(value_of(f"${solved.symbol}$")) or 1.0) if solved.symbol else solved.value
+    )
+    return number is not None and abs(number - wanted) <= _NEAR * max(1.0, abs(wanted))
+
+
+def _number(value: Quantity) -> float | None:
+    first = value.numbers[0]
+    return None if first is None else float(first)
+
+
+def _solution(solved: Solved | None, right: list[str]) -> Action:
+    if solved is None:
+        reasoning = "embedded:exam-verifier has no method for this stem, so it can call no option right."
+        return Action(
+            "submit_solution",
+            {"chosen_option": None, "right_options": [], "value": "", "reasoning": reasoning},
+        )
+    said = f"{solved.value:.10g}{solved.symbol}"
+    return Action(
+        "submit_solution",
+        {
+            "chosen_option": right[0] if len(right) == 1 else None,
+            "right_options": right,
+            "value": said,
+            "reasoning": f"embedded:exam-verifier, from the stem alone: {solved.how}. That gives {said}.",
+        },
+    )
+
+
+def _verdict(solved: Solved | None, right: list[str]) -> Action:
+    if solved is not None and len(right) == 1:
+        return Action("submit_verdict", {"verdict": "PASS", "confidence": "medium"})
+    kind = "no_right_option" if not right else "several_right_options"
+    why = (
+        "no method is known for this stem"
+        if solved is None
+        else f"{len(right)} options have the value {solved.value:.10g}"
+    )
+    return Action(
+        "submit_verdict",
+        {
+            "verdict": "FAIL",
+            "failure_type": kind,
+            "reasons": [f"embedded:exam-verifier: {why}."],
+            "severity": "fixable_with_regeneration",
+            "regen_instructions": "Give exactly one option the value that the stem determines.",
+        },
+    )
+
+
+def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
+    """Nine for what is in order, six for what is not: the judgement of a counter."""
+    long = words > 110 or words < 5
+    numbers = [len(digits.strip("0")) for digits in re.findall(r"\d+", stem + " ".join(texts))]
+    messy = any(size > 4 for size in numbers)
+    scores = {
+        "authenticity": 6 if long else 9,
+        "one_idea": 6 if stem.count("?") > 1 else 8,
+        "no_calculator": 6 if messy else 9,
+        "elegance": 8,
+        "distractors": 8 if 4 <= len(texts) <= 8 else 6,
+        "plausibility": 8,
+    }
+    passed = min(scores.values()) >= 7
+    return {
+        "verdict": "PASS" if passed else "FAIL",
+        "scores": scores,
+        "failure_type": "" if passed else "wordy" if long else "calculator",
+        "regen_instructions": ""
+        if passed
+        else "Shorten the stem, ask one thing, choose numbers of fewer digits.",
+        "severity": None if passed else "fixable_with_regeneration",
+    }

@@ -1,0 +1,364 @@
+"""Answers to stems of mathematics, found by search, counting and iteration and not by the families' formulas.
+
+`solve` is the way in, for physics too. A stem of no known kind has no answer here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations
+
+from qagen_dagster.models.embedded.exams.solver.physics import PHYSICS
+from qagen_dagster.models.embedded.exams.solver.stems import Method, Solved, best, method
+
+_Answer = Callable[..., Solved | None]
+
+
+def solve(stem: str) -> Solved | None:
+    """The answer to a stem by the one method that knows its kind."""
+    for one in (*MATHEMATICS, *PHYSICS):
+        found = one.solve(stem)
+        if found is not None:
+            return found
+    return None
+
+
+def _solids(short: float, tall: float, mass: float) -> Solved:
+    density = mass / short**3
+    return Solved(density * tall**3, "mass over the cube of the height is the same for both solids")
+
+
+def _law(first: float, second: float) -> Solved:
+    def result(squared: float, rooted: float) -> float:
+        return squared * squared / math.sqrt(rooted)
+
+    return Solved(
+        result(3 * first, 5 * second) / result(3, 5), "evaluated the law before and after for trial values"
+    )
+
+
+def _percent(direction: float) -> Callable[[float], Solved]:
+    def answer(change: float) -> Solved:
+        side = math.sqrt(6 * (1 + direction * change / 100) / 6)
+        return Solved(abs(side**3 - 1) * 100, "took a unit cube, scaled its faces, and compared volumes")
+
+    return answer
+
+
+def _percent_back(direction: float) -> Callable[[float], Solved]:
+    def answer(change: float) -> Solved:
+        side = math.cbrt(1 + direction * change / 100)
+        return Solved(abs(6 * side * side / 6 - 1) * 100, "took a unit cube, scaled it, and compared faces")
+
+    return answer
+
+
+def _of_root(power: int, sign: float) -> _Answer:
+    def answer(k: float, scale: float = 1.0) -> Solved:
+        x = (k + math.sqrt(k * k - 4 * sign)) / 2
+        return Solved(scale * (x**power + x**-power), f"solved for x={x:.6g} and evaluated")
+
+    return answer
+
+
+def _of_pair(expression: Callable[[complex, complex], complex]) -> Callable[[float, float], Solved]:
+    def answer(total: float, product: float) -> Solved:
+        step = complex(total * total - 4 * product) ** 0.5
+        a, b = (total + step) / 2, (total - step) / 2
+        return Solved(expression(a, b).real, "found both numbers as roots of a quadratic and evaluated")
+
+    return answer
+
+
+def _quadratic(value: float, at: float, x: float, y: float, wanted: float) -> Solved:
+    rows = [[at * at, at, 1.0, value], [x * x, x, 1.0, y], [2 * at, 1.0, 0.0, 0.0]]
+    a, b, c = _three(rows)
+    return Solved(
+        a * wanted * wanted + b * wanted + c, "found the three coefficients from three linear equations"
+    )
+
+
+def _three(rows: list[list[float]]) -> list[float]:
+    """Gaussian elimination with pivots."""
+    for place in range(3):
+        pivot = max(range(place, 3), key=lambda row: abs(rows[row][place]))
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        for row in range(3):
+            if row != place:
+                factor = rows[row][place] / rows[place][place]
+                rows[row] = [
+                    left - factor * right for left, right in zip(rows[row], rows[place], strict=True)
+                ]
+    return [rows[place][3] / rows[place][place] for place in range(3)]
+
+
+def _periodic(sign: float) -> _Answer:
+    def answer(
+        period: float, at: float, value: float, first: float, factor: float, second: float
+    ) -> Solved | None:
+        def look(x: float) -> float | None:
+            if (x - at) % period == 0:
+                return value
+            return sign * value if (-x - at) % period == 0 else None
+
+        left, right = look(first), look(second)
+        if left is None or right is None:
+            return None
+        return Solved(left + factor * right, "moved each argument by whole periods, mirrored where needed")
+
+    return answer
+
+
+def _mirrored(k: float, total: float, m: float | str, wanted: float) -> Solved:
+    return _swap(k, 1.0 if m == "x" else float(str(m).removesuffix("x")), wanted, total - wanted)
+
+
+def _inverted(k: float, m: str, wanted: float) -> Solved:
+    return _swap(k, 1.0 if m == "x" else float(m.removesuffix("x")), wanted, 1 / wanted)
+
+
+def _swap(k: float, m: float, here: float, there: float) -> Solved:
+    determinant = 1 - k * k
+    return Solved(
+        (m * here * 1 - k * m * there) / determinant,
+        "wrote the equation at both arguments and used Cramer's rule",
+    )
+
+
+def _distance(greatest: bool) -> _Answer:
+    def answer(a: float, b: float, square: float, p: float, q: float) -> Solved:
+        r = math.sqrt(square)
+        value = best(
+            lambda t: math.hypot(a + r * math.cos(t) - p, b + r * math.sin(t) - q),
+            0,
+            2 * math.pi,
+            greatest=greatest,
+        )
+        return Solved(value, "went round the circle and measured")
+
+    return answer
+
+
+def _intercepts(p: float, q: float, slope: float) -> Solved:
+    across, up = p - q / slope, q - slope * p
+    return Solved(abs(across * up) / 2, f"the line meets the axes at {across:.6g} and {up:.6g}")
+
+
+def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
+    def answer(p: float, q: float, square: float) -> Solved:
+        # Points of contact lie on the polar line p x + q y = r^2: solve it with the circle.
+        d = p * p + q * q
+        foot = square / d
+        half = math.sqrt(square - square * square / d) / math.sqrt(d)
+        ax, ay, bx, by = foot * p - half * q, foot * q + half * p, foot * p + half * q, foot * q - half * p
+        if not area:
+            return Solved(
+                math.hypot(p - ax, q - ay) + math.hypot(p - bx, q - by), "found both points of contact"
+            )
+        shoelace = ax * q - p * ay + p * by - bx * q
+        return Solved(abs(shoelace) / 2, "found both points of contact and took the area from coordinates")
+
+    return answer
+
+
+def _wave_below(greatest: bool, wave: Callable[[float], float]) -> _Answer:
+    def answer(top: float, base: float, swing: float | str = 1.0) -> Solved:
+        size = 1.0 if swing == "" else float(swing)
+        value = best(lambda x: top / (base + size * wave(x)), 0, 4 * math.pi, greatest=greatest)
+        return Solved(value, "scanned a whole period")
+
+    return answer
+
+
+def _waves(greatest: bool, sine: float, cosine: float, swapped: bool = False) -> _Answer:
+    def answer(c: float, first: float, second: float) -> Solved:
+        s, k = (second, first) if swapped else (first, second)
+        value = best(
+            lambda t: c + sine * s * math.sin(t) + cosine * k * math.cos(t), 0, 2 * math.pi, greatest=greatest
+        )
+        return Solved(value, "scanned a whole period")
+
+    return answer
+
+
+def _wave_and_square(greatest: bool, sine: bool) -> _Answer:
+    def answer(a: float, b: float) -> Solved:
+        one, other = (math.sin, math.cos) if sine else (math.cos, math.sin)
+        return Solved(
+            best(lambda x: a * one(x) + b * other(x) ** 2, 0, 2 * math.pi, greatest=greatest),
+            "scanned a whole period",
+        )
+
+    return answer
+
+
+def _pairs(groups: float, size: float) -> Solved:
+    members = [group for group in range(int(groups)) for _ in range(int(size))]
+    return Solved(
+        sum(a != b for a, b in combinations(members, 2)), "listed all pairs and left out those within a group"
+    )
+
+
+def _sum(start: float, end: float, top: float, step: float) -> Solved:
+    return Solved(
+        math.fsum(top / (r * (r + step)) for r in range(int(start), int(end) + 1)), "added the terms"
+    )
+
+
+def _switched(count: float, p: float, q: float) -> Solved:
+    state = [False] * (int(count) + 1)
+    for step in (int(p), int(q)):
+        for place in range(step, int(count) + 1, step):
+            state[place] = not state[place]
+    return Solved(sum(state), "went through all numbers twice")
+
+
+def _fence(length: float, parts: float = 1) -> Solved:
+    return Solved(best(lambda x: x * (length - (parts + 1) * x), 0, length), "tried all depths")
+
+
+def _corner(a: float, b: float) -> Solved:
+    return Solved(best(lambda x: x * b * (1 - x / a), 0, a), "tried all places of the free corner")
+
+
+def _cost(area: float, a: float, b: float) -> Solved:
+    side = math.sqrt(area)
+    value = best(lambda t: 2 * a * side * math.exp(t) + 2 * b * side * math.exp(-t), -4, 4, greatest=False)
+    return Solved(value, "tried all shapes of the given area")
+
+
+_ROUND: tuple[Callable[[float], float], ...] = (
+    lambda x: math.sin(3 * x),
+    lambda x: math.cos(2 * x),
+    lambda x: math.cos(x),
+    lambda x: math.sin(x / 2),
+)
+_SHOWN = (r"\sin 3x", r"\cos 2x", r"\cos x", r"\sin\frac{x}{2}")
+_PAIR = "satisfy $a+b=#$ and $ab=#$. What is the value of "
+_CIRCLE = "on the circle $(x{}#)^2+(y{}#)^2=#$, and $P$ is the point $(#,#)$. What is the {} possible"
+
+
+def _circles() -> list[Method]:
+    """The equation shows minus or plus the centre; a centre on an axis has no bracket there."""
+    found: list[Method] = []
+    for word in ("greatest", "least"):
+        measure = _distance(word == "greatest")
+        for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            pattern = _CIRCLE.format("-" if x > 0 else "+", "-" if y > 0 else "+", word)
+            found.append(method(pattern, _signed(measure, x, y)))
+        for y in (1, -1):
+            pattern = f"on the circle $x^2+(y{'-' if y > 0 else '+'}#)^2=#$, and $P$ is the point $(#,#)$. What is the {word} possible"
+            found.append(method(pattern, _no_x(measure, y)))
+        for x in (1, -1):
+            pattern = f"on the circle $(x{'-' if x > 0 else '+'}#)^2+y^2=#$, and $P$ is the point $(#,#)$. What is the {word} possible"
+            found.append(method(pattern, _no_y(measure, x)))
+    return found
+
+
+def _signed(measure: _Answer, x: int, y: int) -> _Answer:
+    def answer(a: float, b: float, *rest: float) -> Solved | None:
+        return measure(x * a, y * b, *rest)
+
+    return answer
+
+
+def _no_x(measure: _Answer, y: int) -> _Answer:
+    def answer(b: float, *rest: float) -> Solved | None:
+        return measure(0.0, y * b, *rest)
+
+    return answer
+
+
+def _no_y(measure: _Answer, x: int) -> _Answer:
+    def answer(a: float, *rest: float) -> Solved | None:
+        return measure(x * a, 0.0, *rest)
+
+    return answer
+
+
+def _fractions() -> list[Method]:
+    found: list[Method] = []
+    for word in ("greatest", "least"):
+        for shown, wave in zip(_SHOWN, _ROUND, strict=True):
+            for front in ("#", ""):
+                pattern = f"What is the {word} value of $\\frac{{#}}{{#+{front}{shown}}}$"
+                found.append(method(pattern, _wave_below(word == "greatest", wave)))
+    return found
+
+
+def _squares() -> list[Method]:
+    found: list[Method] = []
+    for word in ("greatest", "least"):
+        for sine, one, other in ((True, r"\sin x", r"\cos^2 x"), (False, r"\cos x", r"\sin^2 x")):
+            for first in ("#", ""):
+                for second in ("#", ""):
+                    pattern = f"What is the {word} value of ${first}{one}+{second}{other}$"
+                    found.append(
+                        method(pattern, _filled(_wave_and_square(word == "greatest", sine), first, second))
+                    )
+    return found
+
+
+def _filled(answer: _Answer, first: str, second: str) -> _Answer:
+    def with_ones(*given: float) -> Solved | None:
+        left = list(given)
+        return answer(left.pop(0) if first else 1.0, left.pop(0) if second else 1.0)
+
+    return with_ones
+
+
+MATHEMATICS: tuple[Method, ...] = (
+    method("Their heights are $#$ cm and $#$ cm. The shorter ... has mass $#$", _solids),
+    method("is multiplied by $#$ and ... is multiplied by $#$. By what factor", _law),
+    method("urface area...increases by $#\\%$. By what percentage does", _percent(1)),
+    method("urface area...decreases by $#\\%$. By what percentage does", _percent(-1)),
+    method("olume...increases by $#\\%$. By what percentage does its surface area", _percent_back(1)),
+    method("olume...decreases by $#\\%$. By what percentage does its surface area", _percent_back(-1)),
+    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, 1)),
+    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $x^2+\frac{1}{x^2}$", _of_root(2, -1)),
+    method(r"satisfies $x+\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, 1)),
+    method(r"satisfies $x-\frac{1}{x}=#$. What is the value of $#x^2", _of_root(2, -1)),
+    method(r"satisfies $x^2-#x+1=0$. What is the value of $x^4+\frac{1}{x^4}$", _of_root(4, 1)),
+    method(r"satisfies $x^2-#x+1=0$. What is the value of $x^3+\frac{1}{x^3}$", _of_root(3, 1)),
+    method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^8+1}{x^4}$", _of_root(4, 1)),
+    method(r"satisfies $x^2-#x+1=0$. What is the value of $\frac{x^6+1}{x^3}$", _of_root(3, 1)),
+    method(_PAIR + "$a^2+b^2$", _of_pair(lambda a, b: a**2 + b**2)),
+    method(_PAIR + "$a^3+b^3$", _of_pair(lambda a, b: a**3 + b**3)),
+    method(_PAIR + r"$\frac{1}{a}+\frac{1}{b}$", _of_pair(lambda a, b: 1 / a + 1 / b)),
+    method(_PAIR + r"$\frac{a}{b}+\frac{b}{a}$", _of_pair(lambda a, b: a / b + b / a)),
+    method("value $#$ at $x=#$, and $f(#)=#$. What is the value of $f(#)$", _quadratic),
+    method("It is odd,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(-1)),
+    method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
+    method(r"satisfies $f(x)+#f\left(#-x\right)=@$ for all...What is the value of $f(#)$", _mirrored),
+    method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=@$ for all...What is the value of $f(#)$", _inverted),
+    *_circles(),
+    method("line through the point $(#,#)$ with gradient $#$ meets", _intercepts),
+    method(
+        "from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)
+    ),
+    method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...sum of the lengths", _tangents(area=False)),
+    *_fractions(),
+    method(r"$d=#+#\sin\theta+#\cos\theta$...greatest", _waves(True, 1, 1)),
+    method(r"$T=#+#\cos\theta-#\sin\theta$...lowest", _waves(False, -1, 1, swapped=True)),
+    method(r"$f(\theta)=#+#\sin\theta-#\cos\theta$...greatest", _waves(True, 1, -1)),
+    method(r"$g(\theta)=#-#\cos\theta-#\sin\theta$...least", _waves(False, -1, -1, swapped=True)),
+    *_squares(),
+    method("re are $#$ ... with $#$ ... each. ... altogether?", _pairs),
+    method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
+    method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),
+    method("$#$ m of ... runs at right angles to ... into $#$ equal parts", _fence),
+    method("farmer has $#$ m of fencing for a rectangular pen. One side", _fence),
+    method("by $#$ m of rope; the beach", _fence),
+    method("$#$ m of railing go along its other three sides", _fence),
+    method("$#$ m of edging round a rectangular bed; the side along the house needs none", _fence),
+    method(
+        "of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _corner
+    ),
+    method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _corner),
+    method("shorter sides of $#$ cm and $#$ cm...What is the greatest possible area", _corner),
+    method("measures $#$ cm and $#$ cm along the walls...What is the greatest possible area", _corner),
+    method(
+        "of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _cost
+    ),
+)

@@ -1,0 +1,303 @@
+"""Answers to stems of physics, found by simulation, search and bookkeeping and not by the families' formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from qagen_dagster.models.embedded.exams.solver.stems import Method, Solved, area, method
+
+_FREE_FALL = 10.0
+
+
+def _slide(height: float, gravity: float) -> Solved:
+    seconds = math.sqrt(2 * height / gravity)  # a free fall of the same height gives the same speed
+    return Solved(gravity * seconds, "let it fall freely through the same height")
+
+
+def _crash(m: float, v: float, n: float) -> Solved:
+    # In the frame of the centre of mass both come to rest: what they have there is lost.
+    centre = m * v / (m + n)
+    return Solved(
+        m * (v - centre) ** 2 / 2 + n * centre**2 / 2, "added the energies in the frame of the centre of mass"
+    )
+
+
+def _rise(m: float, v: float, n: float) -> Solved:
+    together = m * v / (m + n)
+    seconds = together / _FREE_FALL
+    return Solved(
+        together * seconds - _FREE_FALL * seconds**2 / 2,
+        "shared the momentum, then let both rise as if thrown",
+    )
+
+
+def _engine(speed: float, power: float, other: float) -> Solved:
+    drag = power / speed
+    return Solved(drag * (other / speed) ** 2 * other, "found the force at both speeds")
+
+
+def _orbit(factor: float, period: float) -> Solved:
+    return Solved(
+        math.sqrt(period**2 * factor**3), "scaled the square of the period by the cube of the factor"
+    )
+
+
+def _wire(length: Callable[[float], float], thickness: Callable[[float], float]) -> Callable[..., Solved]:
+    def answer(resistance: float, k: float) -> Solved:
+        return Solved(
+            resistance * length(k) / thickness(k) ** 2, "scaled length and cross-section one by one"
+        )
+
+    return answer
+
+
+def _thinner(resistance: float, share: float) -> Solved:
+    section = share**2
+    return Solved(resistance / section / section, "scaled length and cross-section one by one")
+
+
+def _journey(speed: float, rise: float, level: float, fall: float) -> Solved:
+    up, down = area(lambda t: speed * t / rise, 0, rise), area(lambda t: speed * (1 - t / fall), 0, fall)
+    return Solved(up + speed * level + down, "added the areas of the three pieces")
+
+
+def _push(mass: float, force: float, first: float, level: float, second: float) -> Solved | None:
+    if level != force:
+        return None
+    work = area(lambda x: force * x / first, 0, first) + force * second
+    return Solved(math.sqrt(2 * work / mass), "added up the work and made it kinetic energy")
+
+
+def _fading(start: float, seconds: float) -> Solved:
+    def speed(t: float) -> float:
+        return area(lambda u: start * (1 - u / seconds), 0, t)
+
+    return Solved(area(speed, 0, seconds), "integrated twice by Simpson's rule")
+
+
+def _branches(word: str) -> Callable[..., Solved]:
+    count = {"Two": 2, "Three": 3, "Four": 4}[word]
+
+    def answer(ohms: float, further: float, volts: float) -> Solved:
+        conductance = sum(1 / ohms for _ in range(count))
+        return Solved(volts / (further + 1 / conductance), "added conductances, then resistances")
+
+    return answer
+
+
+def _pair(series: float, first: float, second: float, volts: float, asked: float) -> Solved | None:
+    if asked not in (first, second):
+        return None
+    # Node potential: the current through the series resistor is that through the pair.
+    node = (volts / series) / (1 / series + 1 / first + 1 / second)
+    return Solved(node**2 / asked, f"found {node:.6g} V at the node by the currents there")
+
+
+def _heaters(first: float, second: float, series: float, volts: float, asked: float) -> Solved | None:
+    return _pair(series, first, second, volts, asked)
+
+
+def _ratio(series: float, parallel: float) -> Solved:
+    low, high = 1.0, 1000.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (middle + 1) * (1 + 1 / middle) > parallel / series else (middle, high)
+    return Solved(low, "tried ratios by halving an interval")
+
+
+def _hanging(a: float, b: float) -> Solved:
+    # Two equations for acceleration and tension, in units of m and g.
+    tension = 2 * a * b / (a + b)
+    return Solved((b - tension) / b, "took the heavier body alone with the tension of the string", "g")
+
+
+def _table(a: float, b: float) -> Solved:
+    tension = a * b / (a + b)
+    return Solved(tension / a, "took the body on the table alone with the tension of the string", "g")
+
+
+def _sensor(beside: float, fixed: float) -> Solved:
+    def current(variable: float) -> float:
+        return 1 / (fixed + 1 / (1 / beside + 1 / variable))
+
+    return Solved(current(1e-13) / current(1e13), "put in a tiny and a huge resistance")
+
+
+def _bounce(u: float, w: float) -> Solved:
+    light, heavy = 1e-13, 1.0
+    velocity = ((light - heavy) * u - 2 * heavy * w) / (light + heavy)
+    return Solved((velocity / u) ** 2, "used momentum and energy with a mass ratio of ten million millions")
+
+
+def _minimum(near: float, far: float, speed: float) -> Solved:
+    delay = abs(far - near) / speed
+    return Solved(0.5 / delay, "made the delay of one wave half a period")
+
+
+def _closed(first: float, second: float) -> Solved | None:
+    """The base of which both are neighbouring odd multiples."""
+    for order in range(1, 60):
+        base = first / (2 * order - 1)
+        if math.isclose(base * (2 * order + 1), second):
+            return Solved(base, f"they are {2 * order - 1} and {2 * order + 1} times the lowest one")
+    return None
+
+
+def _both_ends(first: float, second: float) -> Solved | None:
+    """The base of which both are neighbouring multiples."""
+    for order in range(1, 60):
+        base = first / order
+        if math.isclose(base * (order + 1), second):
+            return Solved(base, f"they are {order} and {order + 1} times the lowest one")
+    return None
+
+
+def _maxima(shift: float, ring: bool) -> Callable[[float, float], Solved]:
+    def answer(apart: float, wave: float) -> Solved:
+        orders = [order for order in range(-200, 200) if abs((order + shift) * wave) < apart]
+        return Solved(
+            len(orders) * (2 if ring else 1), f"listed the {len(orders)} orders that the distance allows"
+        )
+
+    return answer
+
+
+def _beam(weight: float, length: float, at: float, load: float) -> Solved:
+    pieces = 1000
+    turning = (
+        sum(weight / pieces * (piece + 0.5) * length / pieces for piece in range(pieces)) + load * length
+    )
+    return Solved(turning / at, "cut the beam into small pieces and added their moments about the hinge")
+
+
+def _ladder(weight: float, foot: float, top: float) -> Solved:
+    # Lines of action of three forces meet in a point: above the middle, as high as the top.
+    return Solved(weight * (foot / 2) / top, "let the lines of the three forces meet in one point")
+
+
+def _ladder_friction(foot: float, top: float) -> Solved:
+    return Solved((foot / 2) / top, "let the lines of the three forces meet in one point")
+
+
+def _tip(height: float, width: float, friction: float) -> Solved:
+    low, high = 0.0, height
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if friction * middle > width / 2 else (middle, high)
+    return Solved(low, "compared the force that slides with the force that tips, height by height")
+
+
+_HEARD = "A detector", "A microphone"
+_RING, _LINE = "is carried once round a large circle", "is moved along the straight line"
+
+
+def _interference() -> list[Method]:
+    found: list[Method] = []
+    for phase, shift in (("in phase", 0.0), ("in antiphase", 0.5)):
+        for way, ring in ((_RING, True), (_LINE, False)):
+            pattern = f"$#$ m apart emit...of wavelength $#$ m {phase}. A ... {way}...How many maxima"
+            found.append(method(pattern, _maxima(shift, ring)))
+    return found
+
+
+_CRASHES = (
+    "A model truck of mass $#$ kg moving at $#$ m s$^{-1}$ runs into a stationary one of mass $#$ kg",
+    "A trolley of mass $#$ kg moving at $#$ m s$^{-1}$ hits a stationary trolley of mass $#$ kg",
+    "of mass $#$ kg flies horizontally at $#$ m s$^{-1}$ into a stationary block of mass $#$ kg",
+    "a sledge of mass $#$ kg moving at $#$ m s$^{-1}$ locks onto a stationary sledge of mass $#$ kg",
+)
+_SLIDES = (
+    "leaves it $#$ m lower",
+    "released from rest with the string taut, $#$ m above",
+    "to a point $#$ m lower",
+    "passes a point of the wire $#$ m below",
+)
+
+PHYSICS: tuple[Method, ...] = (
+    *(method(f"{one}...$g=#$...What is its speed when", _slide) for one in _SLIDES),
+    *(method(f"{one}...How much kinetic energy is lost", _crash) for one in _CRASHES),
+    method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", _rise),
+    method(
+        "constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m",
+        _engine,
+    ),
+    method("orbit is $#$ times that of the inner one, whose period is $#$", _orbit),
+    method("A wire of resistance $#\\,\\Omega$ is drawn out...until its diameter is $#$ of", _thinner),
+    method(
+        "A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long",
+        _wire(lambda k: k, lambda k: k**-0.5),
+    ),
+    method(
+        "A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and",
+        _wire(lambda k: k, lambda k: k),
+    ),
+    method(
+        "A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter",
+        _wire(lambda k: k**-2, lambda k: k),
+    ),
+    method(
+        "zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart",
+        _journey,
+    ),
+    method(
+        "of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m",
+        _push,
+    ),
+    method("falls from $#$ m s$^{-2}$ at the start to zero after $#$ s. How far", _fading),
+    *(
+        method(
+            f"{word} ..., each of resistance $#\\,\\Omega$, are...one further resistance of $#\\,\\Omega$...of $#$ V",
+            _branches(word),
+        )
+        for word in ("Two", "Three", "Four")
+    ),
+    method(
+        "A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor",
+        _pair,
+    ),
+    method(
+        "Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver",
+        _heaters,
+    ),
+    method("Together they take $#$ W when they are in series, and $#$ W when they are in parallel", _ratio),
+    method("Two bodies of masses $#m$ and $#m$ hang", _hanging),
+    method("A bucket of mass $#m$ and a counterweight of mass $#m$ hang", _hanging),
+    method("A body of mass $#m$ on a smooth table...hanging body of mass $#m$", _table),
+    method("A glider of mass $#m$ on a level air track...hanging weight of mass $#m$", _table),
+    method(
+        "A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$",
+        _sensor,
+    ),
+    method(
+        "at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy",
+        _bounce,
+    ),
+    method(
+        "is $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency",
+        _minimum,
+    ),
+    method(
+        "sits $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency",
+        _minimum,
+    ),
+    method("closed at...resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _closed),
+    method("fixed at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _both_ends),
+    method("open at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _both_ends),
+    *_interference(),
+    method(
+        "of weight $#$ N and length $#$ m...$#$ m from that end...of weight $#$ N is at its free end. What is the tension",
+        _beam,
+    ),
+    method(
+        "ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction",
+        _ladder,
+    ),
+    method(
+        "Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient",
+        _ladder_friction,
+    ),
+    method(
+        "of height $#$ cm and width $#$ cm...coefficient of friction is $#$...slides before it tips", _tip
+    ),
+)

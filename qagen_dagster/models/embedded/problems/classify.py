@@ -1,0 +1,151 @@
+"""Classification of TeX by environments, wording and lists of terms. What it cannot tell shows as a low confidence."""
+
+from __future__ import annotations
+
+import re
+
+from qagen_dagster.latex.code import code_of
+from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.structure import (
+    has_environment,
+    options_of,
+    solution_of,
+    statement_of,
+    tikz_pictures,
+)
+from qagen_dagster.models.embedded.problems.terms import CONCEPTS, TECHNIQUES, TOPICS, counted, found_in
+from qagen_dagster.records.exams.item import Difficulty
+from qagen_dagster.records.problems.item import (
+    DIAGRAM_MARK,
+    ClassificationResult,
+    DiagramKind,
+    IdeaResult,
+    QuestionKind,
+)
+
+_SEVERAL = re.compile(
+    r"one or more|more than one|select all|which of the(?:se| following) (?:are|stay|statements are)|are (?:correct|right|true)|options? \([a-d]\) and",
+    re.IGNORECASE,
+)
+_LETTERED = re.compile(r"(?m)^\s*(?:\\item\s*)?(?:\[?\(?[a-dA-D]\)|\[[a-dA-D]\.?\])")
+_PICTURE = re.compile(r"\\includegraphics|\\begin\s*\{(?:tikzpicture|circuitikz|figure)\}")
+_DIAGRAMS = (
+    (DiagramKind.CIRCUIT, r"circuitikz|circuit|resistor|battery|to\[R"),
+    (DiagramKind.GRAPH, r"\\begin\s*\{axis\}|graph|plot"),
+    (DiagramKind.FREE_BODY, r"free[- ]body|block|incline|pulley"),
+)
+_CALCULUS = re.compile(r"\\int|\\frac\s*\{d|\\dot|derivative|integrat", re.IGNORECASE)
+_FORMULA = re.compile(r"\$[^$]{3,}=[^$]*\$|\\\[|\\begin\{(?:align|equation)", re.DOTALL)
+
+
+def classify(latex: str) -> ClassificationResult:
+    """What kind of question the TeX of a problem is, as far as rules can tell."""
+    statement, solution = code_of(statement_of(latex)), code_of(solution_of(latex))
+    kind, kind_sure = _kind(latex, statement, solution)
+    topic, subtopic, topic_sure = _topic(f"{statement} {solution}")
+    diagram = _diagram(latex, statement)
+    options = options_of(latex)
+    concepts = found_in(CONCEPTS, f"{statement} {solution}")
+    difficulty = _difficulty(solution, concepts)
+    return ClassificationResult(
+        question_type=kind,
+        difficulty=difficulty,
+        topic=topic,
+        subtopic=subtopic,
+        has_diagram=diagram is not DiagramKind.NONE,
+        diagram_type=diagram,
+        num_options=len(options) or None,
+        estimated_marks=3 if kind is QuestionKind.ASSERTION_REASON else 4,
+        key_concepts=concepts[:5],
+        requires_calculus=bool(_CALCULUS.search(solution)),
+        confidence=round(min(kind_sure, topic_sure), 2),
+    )
+
+
+def ideas_of(statement: str, solution: str) -> IdeaResult | None:
+    """Concepts, formulas and techniques that the terms of the text show; None where no concept is known."""
+    text = f"{statement} {solution}"
+    concepts = found_in(CONCEPTS, text)
+    topic, subtopic, sure = _topic(text)
+    if not concepts and sure < 0.5:
+        return None
+    techniques = found_in(TECHNIQUES[:-1], solution) or (TECHNIQUES[-1][0],)
+    return IdeaResult(
+        concepts=concepts or (f"{topic}: {subtopic}",),
+        formulas=_formulas(solution),
+        techniques=techniques,
+        difficulty_factors=_factors(text, concepts),
+    )
+
+
+def _kind(latex: str, statement: str, solution: str) -> tuple[QuestionKind, float]:
+    low = statement.lower()
+    if "assertion" in low and "reason" in low:
+        return QuestionKind.ASSERTION_REASON, 0.9
+    if re.search(r"\bmatch\b|column[- ]?i\b|list[- ]?i\b", low):
+        return QuestionKind.MATCH, 0.85
+    options = options_of(latex)
+    if has_environment(latex, "tasks"):
+        rights = sum(one.right for one in options)
+        if rights > 1 or _SEVERAL.search(f"{statement} {solution}"):
+            return QuestionKind.MCQ_MC, 0.95 if rights > 1 else 0.6
+        return QuestionKind.MCQ_SC, 0.95 if rights == 1 else 0.6
+    parts = len(re.findall(r"\\item(?![A-Za-z])", statement))
+    if parts >= 2 and statement.count("?") + len(re.findall(r"\b(?:find|what|calculate)\b", low)) >= 2:
+        return QuestionKind.PASSAGE, 0.8
+    if len(_LETTERED.findall(statement)) >= 3:
+        return QuestionKind.MCQ_SC, 0.45  # options, but not in the environment that says so
+    return QuestionKind.SUBJECTIVE, 0.85 if words_of(statement) else 0.2
+
+
+def _topic(text: str) -> tuple[str, str, float]:
+    scores = [(counted(pattern, text), topic, subtopic) for topic, subtopic, pattern in TOPICS]
+    best = max(scores, key=lambda one: one[0])
+    if not best[0]:
+        return "Physics", "not recognised", 0.3
+    return best[1], best[2], min(0.9, 0.5 + 0.1 * best[0])
+
+
+def _diagram(latex: str, statement: str) -> DiagramKind:
+    marked = any(line.strip() == DIAGRAM_MARK for line in latex.splitlines())
+    if not (marked or _PICTURE.search(statement) or tikz_pictures(statement)):
+        return DiagramKind.NONE
+    for kind, pattern in _DIAGRAMS:
+        if re.search(pattern, statement, re.IGNORECASE):
+            return kind
+    return DiagramKind.GEOMETRY
+
+
+def _difficulty(solution: str, concepts: tuple[str, ...]) -> Difficulty:
+    """By what can be counted: formulas, concepts, calculus."""
+    load = len(_FORMULA.findall(solution)) + len(concepts) + 3 * bool(_CALCULUS.search(solution))
+    if load <= 4:
+        return Difficulty.EASY
+    return Difficulty.MEDIUM if load <= 8 else Difficulty.HARD
+
+
+def _formulas(solution: str) -> tuple[str, ...]:
+    """Formulas of the solution up to where numbers are put in."""
+    found: list[str] = []
+    for formula in re.findall(r"\$([^$]+)\$", solution):
+        sides = [one.strip() for one in formula.split("=")]
+        symbolic = [one for one in sides if re.search(r"[A-Za-z]", one) and not _numeric(one)]
+        if len(symbolic) >= 2:
+            found.append(f"${' = '.join(symbolic)}$")
+    return tuple(dict.fromkeys(found))[:6]
+
+
+def _numeric(side: str) -> bool:
+    bare = re.sub(r"\\(?:mathrm|text)\s*\{[^{}]*\}|\\[A-Za-z]+", "", side)
+    return bool(numbers_of(side)) and (not re.search(r"[A-Za-z]", bare) or "boxed" in side)
+
+
+def _factors(text: str, concepts: tuple[str, ...]) -> tuple[str, ...]:
+    found: list[str] = []
+    if len(concepts) > 2:
+        found.append("several concepts at once")
+    if _CALCULUS.search(text):
+        found.append("calculus")
+    if r"\sqrt" in text:
+        found.append("a root has to be taken")
+    return tuple(found)

@@ -1,0 +1,191 @@
+"""Conversions between formats where the answer is one number: integer, open question, options with computed wrong values.
+
+A wrong option is what the solution's own expression gives with one slip made in it. Nothing else is converted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.compare import same_answer
+from qagen_dagster.latex.said import numbers_of
+from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
+from qagen_dagster.models.embedded.exams.family import Draw
+from qagen_dagster.models.embedded.problems.asked import UnableError
+from qagen_dagster.models.embedded.problems.chains import chains_of, side_value
+from qagen_dagster.models.embedded.problems.numerals import (
+    Numeral,
+    decimal_text,
+    numeral_value,
+    numerals_of,
+    written_like,
+)
+from qagen_dagster.records.problems.item import ANSWER_MARK, Format
+
+_ASKS = re.compile(
+    r"\s*(?:Give|State|Round|Write|Express)\s+(?:your|the)\s+(?:numerical\s+)?(?:answer|value)\b[^.?!]*[.?!]",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(
+    r"\s*(?:The\s+)?(?:correct|right)\s+(?:options?|answers?|choices?)\s+(?:is|are)\s+\(?[a-hA-H]\)?(?:[^.\n]{0,30})\.?",
+    re.IGNORECASE,
+)
+_OF_THESE = re.compile(r"\b(?:which|following|these|options?)\b", re.IGNORECASE)
+_PLAIN = (2, Fraction(1, 2), 4, Fraction(1, 4), 3, Fraction(3, 2))
+_LETTERS = "abcdefgh"
+
+
+def convert(item: str, target: Format) -> tuple[str, str]:
+    """The item in the target format, and its answer. Raises UnableError with the reason."""
+    answer, number = _answer(item)
+    question = _question(item)
+    solution = _solved(item, answer)
+    if target is Format.SUBJECTIVE:
+        return _item(question, "", solution), answer
+    if target is Format.INTEGER:
+        return _item(f"{question} {_asked_for(answer, number)}", "", solution), answer
+    if target is Format.MCQ_SC:
+        options, right = _values(item, answer, number)
+        return _item(
+            question, _tasks(options, {right}), f"{solution} The correct option is ({_LETTERS[right]})."
+        ), answer
+    options, rights = _statements(item, answer, number)
+    letters = " and ".join(f"({_LETTERS[one]})" for one in sorted(rights))
+    asked = f"{question} Which of these statements about the result are right?"
+    return _item(asked, _tasks(options, rights, 1), f"{solution} The correct options are {letters}."), letters
+
+
+def _answer(item: str) -> tuple[str, Numeral]:
+    """The answer as LaTeX with the numeral in it."""
+    rights = [one.text for one in options_of(item) if one.right]
+    if len(rights) > 1:
+        raise UnableError("several of its options are right, so that it has no one numerical answer")
+    answer = (rights[0] if rights else final_answer(solution_of(item)) or "").strip().strip("$").strip()
+    found = numerals_of(answer) if "$" not in answer else ()
+    if (
+        len(found) != 1
+        or not found[0].value
+        or side_value(answer) is None
+        or answer[: found[0].start].strip()
+    ):
+        raise UnableError("its answer is not one number")
+    ended = final_answer(solution_of(item))
+    if rights and ended is not None and same_answer(answer, ended) is False:
+        raise UnableError(f"its right option says {answer}, but its solution ends at {ended}")
+    return answer, found[0]
+
+
+def _question(item: str) -> str:
+    """The statement without options and without the words on how to give the answer."""
+    statement = statement_of(item)
+    tasks = environments(statement, "tasks")
+    if tasks:
+        if statement[tasks[-1][1] :].strip():
+            raise UnableError("its question goes on behind the options")
+        statement = statement[: tasks[0][0]]
+        if _OF_THESE.search(statement):
+            raise UnableError("its question makes no sense without its options")
+    if environments(statement, "enumerate"):
+        raise UnableError("it asks several things or lists its parts, so that it has no one answer")
+    return _ASKS.sub("", statement).strip()
+
+
+def _solved(item: str, answer: str) -> str:
+    solution = _CHOICE.sub("", solution_of(item)).strip()
+    if not numbers_of(solution):
+        raise UnableError("its solution does not compute the answer")
+    if r"\boxed" not in solution:
+        solution += f" The result is $\\boxed{{{answer}}}$."
+    return solution
+
+
+def _asked_for(answer: str, number: Numeral) -> str:
+    unit = answer[number.end :].lstrip().removeprefix(r"\,").strip()
+    counted = f" in ${unit}$" if unit else ""
+    if number.value.denominator == 1 and "times" not in number.text:
+        return f"Give your answer{counted} as an integer."
+    return f"Give the numerical value of your answer{counted}."
+
+
+def _wrong(item: str, number: Numeral) -> list[Fraction]:
+    """Different wrong values: slips in the last computed expression first, then plain multiples of the answer."""
+    found: list[Fraction] = []
+    spans = environments(item, "solution")
+    chains = [one for one in chains_of(item, *spans[0]) if len(one.numeric) > 1] if spans else []
+    slips = _slips(chains[-1].numeric[0].text) if chains else iter(())
+    for value in (*slips, *(number.value * one for one in _PLAIN)):
+        short = _short(value, number)
+        far = short and Fraction(1, 1000) <= short / number.value <= 1000
+        if far and all(abs(short - one) > abs(one) / 50 for one in (number.value, *found)):
+            found.append(short)
+    if len(found) < 3:
+        raise UnableError("too few different wrong values can be computed from its solution")
+    return found[:3]
+
+
+def _slips(expression: str) -> Iterator[Fraction]:
+    """Values of the expression with one slip: a square or root forgotten, a half left out, a ratio turned over."""
+    changed = [
+        expression.replace("^2", "", 1).replace("^{2}", "", 1),
+        re.sub(r"\\sqrt\s*(?=\{)", "", expression, count=1),
+        re.sub(r"\\frac\s*\{1\}\s*\{2\}\s*(?:\\cdot|\\times)?", "", expression, count=1),
+        re.sub(r"(?<![\d.])2\s*(?:\\cdot|\\times)", "", expression, count=1),
+        re.sub(r"\\frac\s*(\{[^{}]*\})\s*(\{[^{}]*\})", r"\\frac\2\1", expression, count=1),
+        re.sub(r"\+", "-", expression, count=1),
+        re.sub(r"(?<=[\d})])\s*-(?=\s*[\d\\{(])", "+", expression, count=1),
+    ]
+    for one in changed:
+        value = side_value(one) if one != expression else None
+        if value is not None and value.numbers[0] is not None and Fraction(value.numbers[0]) > 0:
+            yield Fraction(value.numbers[0])
+
+
+def _short(value: Fraction, model: Numeral) -> Fraction:
+    """Rounded to the digits of the answer, at least three."""
+    ten = model.value / numeral_value(model.text.split("\\")[0].strip())
+    mantissa = value / ten
+    places = model.places
+    while places < 6 and mantissa and abs(mantissa) * 10**places < 10:
+        places += 1
+    return round(mantissa, places) * ten
+
+
+def _values(item: str, answer: str, number: Numeral) -> tuple[list[str], int]:
+    """Four values in their order, and which is right."""
+    values = sorted({number.value, *_wrong(item, number)})
+    texts = [f"${_with(answer, number, value)}$" for value in values]
+    return texts, values.index(number.value)
+
+
+def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set[int]]:
+    """Four statements of which two are right: the value, and one bound."""
+    low, *rest = sorted(_wrong(item, number))
+    high = rest[-1]
+    said = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]
+    bounds = [(f"than ${_with(answer, number, one)}$.", number.value > one) for one in (low, high)]
+    said += [(f"It is greater {text}", more) for text, more in bounds]
+    if not any(more for _, more in bounds):
+        said[2] = (f"It is less {bounds[0][0]}", True)
+    Draw(f"statements/{item}").shuffle(said)
+    return [text for text, _ in said], {place for place, (_, right) in enumerate(said) if right}
+
+
+def _with(answer: str, number: Numeral, value: Fraction) -> str:
+    if value == number.value:
+        return answer
+    text = written_like(value, number.text) if "\\" in number.text else decimal_text(value)
+    return answer[: number.start] + text + answer[number.end :]
+
+
+def _tasks(options: list[str], rights: set[int], columns: int = 2) -> str:
+    lines = [
+        f"\\task {text}{' ' + ANSWER_MARK if place in rights else ''}" for place, text in enumerate(options)
+    ]
+    return "\n".join([f"\\begin{{tasks}}({columns})", *lines, "\\end{tasks}\n"])
+
+
+def _item(statement: str, tasks: str, solution: str) -> str:
+    return f"\\item {statement}\n{tasks}\\begin{{solution}}\n{solution}\n\\end{{solution}}"

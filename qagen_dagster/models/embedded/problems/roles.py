@@ -1,0 +1,123 @@
+"""The seven problem roles of the embedded model: what each reads of a prompt, and what it submits or reports."""
+
+from __future__ import annotations
+
+import re
+
+from qagen_dagster.latex.code import code_of
+from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
+from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.problems.asked import UnableError, label_of, part_of
+from qagen_dagster.models.embedded.problems.classify import classify, ideas_of
+from qagen_dagster.models.embedded.problems.convert import convert
+from qagen_dagster.models.embedded.problems.vary import vary
+from qagen_dagster.records.problems.item import Format
+
+_NO_EYES = "embedded models cannot see pictures: bind {role} to a model with images"
+_ITEM = re.compile(r"\\item(?![A-Za-z@])")
+_VARIANTS = {
+    "context": "embedded:problem-variant cannot invent another scene: bind variant to a language model",
+    "conceptual": "embedded:problem-variant cannot change the physics: bind variant to a language model",
+    "calculus": "embedded:problem-variant cannot make what was constant vary: bind variant to a language model",
+    "multi": "embedded:problem-variant cannot join problems into one: bind variant to a language model",
+}
+
+
+class _Role:
+    """One answer to one prompt: submit, or say in one line why not. What was refused once is not tried again."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        refused = [one.text for one in conversation.exchanges if one.is_error]
+        if refused:
+            return [_unable(f"embedded has no other answer; refused was: {refused[-1]}")]
+        try:
+            return [self.answer(conversation.prompt)]
+        except UnableError as error:
+            return [_unable(str(error))]
+
+    def answer(self, prompt: str) -> Action:
+        """The submission. Raises UnableError."""
+        raise NotImplementedError
+
+
+class Classifier(_Role):
+    """Kind, topic and difficulty of TeX, by rules."""
+
+    def answer(self, prompt: str) -> Action:
+        if label_of(prompt, "Input") == "image":
+            raise UnableError(_NO_EYES.format(role="classifier"))
+        return Action("submit_classification", classify(part_of(prompt, "problem")).model_dump(mode="json"))
+
+
+class Scanner(_Role):
+    """An item without the comments around it; to write what is missing needs a model."""
+
+    def answer(self, prompt: str) -> Action:
+        if label_of(prompt, "Input") == "image":
+            raise UnableError(_NO_EYES.format(role="scanner"))
+        text = part_of(prompt, "problem")
+        begun, solutions = _ITEM.search(code_of(text)), environments(text, "solution")
+        end = solutions[0][1] if solutions else len(text)
+        item = text[begun.start() : end] if begun else text
+        if faults := item_faults(item):
+            raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
+        scan = {"latex": item, "has_diagram": bool(tikz_pictures(item))}
+        return Action("submit_scan", scan)
+
+
+class Artist(_Role):
+    """Nothing: it cannot draw."""
+
+    def answer(self, prompt: str) -> Action:
+        raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
+
+
+class Ideas(_Role):
+    """Concepts and techniques, by lists of terms."""
+
+    def answer(self, prompt: str) -> Action:
+        ideas = ideas_of(part_of(prompt, "problem"), part_of(prompt, "solution"))
+        if ideas is None:
+            raise UnableError("embedded:problem-ideas knows none of the terms of this problem")
+        return Action("submit_ideas", ideas.model_dump(mode="json"))
+
+
+class Variant(_Role):
+    """Other numbers, where everything that follows from them can be computed again."""
+
+    def answer(self, prompt: str) -> Action:
+        kind = label_of(prompt, "Variant")
+        if kind != "numerical":
+            raise UnableError(_VARIANTS.get(kind, _VARIANTS["context"]))
+        number = label_of(prompt, "Number")
+        latex, changes = vary(
+            part_of(prompt, "item"), int(number) if number.isdecimal() else 1, part_of(prompt, "earlier")
+        )
+        return Action("submit_variant", {"latex": latex, "changes": f"embedded:problem-variant: {changes}"})
+
+
+class Converter(_Role):
+    """Another format of the same numerical answer."""
+
+    def answer(self, prompt: str) -> Action:
+        target = label_of(prompt, "To")
+        if target not in set(Format):
+            raise UnableError(f"embedded:problem-converter knows no format {target!r}")
+        latex, answer = convert(part_of(prompt, "item"), Format(target))
+        return Action("submit_conversion", {"latex": latex, "final_answer": answer})
+
+
+class Alternate(_Role):
+    """Nothing: another way has to be thought of."""
+
+    def answer(self, prompt: str) -> Action:
+        raise UnableError(
+            "embedded:problem-alternate cannot think of another way: bind alternate to a language model"
+        )
+
+
+def _unable(reason: str) -> Action:
+    return Action("report_unable", {"reason": " ".join(reason.split())[:500]})

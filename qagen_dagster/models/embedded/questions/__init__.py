@@ -1,0 +1,1 @@
+"""Questions by rules: generator, filters, duplicate matcher."""

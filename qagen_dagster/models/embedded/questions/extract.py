@@ -1,0 +1,202 @@
+"""The generator's pipeline over one run of lines: blocks, facts, questions, filters, order.
+
+Pure: the same lines and context give the same candidates. A bounded cache keeps the last results, because
+every attempt reads the document anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.models.embedded.questions.candidate import Candidate
+from qagen_dagster.models.embedded.questions.context import (
+    Context,
+    name_words,
+    plain_words,
+    topic_words,
+    word_counts,
+)
+from qagen_dagster.models.embedded.questions.families.acronyms import acronyms
+from qagen_dagster.models.embedded.questions.families.cells import cell_questions
+from qagen_dagster.models.embedded.questions.families.entries import keyed, lead_ins, steps
+from qagen_dagster.models.embedded.questions.families.prose import questions
+from qagen_dagster.models.embedded.questions.filters import refusal, without_rivals
+from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
+from qagen_dagster.models.embedded.text.clauses import read_clause
+from qagen_dagster.models.embedded.text.language import parse
+from qagen_dagster.models.embedded.text.sentences import Sentence, is_prose, split
+from qagen_dagster.models.embedded.text.tables import tables
+
+CACHED_WINDOWS = 256
+STRONG = 0.5  # candidates under this quality are asked only when the others are used up
+
+_lock = threading.Lock()
+_known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
+
+
+def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
+    """Candidates of consecutive lines, best and most varied first."""
+    text = "\n".join([context.title, context.thing, *(f"{line.number}|{line.text}" for line in lines)])
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    with _lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+    found = _extract(lines, context)
+    with _lock:
+        _known[key] = found
+        while len(_known) > CACHED_WINDOWS:
+            _known.popitem(last=False)
+    return found
+
+
+def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
+    blocks = [block for block in segment(lines, context.headings) if not _is_back_matter(block)]
+    context = replace(
+        context,
+        words=Counter(context.words) + word_counts(blocks),
+        plain=plain_words(lines),
+        names=name_words(lines),
+        topic=topic_words(blocks, context),
+    )
+    found = [framed(candidate, context) for candidate in proposals(blocks, context)]
+    good = [candidate for candidate in found if candidate is not None and refusal(candidate, context) is None]
+    return tuple(interleave(one_per_sentence(without_rivals(good))))
+
+
+def _is_back_matter(block: Block) -> bool:
+    names = {name.lower().strip(" .:") for name in block.section}
+    return bool(names & _BACK_MATTER) or _is_reference_list(block)
+
+
+def _is_reference_list(block: Block) -> bool:
+    text = block.passage.text
+    return bool(_REFERENCE.search(text[:500])) or len(_REFERENCE.findall(text)) > 2
+
+
+_REFERENCE = re.compile(
+    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
+)
+_BACK_MATTER = frozenset(
+    {
+        "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
+        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
+        "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
+    }
+)  # fmt: skip
+
+
+def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
+    """What every family has to ask."""
+    yield from keyed(blocks, context)
+    yield from lead_ins(blocks, context)
+    yield from steps(blocks, context)
+    yield from cell_questions(tables(blocks), context)
+    yield from acronyms(blocks, context)
+    yield from prose(blocks)
+
+
+def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
+    """Questions from sentences; captions are left to visual mode."""
+    found = [
+        (sentence, before, block)
+        for block in blocks
+        if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
+        for sentence, before in _with_context(block)
+        if is_prose(sentence)
+    ]
+    docs = parse([sentence.text.rstrip(";") for sentence, _, _ in found])
+    for (sentence, before, block), doc in zip(found, docs, strict=True):
+        clause = read_clause(doc)
+        for question, answer, family, kind, quality in questions(clause) if clause is not None else ():
+            if answer in sentence.passage.text:
+                quote = sentence.passage.quote()
+                yield Candidate(
+                    question, answer, (quote,), family, kind, quality, block.section, before=before
+                )
+
+
+def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
+    """Each sentence with the paragraph's words before it."""
+    before = ""
+    for sentence in split(block.passage):
+        yield sentence, before
+        before += f" {sentence.text.lower()}"
+
+
+_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
+
+
+def framed(candidate: Candidate, context: Context) -> Candidate | None:
+    """The candidate with the document named, or None if it needs that and the document has no name."""
+    question = _without_first_capital(candidate, context)
+    if candidate.anchored or (context.thing and context.title.lower() in question.lower()):
+        return replace(candidate, question=f"{question[:1].upper()}{question[1:]}", anchored=True)
+    frame = context.frame()
+    if not frame:
+        return None
+    return replace(candidate, question=f"{frame}{question[:1].lower()}{question[1:]}", anchored=True)
+
+
+def _without_first_capital(candidate: Candidate, context: Context) -> str:
+    """The question with the sentence's first word in lower case where that is how the document writes it elsewhere.
+
+    The parser takes such words for names: "Eelgrass is a plant" would give "what is Eelgrass?".
+    """
+    first = candidate.quotes[0].text.split(" ", 1)[0]
+    if candidate.anchored or not _CAPITALISED.fullmatch(first):
+        return candidate.question
+    low = first.lower()
+    if low not in context.plain or low in context.names:
+        return candidate.question
+    return re.sub(rf"(?<=\w )(?<![.?!:] ){first}\b", low, candidate.question, count=1)
+
+
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
+
+
+def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
+    """The best question of each sentence: two of them would give each other's answers away."""
+    best: dict[tuple[int, str], Candidate] = {}
+    others: list[Candidate] = []
+    for candidate in found:
+        if candidate.family in _STRUCTURED:
+            others.append(candidate)
+            continue
+        key = (candidate.line, candidate.quotes[0].text)
+        if key not in best or candidate.quality > best[key].quality:
+            best[key] = candidate
+    return [*others, *best.values()]
+
+
+_STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "meaning"})
+
+
+def interleave(found: Sequence[Candidate]) -> list[Candidate]:
+    """Round robin over the families, best first within each, so that any first few are varied; weak ones last."""
+    order = sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item)))
+    strong = [candidate for candidate in order if candidate.quality >= STRONG]
+    return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
+
+
+def _spread(candidate: Candidate) -> tuple[str, int]:
+    """Cells of tables in scattered order, so that the first few are from several rows and columns."""
+    if candidate.family != "cell":
+        return "", candidate.line
+    return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0
+
+
+def _in_turn(order: Sequence[Candidate]) -> list[Candidate]:
+    families: dict[str, list[Candidate]] = {}
+    for candidate in order:
+        families.setdefault(candidate.family, []).append(candidate)
+    return [
+        candidate for turn in zip_longest(*families.values()) for candidate in turn if candidate is not None
+    ]

@@ -1,0 +1,1 @@
+"""Kinds of facts that rules turn into questions, one file per kind."""

@@ -1,0 +1,62 @@
+"""Questions from spelled-out abbreviations: "temperature correction factor (TCF)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from qagen_dagster.models.embedded.questions.candidate import Candidate
+from qagen_dagster.models.embedded.questions.context import Context
+from qagen_dagster.models.embedded.text.blocks import Block, Kind
+from qagen_dagster.models.embedded.text.sentences import split
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+FIRST = 3
+_VENUE = re.compile(
+    r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"
+)
+_SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)")
+_COMMON = word_set(
+    "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
+)
+_SMALL = word_set("of the and for in on to a an by with or")
+
+
+def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
+    """One question for each abbreviation whose letters begin the words before it; after a few they bore."""
+    count = 0
+    for block in blocks:
+        if block.kind not in (Kind.TEXT, Kind.ITEM):
+            continue
+        for sentence in split(block.passage):
+            text = sentence.passage.text
+            if _VENUE.search(text):
+                continue
+            for match in _SHORT.finditer(text):
+                long_form = expansion(text[: match.start()], match.group(1))
+                if long_form and match.group(1) not in _COMMON:
+                    count += 1
+                    name = match.group(1)
+                    yield Candidate(
+                        f"what does {name if not name.endswith('s') else f'the abbreviation {name}'} stand for?", long_form, (sentence.passage.quote(),), "acronym",
+                        "definition", 0.7 if count <= FIRST else 0.4, (),
+                    )  # fmt: skip
+
+
+def expansion(before: str, short: str) -> str:
+    """The words at the end of `before` whose initials spell `short`; empty if there are none."""
+    letters = [char.lower() for char in short.rstrip("s") if char.isalpha()]
+    words = list(re.finditer(r"[A-Za-z][A-Za-z\u2019']*", before))
+    index = len(words) - 1
+    for letter in reversed(letters):
+        while (
+            index >= 0
+            and words[index].group().lower() in _SMALL
+            and words[index].group()[0].lower() != letter
+        ):
+            index -= 1
+        if index < 0 or words[index].group()[0].lower() != letter:
+            return ""
+        index -= 1
+    found = before[words[index + 1].start() :].strip()
+    return found if len(letters) >= 2 and len(found.split()) <= 9 and not re.search(r"[.;:()]", found) else ""

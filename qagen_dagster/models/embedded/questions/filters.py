@@ -1,0 +1,231 @@
+"""Refuses questions that a careful person would not ask. Silence is better than a silly question.
+
+Each check is one reason; they look at the words of a question and its answer, and at what the document is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from qagen_dagster.models.embedded.questions.candidate import Candidate
+from qagen_dagster.models.embedded.questions.context import Context
+from qagen_dagster.models.embedded.text.sentences import balanced
+from qagen_dagster.models.embedded.text.values import numbers
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+_PRONOUN = re.compile(
+    r"\b(?:he|she|they|him|her|them|his|we|us|our|ours|i|me|my|you|your|yours|myself|itself|themselves|it)\b",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
+_DEICTIC = re.compile(
+    r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
+    r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
+    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either way|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    re.IGNORECASE,
+)
+_DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
+_BAD_ANSWER = re.compile(
+    r"^(?:this|that|these|those|it|its|their|his|her|our|my|your|one|such|many|some|several|both|all|a lot|them|"
+    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|a number of|recent|each|the following|what|which|who|how)\b",
+    re.IGNORECASE,
+)
+_FURNITURE = re.compile(
+    r"\b(?:copyright|all rights reserved|permission|licen[cs]e[ds]? under|table of contents|isbn|issn|https?:|www\.|doi:|"
+    r"@\w+\.\w+|\bpp\. \d|section \d|see also|click)\b|\[\d+\]|&(?:amp|lt|gt);|\babs/|\bCoRR\b|\barXiv\b|\bU\.S\.C|\bC\.F\.R|\b\d F\.\s?\dd|\$ (?:m|b)illion|…|\.\.\.|\|",
+    re.IGNORECASE,
+)
+_ODD = re.compile(r"[^\w\s.,;:'\u2019\"“”()?!%$€£°±\u00d7µ/&§+\-\u2013—=<>*#`\[\]²³½¼→]")
+_STOP = word_set(
+    "a an the of in on at to for from by with and or but is are was were be been being do does did has have had what which who whom "
+    "when where why how many much long according not no that as it its than into can could may might must shall should will would "
+    "give given use used there"
+)
+MAX_QUESTION_WORDS = 34
+MAX_ANSWER_WORDS = 30
+
+
+def content_words(text: str) -> list[str]:
+    """Lower-case words that carry meaning."""
+    return [
+        word
+        for word in re.findall(r"[\w'-]+", text.lower())
+        if (word not in _STOP and len(word) > 1) or word.isdigit()
+    ]
+
+
+def _pronoun(candidate: Candidate, context: Context) -> bool:
+    question = unframed(candidate.question)
+    if candidate.family == "what_happens":
+        return bool(re.search(r"\b(?:we|us|our|i|he|she|they|it)\b", question, re.I)) or bool(
+            re.search(r"\b(?:we|us|our)\b", candidate.answer, re.I)
+        )
+    if _PRONOUN.search(question) or re.search(r"\b(?:we|our)\b", candidate.answer):
+        return True
+    if _POSSESSIVE.search(question.split(" ", 4)[-1]) and not re.search(
+        r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\b(?:its|their)\b", question[5:]
+    ):
+        return True
+    return bool(_PRONOUN.search(candidate.answer)) and candidate.family not in _CLAUSE_ANSWERS
+
+
+_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "meaning", "entry", "step", "key", "cell"})
+
+
+def unframed(question: str) -> str:
+    """The question without "According to ..., "."""
+    return re.sub(r"^(?:According to|In) .{1,200}?, (?=[a-z])", "", question, count=1)
+
+
+def _deictic(candidate: Candidate, context: Context) -> bool:
+    if candidate.family in ("key", "cell", "entry", "step", "acronym"):
+        return False
+    return bool(_DEICTIC.search(unframed(candidate.question)))
+
+
+def _answer_shown(candidate: Candidate, context: Context) -> bool:
+    """Whether the question gives the answer away."""
+    answer, asked = content_words(candidate.answer), set(content_words(candidate.question))
+    return (not answer and not any(char.isdigit() for char in candidate.answer)) or (
+        bool(answer) and all(word in asked for word in answer)
+    )
+
+
+def _adds_up(candidate: Candidate, context: Context) -> bool:
+    """ "How many walls were chosen, three of dolerite and three of sandstone?": the question tells."""
+    if candidate.family != "how_many":
+        return False
+    asked = [
+        int(value)
+        for value in numbers(candidate.question).elements()
+        if value.isdigit() and int(value) < 1000
+    ]
+    return [str(sum(asked))] == list(numbers(candidate.answer)) and len(asked) > 1
+
+
+def _bad_answer(candidate: Candidate, context: Context) -> bool:
+    answer = candidate.answer
+    if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family in ("entry", "step")):
+        return True
+    if _BAD_ANSWER.match(answer) and candidate.family not in _CLAUSE_ANSWERS:
+        return True
+    if candidate.family == "definition" and re.search(r"\b(?:he|she|they|we)\b", answer):
+        return True
+    if candidate.family in ("definition", "why") and re.search(
+        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b", answer
+    ):
+        return True
+    return (
+        not balanced(answer)
+        or bool(_FURNITURE.search(answer))
+        or answer.strip(" -\u2013—.").lower() in ("", "none", "n/a")
+    )
+
+
+def _bad_form(candidate: Candidate, context: Context) -> bool:
+    question = candidate.question
+    count = len(unframed(question).split())
+    if (
+        not 4 - (candidate.family == "definition") <= count <= MAX_QUESTION_WORDS
+        or not balanced(question)
+        or not question.endswith("?")
+    ):
+        return True
+    if re.search(
+        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| - ",
+        question,
+        re.IGNORECASE,
+    ):
+        return True
+    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])", unframed(question)):
+        return True
+    return bool(_FURNITURE.search(unframed(question))) or len(_ODD.findall(question + candidate.answer)) > 0
+
+
+def _vague(candidate: Candidate, context: Context) -> bool:
+    """Whether the question says too little to have one answer."""
+    least = {
+        "definition": 1,
+        "meaning": 1,
+        "acronym": 1,
+        "key": 1,
+        "cell": 2,
+        "value": 2,
+        "step": 1,
+        "entry": 1,
+    }.get(candidate.family, 3)
+    return len(set(content_words(unframed(candidate.question)))) < least
+
+
+def _loose(candidate: Candidate, context: Context) -> bool:
+    """Whether a weak family asks about some unnamed thing, or about what might be."""
+    if candidate.family not in ("subject", "object"):
+        return False
+    return bool(_LOOSE.search(unframed(candidate.question)) or _LOOSE.match(candidate.answer))
+
+
+_LOOSE = re.compile(
+    r"\b(?:some|many|several|certain|few|most|other|various|one of|any|all|should|might|would|could|may|courts?|"
+    r"(?:table|figure|fig|section|chapter|paper|study|article|results?|data|line|analysis|evidence|approach|method)s?)\b",
+    re.IGNORECASE,
+)
+
+
+def _unknown_thing(candidate: Candidate, context: Context) -> bool:
+    """Whether the subject is "the change", "the difference": known only from the sentence before."""
+    if candidate.family in ("key", "cell", "entry", "step", "acronym"):
+        return False
+    question = unframed(candidate.question)
+    for match in re.finditer(r"\b(?:[Tt]he) ([a-z][a-z-]+)\b(?=\s+([a-z-]+)|\?)", question):
+        noun, following = match.group(1), match.group(2) or ""
+        if following in ("of", "that", "which", "who", "between", "for", "to", "in"):
+            continue
+        if following and following not in _AFTER_NOUN and not following.endswith(("ed", "s")):
+            continue
+        if context.words[noun] < 2 or (
+            noun not in context.topic and re.search(rf"\b{noun}\b", candidate.before)
+        ):
+            return True
+    return False
+
+
+_AFTER_NOUN = word_set(
+    "is are was were be do does did has have had can could may might must should will would in on at to from by with when if "
+    "because after before until during not and or as for take keep use make need show give find"
+)
+_OPINION = re.compile(
+    r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
+)
+
+
+def _opinion(candidate: Candidate, context: Context) -> bool:
+    """Whether a "definition" only says how good, bad or important a thing is."""
+    return candidate.family == "definition" and bool(_OPINION.match(candidate.answer))
+
+
+CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
+    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _loose, _unknown_thing, _opinion,
+)  # fmt: skip
+
+
+def refusal(candidate: Candidate, context: Context) -> str | None:
+    """The name of the first check that refuses the candidate, or None."""
+    return next((check.__name__.strip("_") for check in CHECKS if check(candidate, context)), None)
+
+
+def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Drops questions to which the document gives two answers, and repetitions."""
+    by_question: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        by_question.setdefault(_key(candidate.question), []).append(candidate)
+    kept: list[Candidate] = []
+    for group in by_question.values():
+        if len({candidate.answer.lower().strip(" .") for candidate in group}) == 1:
+            kept.append(max(group, key=lambda candidate: candidate.quality))
+    return kept
+
+
+def _key(question: str) -> str:
+    return " ".join(re.findall(r"\w+", question.lower()))

@@ -1,0 +1,208 @@
+"""The generator "rules": reads with the tools, proposes its best candidate not yet asked, reports exhaustion.
+
+What belongs here: what to read next and what to submit. How questions are found belongs to `extract`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from qagen_dagster.models.embedded.conversation import (
+    Action,
+    Conversation,
+    Line,
+    card,
+    document_rows,
+    line_total,
+)
+from qagen_dagster.models.embedded.questions.candidate import Candidate
+from qagen_dagster.models.embedded.questions.context import Context, read_context
+from qagen_dagster.models.embedded.questions.extract import STRONG, candidates
+from qagen_dagster.models.embedded.questions.families.visual import Shown, shown, visual_candidates
+from qagen_dagster.models.embedded.questions.purpose import by_purpose, wanted_families
+
+WINDOW_LINES = 240
+HEAD_LINES = 40
+MAX_READS = 40  # of one attempt, well under the runner's limit on tool calls
+READS_PER_TURN = 3
+MAX_ACRONYMS = 4  # of one document: more of them bore
+
+_MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
+_EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
+
+
+class Rules:
+    """Proposes questions from patterns of structure and grammar. English only."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads  # the parser uses one thread; the option is the provider's
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        """Read on, submit, or report exhaustion."""
+        mode = _MODE.search(conversation.prompt)
+        if mode is not None and mode.group(1).lower() == "visual":
+            return self._visual(conversation)
+        return self._textual(conversation)
+
+    def _textual(self, conversation: Conversation) -> list[Action]:
+        reads = conversation.named("read_lines")
+        if not reads:
+            return [_read(1, WINDOW_LINES)]
+        total = line_total(reads)
+        if total is None:
+            return [_exhausted("The document cannot be read: " + reads[-1].text[:200])]
+        known = document_rows(reads)
+        context = _context(conversation, known)
+        for window in _windows(known, total, _resume_line(conversation.prompt)):
+            fresh = _first_fresh(candidates(window, context), conversation)
+            if fresh is not None:
+                return [_submit(fresh)]
+        more = list(_unread(known, total, _resume_line(conversation.prompt)))
+        if not more or len(reads) >= MAX_READS:
+            return [_exhausted(_summary(known, total))]
+        return [_read(start, end) for start, end in more[:READS_PER_TURN]]
+
+    def _visual(self, conversation: Conversation) -> list[Action]:
+        listings = conversation.named("list_visual_content")
+        if not listings:
+            return [Action("list_visual_content", {}), _read(1, HEAD_LINES)]
+        visuals = shown(listings[-1].text)
+        if not visuals:
+            return [_exhausted("list_visual_content shows no visual content.")]
+        reads = conversation.named("read_lines")
+        known = document_rows(reads)
+        wanted = [visual for visual in visuals if _wanted(visual, known)]
+        if wanted and len(reads) < MAX_READS:
+            return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
+        context = _context(conversation, known)
+        fresh = _first_fresh(visual_candidates(visuals, known, context), conversation)
+        if fresh is not None:
+            return [_submit(fresh)]
+        return [
+            _exhausted(
+                f"The embedded rules cannot see pictures. Of {len(visuals)} visuals they asked what table cells and captions "
+                "tell in the document's structure; nothing more can be asked that way."
+            )
+        ]
+
+
+def _start(visual: Shown) -> int:
+    return visual.start_line or 1
+
+
+def _end(visual: Shown) -> int:
+    return min(visual.end_line or 1, _start(visual) + 120)
+
+
+def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
+    """Whether structure may tell something and the lines are not read yet."""
+    readable = visual.type == "table" or bool(visual.caption)
+    return (
+        readable
+        and visual.start_line is not None
+        and not all(number in known for number in range(_start(visual), _end(visual) + 1))
+    )
+
+
+def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
+    head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
+    about = card(conversation.prompt)
+    return read_context(head, about.title, about.headings, about.file)
+
+
+def _resume_line(prompt: str) -> int:
+    """The line after the last evidence the prompt lists; 1 if it lists none."""
+    found = list(_EVIDENCE.finditer(prompt))
+    return int(found[-1].group(2) or found[-1].group(1)) + 1 if found else 1
+
+
+def _windows(known: dict[int, Line], total: int, resume: int) -> Iterator[list[Line]]:
+    """Runs of read lines to look through, in order.
+
+    A document that was read whole is one window. In a longer one each window is a run of lines, the one at
+    `resume` first, so that attempts move on through the document.
+    """
+    runs: list[list[Line]] = []
+    for number in sorted(known):
+        if (
+            runs
+            and runs[-1][-1].number == number - 1
+            and (len(runs[-1]) < WINDOW_LINES or len(known) == total)
+        ):
+            runs[-1].append(known[number])
+        else:
+            runs.append([known[number]])
+    if len(runs) == 1 and resume <= runs[0][-1].number:
+        yield runs[0]
+        return
+    yield from (run for run in runs if run[-1].number >= resume)
+    if _covered(known, resume, total):
+        yield from (run for run in runs if run[-1].number < resume)
+
+
+def _covered(known: dict[int, Line], start: int, total: int) -> bool:
+    return all(number in known for number in range(start, total + 1))
+
+
+def _unread(known: dict[int, Line], total: int, resume: int) -> Iterator[tuple[int, int]]:
+    """Ranges still to be read: from `resume` to the end, then from the start."""
+    order = [*range(min(resume, total), total + 1), *range(1, min(resume, total))]
+    start: int | None = None
+    last = 0
+    for number in [*order, 0]:
+        fresh = number > 0 and number not in known
+        if start is not None and (not fresh or number != last + 1 or number - start >= WINDOW_LINES):
+            yield start, last
+            start = None
+        if fresh and start is None:
+            start = number
+        last = number
+
+
+def _first_fresh(
+    found: tuple[Candidate, ...] | list[Candidate], conversation: Conversation
+) -> Candidate | None:
+    said = conversation.prompt
+    ordered = by_purpose(found, wanted_families(conversation.system), STRONG)
+    tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
+    enough = said.count(" stand for?") >= MAX_ACRONYMS
+    return next(
+        (
+            item
+            for item in ordered
+            if item.question not in said
+            and item.question not in tried
+            and not (enough and item.family == "acronym")
+        ),
+        None,
+    )
+
+
+def _read(start: int, end: int) -> Action:
+    return Action("read_lines", {"start_line": start, "end_line": end})
+
+
+def _submit(candidate: Candidate) -> Action:
+    evidence = [{"quote": quote.text, "start_line": quote.start_line} for quote in candidate.quotes]
+    arguments: dict[str, object] = {
+        "question": candidate.question,
+        "answer": candidate.answer,
+        "evidence": evidence,
+        "question_type": candidate.question_type,
+    }
+    if candidate.visuals:
+        arguments["visuals"] = list(candidate.visuals)
+    return Action("submit_qa", arguments)
+
+
+def _exhausted(reason: str) -> Action:
+    return Action("report_exhausted", {"reason": reason})
+
+
+def _summary(known: dict[int, Line], total: int) -> str:
+    looked = "all" if len(known) >= total else f"{len(known)} of"
+    return (
+        f"The embedded rules looked at {looked} {total} lines: no further sentence, labelled line, table cell or step gives a "
+        "question that is fluent, self-contained and has one answer."
+    )

@@ -1,0 +1,164 @@
+"""The deduplicator "matcher": same content words, or close in meaning with nothing that tells them apart.
+
+Numbers, names, negation and any differing table row or column make questions differ, however alike they sound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+
+from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.text.values import names, negated, numbers, overlap, terms
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+from qagen_dagster.models.vectors.minilm import shared
+
+# Precision .97 on public question pairs (see docs); the guards below are stricter still.
+THRESHOLD = 0.85
+WITH_EQUAL_ANSWER = 0.75
+SYNONYM = 0.75
+_OPPOSITES = word_set(
+    "highest lowest largest smallest most least maximum minimum first last before after above below with without north south "
+    "east west left right inner outer upper lower start end opening closing hot cold earliest latest longest shortest"
+)
+_NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
+_NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
+_ANSWER = re.compile(r"^(?:Its answer|Answer):[ \t]*(\S.*)$", re.MULTILINE)
+_FRAME = re.compile(r"^(?:According to|In) .{1,200}?, (?=[a-z])")
+_ASKED = word_set(
+    "what which who whom when where why how many much long do does did is are was were give given"
+)
+
+
+class Matcher:
+    """Compares one new question with those already accepted."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.threads = threads
+
+    def decide(self, conversation: Conversation) -> list[Action]:
+        """Always one verdict."""
+        new = _NEW.search(conversation.prompt)
+        answer = _ANSWER.search(conversation.prompt)
+        _, _, listed = conversation.prompt.partition("Accepted questions:")
+        known = [(int(number), *_apart(text)) for number, text in _NUMBERED.findall(listed)]
+        if new is None or not known:
+            return [_verdict(None, "there is nothing to compare with")]
+        return [self.compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
+
+    def compare(self, new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
+        """The verdict on a question with its answer (or "") against numbered ones."""
+        for number, question, answer in known:
+            if why := _same_fact(new, (question, answer)):
+                return _verdict(number, why)
+        equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
+        alike = [
+            (number, question)
+            for number, question, _ in known
+            if _may_repeat(new[0], question, equal_answers=number in equal)
+        ]
+        if not alike:
+            return _verdict(None, "numbers, names or words that matter differ from every accepted question")
+        vectors = shared(self.threads).encode([bare(new[0]), *(bare(question) for _, question in alike)])
+        cosines = vectors[1:] @ vectors[0]
+        for place, (_, question) in enumerate(alike):
+            if self._one_term_differs(bare(new[0]), bare(question)):
+                cosines[place] = 0.0
+        bars = [WITH_EQUAL_ANSWER if number in equal else THRESHOLD for number, _ in alike]
+        best = max(range(len(alike)), key=lambda place: float(cosines[place]) - bars[place])
+        score = float(cosines[best])
+        if score >= bars[best]:
+            return _verdict(
+                alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it"
+            )
+        return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
+
+    def _one_term_differs(self, left: str, right: str) -> bool:
+        """Whether the questions are one template with another column, row or opposite in it."""
+        ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
+        changes = [
+            change
+            for change in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+            if change[0] != "equal"
+        ]
+        if len(changes) != 1 or changes[0][0] != "replace":
+            return False
+        _, start, end, other_start, other_end = changes[0]
+        if {word[:5] for word in ours[start:end]} & {word[:5] for word in theirs[other_start:other_end]}:
+            return False
+        pair = shared(self.threads).encode(
+            [" ".join(ours[start:end]), " ".join(theirs[other_start:other_end])]
+        )
+        return (
+            float(pair[0] @ pair[1]) < SYNONYM
+            or {*ours[start:end], *theirs[other_start:other_end]} & _OPPOSITES != set()
+        )
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """Question and answer of a listed line."""
+    question, _, answer = text.strip().partition(" [answer: ")
+    return question, answer.removesuffix("]")
+
+
+def _same_fact(new: tuple[str, str], old: tuple[str, str]) -> str:
+    """Why two questions ask the same fact; empty if words do not tell."""
+    if _key(new[0]) == _key(old[0]):
+        return "same content words after normalisation"
+    if not new[1] or not old[1]:
+        return ""
+    left, right = (frozenset(terms(f"{bare(question)} {answer}")) - _ASKED for question, answer in (new, old))
+    if _wh(new[0]) != _wh(old[0]) or overlap(new[1], old[1]) < 0.5:
+        # From the other side of one pair: "Who wrote X?" and "What did Y write?".
+        return (
+            "the other side of the same fact"
+            if len(left & right) >= 0.85 * len(left | right) and len(left) > 3
+            else ""
+        )
+    return ""
+
+
+def bare(question: str) -> str:
+    """The question without the phrase that names its document."""
+    return _FRAME.sub("", question, count=1)
+
+
+def _key(question: str) -> Counter[str]:
+    return Counter(terms(question))
+
+
+def _equal_answers(answer: str, other: str) -> bool:
+    """Whether the answers are the same words; a lone number is the answer of too many questions."""
+    return any(char.isalpha() for char in answer) and overlap(answer, other) == 1.0
+
+
+def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:
+    """False where something tells the questions apart that embeddings hardly see."""
+    if numbers(question) != numbers(other) or negated(question) != negated(other):
+        return False
+    if _quoted(question) != _quoted(other):
+        return False
+    ours, theirs = names(question), names(other)
+    if equal_answers:  # the form may then differ: "Who coached X?", "Which coach had X?"
+        return not (ours - theirs and theirs - ours)
+    return ours == theirs and _wh(question) == _wh(other)
+
+
+def _quoted(question: str) -> set[str]:
+    return {text.lower() for pair in re.findall(r'"([^"]+)"|`([^`]+)`', question) for text in pair if text}
+
+
+def _wh(question: str) -> str:
+    found = re.search(
+        r"\b(who|whom|when|where|why|how many|how much|how long|stand for|step)\b", bare(question).lower()
+    )
+    return found.group(1) if found else "what"
+
+
+def _verdict(number: int | None, explanation: str) -> Action:
+    verdict = "unique" if number is None else "duplicate"
+    return Action(
+        "submit_duplicate_verdict",
+        {"verdict": verdict, "duplicate_of": number, "explanation": f"embedded:matcher: {explanation}."},
+    )

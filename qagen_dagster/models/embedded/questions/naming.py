@@ -1,0 +1,87 @@
+"""How columns, labels and rows are called inside a question.
+
+A label becomes part of the sentence only where it surely is a property's name ("mean salinity (g/kg)"); any
+other is quoted as it stands, which is stiffer but never wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from qagen_dagster.models.embedded.questions.context import Context
+from qagen_dagster.models.embedded.text.vocabulary import ATTRIBUTES, HEAD_NOUNS, word_set
+
+_CODE_KIND = word_set("option flag parameter setting field key argument property variable command")
+_CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")
+_ORDINAL = re.compile(r"^(?:first|second|third|last|next|previous|repeated|other|total)\b", re.IGNORECASE)
+_UNIT = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]\d]{1,16})[)\]]$")
+_PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
+PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
+
+
+def in_sentence(name: str, context: Context) -> str:
+    """A label as it stands inside a sentence: its capital goes, a name's or an abbreviation's stays."""
+    first, _, rest = name.partition(" ")
+    known = (
+        first.lower() in context.plain or first.lower() not in context.names or first.lower() in HEAD_NOUNS
+    )
+    if (
+        len(first) > 1
+        and first[1:].islower()
+        and known
+        and not any(word[:1].isupper() for word in rest.split())
+    ):
+        return name[:1].lower() + name[1:]
+    return name
+
+
+def property_name(label: str, context: Context) -> str:
+    """ "mean salinity in g/kg" for "Mean salinity (g/kg)"; empty if the label names no property."""
+    unit = _UNIT.match(label.strip())
+    base = unit.group(1) if unit else label.strip()
+    head = _PREPOSITION.split(base)[0].split()
+    if (
+        not head
+        or len(base.split()) > 6
+        or head[-1].lower() not in ATTRIBUTES
+        or '"' in base
+        or "," in base
+        or _ORDINAL.match(base)
+    ):
+        return ""
+    return f"{in_sentence(base, context)} in {unit.group(2)}" if unit else in_sentence(base, context)
+
+
+def column_words(head: str, context: Context) -> str:
+    """What is asked of a column, up to the row's name."""
+    if head.lower() in ("default", "default value", "defaults"):
+        return "what is the default value of"
+    name = property_name(head, context)
+    if not name:
+        return f'what is given under "{head}" for'
+    return f"what is the {name} {'for' if ' in ' in name or _PREPOSITION.search(name) else 'of'}"
+
+
+def row_words(first: str, label: str, context: Context) -> str:
+    """The row by its first cell, with the column it stands in where that helps."""
+    kind = first.lower().rstrip("s")
+    if kind in ("name", "names"):
+        return f'"{label}"'
+    if PLAIN_NUMBER.match(label):
+        return (
+            f"the {in_sentence(first, context)} {label}"
+            if first.isalpha() and in_sentence(first, context).islower()
+            else f'the row in which "{first}" is {label}'
+        )
+    if re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
+        return (
+            f"the environment variable `{label}`"
+            if kind in ("variable", "environment variable", "name")
+            else f"`{label}`"
+        )
+    if _CODE.match(label):
+        return f"the {kind} `{label}`" if kind in _CODE_KIND else f"`{label}`"
+    named = in_sentence(first, context)
+    if named[:1].islower() and len(first.split()) <= 3 and kind not in label.lower():
+        return f'the {named} "{label}"'
+    return f'"{label}"'

@@ -1,0 +1,39 @@
+"""Which kinds of questions a scenario's description asks for, so that two scenarios of a corpus differ.
+
+What belongs here: words of the description and the families they stand for. The questions themselves do not depend on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from qagen_dagster.models.embedded.questions.candidate import Candidate
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+_DESCRIPTION = re.compile(
+    r"^What the questions are for\n-+\n(.*?)^(?:Write the kind|A good question)", re.M | re.S
+)
+_KINDS = (
+    (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
+    (r"\bprocedures?\b|\bsteps?\b|\bactions?\b|\bmust\b|\bhow to\b|\bduties\b|\bpenalt|\binstructions?\b", "step what_happens entry"),
+    (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "definition meaning acronym"),
+    (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell extreme key"),
+    (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many value cell key"),
+    (r"\bdates?\b|\bwhen\b|\bdeadlines?\b|\bhours\b|\byears?\b|\bhistor", "when"),
+    (r"\bwho\b|\bpersons?\b|\bpeople\b|\boffices?\b|\bauthors?\b", "who"),
+    (r"\bcompar", "extreme"),
+)  # fmt: skip
+_FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for pattern, families in _KINDS)
+
+
+def wanted_families(system_prompt: str) -> frozenset[str]:
+    """Families that fit what the prompt says the questions are for; empty where it says nothing telling."""
+    found = _DESCRIPTION.search(system_prompt)
+    said = found.group(1) if found else ""
+    return frozenset(family for pattern, families in _FAMILIES if pattern.search(said) for family in families)
+
+
+def by_purpose(found: Iterable[Candidate], wanted: frozenset[str], strong: float) -> list[Candidate]:
+    """Strong candidates of the wanted families first, then the other strong ones, then the rest, each in their order."""
+    return sorted(found, key=lambda item: (item.quality < strong, item.family not in wanted))

@@ -1,0 +1,225 @@
+"""Cuts a run of lines into blocks: headings, paragraphs, list items, tables, code; each with its section path.
+
+Works on Markdown and on plain text as PDFs and court opinions give it. What blocks say belongs elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.models.embedded.text.passage import Passage, join_lines, plain
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+
+class Kind(StrEnum):
+    HEADING = "heading"
+    TEXT = "text"
+    ITEM = "item"
+    TABLE = "table"
+    CODE = "code"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive lines of one kind. `section` is the path of headings above, outermost first."""
+
+    kind: Kind
+    lines: tuple[Line, ...]
+    section: tuple[str, ...] = ()
+    marker: str = ""  # of a list item: "-", "1.", "Step 1."
+    body_column: int = 0
+    known: frozenset[str] = field(default=frozenset(), compare=False, repr=False)  # words around
+
+    @cached_property
+    def passage(self) -> Passage:
+        return join_lines(self.lines, first_column=self.body_column, known=self.known)
+
+
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
+_RULE = re.compile(r"^\s*([-_*=~])\s*(?:\1\s*){2,}$")
+_NUMBERED = re.compile(r"^\s*((?:\d{1,2}\.)*\d{1,2}\.?|[IVX]{1,4}\.|[A-Z]\.)\s+[A-Z]\w*(?:\s+\S+){0,9}$")
+_ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?|:::|%%|\{%|<)")
+_OPEN_ENDS = word_set("the a an of which to and in for by with that or on at is are was from as")
+_PAGE_NUMBER = re.compile(r"^\W*(?:[Pp]age\s+)?\d{1,4}(?:\s+of\s+\d{1,4})?\W*$")
+_COMMON_SECTION = re.compile(
+    r"^(?:abstract|introduction|background|(?:materials and )?methods|results|discussion|conclusions?|summary|references|bibliography|"
+    r"literature cited|acknowledge?ments|appendix|contents|funding|author contributions)$",
+    re.IGNORECASE,
+)
+_REFERENCES = re.compile(
+    r"^(?:\d{1,2}\.? )?(?:references|bibliography|works cited|literature cited)$", re.IGNORECASE
+)
+_KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
+
+
+def heading_of(line: Line, *, alone: bool) -> tuple[int, str] | None:
+    """Level and title if the line is a heading; `alone` says that no text touches it from above."""
+    if marked := _HEADING.match(line.text):
+        return len(marked.group(1)), plain(marked.group(2))[0].strip()
+    text = line.text.strip()
+    if _REFERENCES.match(text):
+        return 2, text
+    if not alone or not 3 <= len(text) <= 80 or text[-1] in ".,;:?!" or _KEY_VALUE.match(text):
+        return None
+    if numbered := _NUMBERED.match(text):
+        label = numbered.group(1)
+        title = text[len(label) :].strip()
+        return (2 + label.rstrip(".").count("."), title) if _is_title(title) else None
+    if _COMMON_SECTION.match(text):
+        return 2, text
+    letters = [char for char in text if char.isalpha()]
+    capitals = len(letters) >= 4 and all(char.isupper() for char in letters)
+    if capitals and len(text.split()) <= 8 and len(letters) > 0.7 * len(text.replace(" ", "")):
+        return 2, text.capitalize()
+    return None
+
+
+def _level(text: str) -> int:
+    marked = _HEADING.match(text)
+    return len(marked.group(1)) if marked else 2
+
+
+def _is_title(text: str) -> bool:
+    """Tells "Materials and Methods" from the first line of a numbered footnote."""
+    words = text.split()
+    if words[-1].lower() in _OPEN_ENDS or "," in text:
+        return False
+    return len(words) <= 4 or sum(word[0].isupper() for word in words) >= 0.5 * len(words)
+
+
+def is_double_spaced(lines: Sequence[Line]) -> bool:
+    """Whether every other line is blank, as in court opinions."""
+    texts = [line.text.strip() for line in lines]
+    pairs = sum(bool(a) and bool(b) for a, b in pairwise(texts))
+    filled = sum(map(bool, texts))
+    return filled >= 12 and pairs < 0.3 * filled and sum(map(len, texts)) > 40 * filled
+
+
+def segment(lines: Sequence[Line], headings: Mapping[int, str] | None = None) -> list[Block]:
+    """All blocks of `lines`, in order; `headings` are lines known to be headings, with their titles."""
+    return _Segmenter(lines, headings or {}).run()
+
+
+class _Segmenter:
+    """One pass over the lines; `pending` collects the lines of the block under way."""
+
+    def __init__(self, lines: Sequence[Line], headings: Mapping[int, str]) -> None:
+        self.lines = lines
+        self.headings = headings
+        self.loose = is_double_spaced(lines)
+        self.known = frozenset(
+            word.lower() for line in lines for word in re.findall(r"[A-Za-z]{3,}(?![A-Za-z-])", line.text)
+        )
+        self.blocks: list[Block] = []
+        self.pending: list[Line] = []
+        self.kind = Kind.TEXT
+        self.marker, self.column = "", 0
+        start = lines[0].number if lines else 0
+        above = [number for number in headings if number < start]
+        self.path = [(2, headings[max(above)])] if above else list[tuple[int, str]]()
+        self.fenced = False
+        self.blank_before = True
+        self.blanks = 0
+
+    def run(self) -> list[Block]:
+        for line in self.lines:
+            self._take(line)
+        self._flush()
+        return self.blocks
+
+    def _flush(self) -> None:
+        while self.pending and not self.pending[-1].text.strip():
+            self.pending.pop()
+        if self.pending:
+            path = tuple(title for _, title in self.path)
+            self.blocks.append(
+                Block(self.kind, tuple(self.pending), path, self.marker, self.column, self.known)
+            )
+        self.pending, self.kind, self.marker, self.column = [], Kind.TEXT, "", 0
+
+    def _take(self, line: Line) -> None:
+        if _FENCE.match(line.text):
+            self._flush()
+            self.fenced = not self.fenced
+        elif self.fenced:
+            self._add(Kind.CODE, line)
+        elif not line.text.strip():
+            self._blank(line)
+            return
+        else:
+            self._content(line)
+        self.blank_before, self.blanks = False, 0
+
+    def _blank(self, line: Line) -> None:
+        self.blank_before = True
+        self.blanks += 1
+        if self.loose and self.blanks < 3 and self.pending and self.kind in (Kind.TEXT, Kind.ITEM):
+            self.pending.append(line)  # kept: a quote over the gap must be the document's own
+        else:
+            self._flush()
+
+    def _content(self, line: Line) -> None:
+        text = line.text
+        if title := self.headings.get(line.number):
+            self._heading(line, _level(text), title)
+        elif found := heading_of(line, alone=self.blank_before):
+            self._heading(line, *found)
+        elif (text.lstrip().startswith("|") and text.count("|") >= 2) or " | " in text:
+            self._add(Kind.TABLE, line)
+        elif _RULE.match(text) or _ADMONITION.match(text) or _PAGE_NUMBER.match(text):
+            self._flush()
+        elif item := _ITEM.match(text):
+            self._flush()
+            self.kind, self.marker, self.column = Kind.ITEM, item.group(1), item.end()
+            self.pending.append(line)
+        elif _KEY_VALUE.match(text) and self._at_break(line):
+            self._flush()
+            self.pending.append(line)
+        else:
+            self._running(line)
+
+    def _running(self, line: Line) -> None:
+        if (
+            self.kind in (Kind.TABLE, Kind.CODE)
+            or (self.pending and self._at_paragraph(line))
+            or (self.pending and self.pending[-1].page != line.page)
+        ):
+            self._flush()
+        self.pending.append(line)
+
+    def _at_break(self, line: Line) -> bool:
+        """A key-value line starts a block unless it continues a sentence."""
+        if not self.pending:
+            return True
+        before = self._last_filled()
+        return bool(_KEY_VALUE.match(before)) or before.rstrip().endswith(":")
+
+    def _at_paragraph(self, line: Line) -> bool:
+        before = self._last_filled()
+        indent = len(line.text) - len(line.text.lstrip())
+        deeper = indent >= 3 + len(before) - len(before.lstrip())
+        return deeper and before.rstrip()[-1:] in '.:!?"”' and (self.loose or self.kind is Kind.TEXT)
+
+    def _last_filled(self) -> str:
+        return next((line.text for line in reversed(self.pending) if line.text.strip()), "")
+
+    def _heading(self, line: Line, level: int, title: str) -> None:
+        self._flush()
+        self.path = [entry for entry in self.path if entry[0] < level]
+        path = tuple(name for _, name in self.path)
+        self.blocks.append(Block(Kind.HEADING, (line,), path))
+        self.path.append((level, title))
+
+    def _add(self, kind: Kind, line: Line) -> None:
+        if self.kind is not kind:
+            self._flush()
+            self.kind = kind
+        self.pending.append(line)

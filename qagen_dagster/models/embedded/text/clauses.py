@@ -1,0 +1,174 @@
+"""The skeleton of a parsed sentence: one finite main clause with its subject, verb group and adjuncts.
+
+What belongs here is grammar alone: which tokens make up the clause, and which can be left out without
+changing what it says. Which questions to ask belongs to the families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spacy.tokens import Doc, Token
+
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_LOOSE = frozenset({"relcl", "appos", "acl"})
+_SIDE_MARKS = word_set("although though while whereas because since so as")
+_DISCOURSE = word_set(
+    "however therefore thus also moreover furthermore additionally indeed finally hence overall notably importantly "
+    "interestingly consequently nevertheless nonetheless first second third lastly typically"
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The main clause of a sentence. Indices are token positions; `kept` is in order."""
+
+    doc: Doc
+    root: Token
+    subject: Token
+    kept: tuple[int, ...]
+
+    @property
+    def auxiliaries(self) -> list[Token]:
+        return [
+            child
+            for child in self.root.children
+            if child.dep_ in ("aux", "auxpass") and child.i < self.root.i
+        ]
+
+    @property
+    def negation(self) -> Token | None:
+        return next((child for child in self.root.children if child.dep_ == "neg"), None)
+
+    def within(self, head: Token) -> list[int]:
+        """Kept tokens of the subtree of `head`."""
+        tree = {token.i for token in head.subtree}
+        return [index for index in self.kept if index in tree]
+
+    def span(self, head: Token) -> str:
+        """The subtree of `head` as it stands in the sentence, without what was left out; empty if gapped."""
+        return solid(self.doc, self.within(head))
+
+
+def solid(doc: Doc, indices: list[int]) -> str:
+    """The text of consecutive tokens, empty if they are not consecutive."""
+    if not indices or indices[-1] - indices[0] + 1 != len(indices):
+        return ""
+    return doc[indices[0] : indices[-1] + 1].text.strip(" ,;:.")
+
+
+def words(doc: Doc, indices: Iterable[int]) -> str:
+    """The text of any tokens, in the order given, with spaces put right where they did not touch."""
+    order = list(indices)
+    pieces: list[str] = []
+    for index, following in zip(order, [*order[1:], -1], strict=False):
+        pieces.append(doc[index].text + (doc[index].whitespace_ if following == index + 1 else " "))
+    text = " ".join("".join(pieces).split())
+    for mark in (",", ".", ";", ":", "?", ")", "'s", "\u2019s", "%"):
+        text = text.replace(f" {mark}", mark)
+    return text.strip(" ,;:")
+
+
+def read_clause(doc: Doc) -> Clause | None:
+    """The main clause, or None if the sentence is not one finite clause with a subject before its verb."""
+    roots = [token for token in doc if token.dep_ == "ROOT"]
+    if len(roots) != 1:
+        return None
+    root = roots[0]
+    subjects = [child for child in root.children if child.dep_ in _SUBJECTS and child.i < root.i]
+    if len(subjects) != 1 or not _finite(root):
+        return None
+    dropped = _dropped(doc, root)
+    kept = tuple(token.i for token in doc if token.i not in dropped)
+    if subjects[0].i in dropped or root.i in dropped:
+        return None
+    clause = Clause(doc, root, subjects[0], kept)
+    return None if _has_stray_verb(clause) else clause
+
+
+def _has_stray_verb(clause: Clause) -> bool:
+    """Whether a finite verb remains that no subordinate clause explains: the parse is then wrong."""
+    if any(
+        child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
+    ):
+        return True
+    for index in clause.kept:
+        token = clause.doc[index]
+        if (
+            token.tag_ not in ("VBD", "VBZ", "VBP")
+            or token.i == clause.root.i
+            or token.dep_ in ("aux", "auxpass")
+        ):
+            continue
+        if token.dep_ not in ("relcl", "advcl", "ccomp", "pcomp", "csubj"):
+            return True
+    return False
+
+
+def _finite(root: Token) -> bool:
+    if root.pos_ not in ("VERB", "AUX"):
+        return False
+    if root.tag_ in ("VBD", "VBZ", "VBP"):
+        return True
+    return any(
+        child.tag_ in ("MD", "VBD", "VBZ", "VBP")
+        for child in root.children
+        if child.dep_ in ("aux", "auxpass")
+    )
+
+
+def _dropped(doc: Doc, root: Token) -> set[int]:
+    dropped = _brackets(doc)
+    for token in doc:
+        if (
+            (token.dep_ in _LOOSE and _after_comma(token))
+            or (token.dep_ == "advcl" and token.head.i == root.i and _is_side(token, root))
+            or (token.dep_ == "advmod" and token.lower_ in _DISCOURSE and token.head.i == root.i)
+        ):
+            dropped |= _with_commas(token)
+    second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
+    if second is not None:
+        dropped |= _from_conjunction(doc, root, second)
+    return dropped
+
+
+def _brackets(doc: Doc) -> set[int]:
+    found: set[int] = set()
+    depth = 0
+    for token in doc:
+        depth += token.text.count("(")
+        if depth > 0:
+            found.add(token.i)
+        depth -= token.text.count(")") if depth > 0 else 0
+    return found
+
+
+def _after_comma(token: Token) -> bool:
+    left = token.left_edge.i
+    return left > 0 and token.doc[left - 1].text in {",", "—", "\u2013", "--"}
+
+
+def _with_commas(token: Token) -> set[int]:
+    left, right = token.left_edge.i, token.right_edge.i
+    if left > 0 and token.doc[left - 1].text in {",", "—", "\u2013"}:
+        left -= 1
+    if right + 1 < len(token.doc) and token.doc[right + 1].text in {",", "—", "\u2013"}:
+        right += 1
+    return set(range(left, right + 1))
+
+
+def _is_side(clause: Token, root: Token) -> bool:
+    """Whether an adverbial clause only comments: it may go without changing what is said."""
+    return (clause.i > root.i and _after_comma(clause)) or any(
+        child.dep_ == "mark" and child.lower_ in _SIDE_MARKS for child in clause.children
+    )
+
+
+def _from_conjunction(doc: Doc, root: Token, second: Token) -> set[int]:
+    start = second.left_edge.i
+    while start - 1 > root.i and (doc[start - 1].dep_ in ("cc", "punct") or doc[start - 1].text == ","):
+        start -= 1
+    return set(range(start, second.right_edge.i + 1))

@@ -1,0 +1,125 @@
+"""What kind of thing a noun phrase names: a person, a date, a place, an amount.
+
+The entity recogniser of a small model errs on identifiers, so each label is confirmed by the words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from spacy.tokens import Token
+
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+_PERSON_NOUNS = word_set(
+    "officer judge justice court attorney lawyer counsel keeper captain engineer director manager author chairman president "
+    "secretary professor doctor physician teacher scientist researcher inventor founder king queen emperor general "
+    "minister governor mayor senator librarian curator gardener surveyor inspector harbourmaster harbormaster "
+    "technician operator baker miller merchant builder architect painter defendant plaintiff appellant"
+)
+HUMAN_NOUNS = (
+    word_set(
+        "trader reader user member customer visitor player patient participant student owner resident holder person people child man "
+        "woman applicant employee worker pupil tenant driver passenger candidate author buyer seller citizen voter guest witness "
+        "party claimant administrator developer character druid wizard warlock cleric"
+    )
+    | _PERSON_NOUNS
+)
+_UNITS = word_set(
+    "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
+    "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "
+    "kg kilogram kilograms kilograms tonne tonnes ton tons pound pounds litre litres liter liters ml millilitre "
+    "millilitres degree degrees percent volt volts v amp amps watt watts w kw hertz hz khz mhz ghz gigahertz megahertz "
+    "mb gb kb tb byte bytes bit bits baud dpi pixels pixel newton newtons pascal bar hpa joule joules calorie calories "
+    "dollar dollars euro euros pound pounds cents % °c °f mg µm nm ms g l"
+)
+_DURATION = word_set("second minute hour day week month year decade century moment night")
+_DATE = re.compile(
+    r"\b(?:1[0-9]\d\d|20\d\d)\b|\b(?:January|February|March|April|June|July|August|September|October|November|December)\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? century\b|\bMay \d"
+)
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_PLAIN_DATE = re.compile(
+    rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
+    r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z]+) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
+)
+_VAGUE_DATE = re.compile(
+    r"\b(?:that|this|same|following|next|previous|last|later|earlier|now|past|recent|until|since|early|late)\b",
+    re.I,
+)
+
+
+def is_person(token: Token) -> bool:
+    """Whether the phrase headed by `token` names a person or says an office held by one."""
+    if token.lemma_.lower() in _PERSON_NOUNS:
+        return True
+    if token.ent_type_ != "PERSON" or token.tag_ in ("NNS", "NNPS"):
+        return False
+    entity = [other for other in token.doc if other.ent_type_ == "PERSON" and abs(other.i - token.i) < 4]
+    names = [
+        other.text
+        for other in entity
+        if re.fullmatch(r"[A-Z]\.|[^\W\d_]*[^\W\d_A-Z][^\W\d_]*", other.text) and other.text[0].isupper()
+    ]
+    return len(names) >= 2 and all(not char.isdigit() for other in entity for char in other.text)
+
+
+def is_organisation(token: Token) -> bool:
+    return (
+        token.ent_type_ == "ORG"
+        and token.pos_ == "PROPN"
+        and any(other.text in _BODIES for other in token.subtree)
+    )
+
+
+_BODIES = word_set(
+    "Instruments Inc Inc. Ltd Ltd. Corporation Corp Corp. Company Co. University Institute Board Department Ministry Agency "
+    "Society Association Council Committee Commission Court Congress Bank Group Laboratory Laboratories Office Bureau "
+    "Authority Foundation Union Press Museum Library School College Hospital Trust Service Academy Guild Works Brothers "
+    "Industries Plastics Systems Technologies Motors Railway Harbour"
+)
+
+
+def is_date(text: str) -> bool:
+    """Whether `text` is a point in time that stands on its own."""
+    return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text)
+
+
+def is_plain_date(text: str) -> bool:
+    """Whether `text` is a date and nothing else."""
+    return bool(_PLAIN_DATE.fullmatch(text)) and not _VAGUE_DATE.search(text)
+
+
+def is_place(token: Token) -> bool:
+    """Whether the phrase headed by `token` names a place."""
+    return (
+        token.ent_type_ in ("GPE", "LOC", "FAC")
+        and token.pos_ == "PROPN"
+        and not any(char.isdigit() for char in token.text)
+    )
+
+
+def is_unit(token: Token) -> bool:
+    return token.lower_ in _UNITS
+
+
+def is_duration(token: Token) -> bool:
+    """Whether the phrase is a counted length of time ("72 hours")."""
+    return token.lemma_.lower() in _DURATION and any(child.dep_ == "nummod" for child in token.children)
+
+
+def number_of(token: Token) -> Token | None:
+    """The number that counts the noun, if it is written before it and is no year."""
+    for child in token.children:
+        if child.dep_ == "nummod" and child.i < token.i and re.fullmatch(r"[\d.,]+|[A-Za-z-]+", child.text):
+            digits = child.text.replace(",", "")
+            if child.lower_ in ("one", "1") or (
+                digits.isdigit()
+                and len(digits) == 4
+                and 1500 <= int(digits) <= 2100
+                and "," not in child.text
+            ):
+                return None
+            return child
+    return None

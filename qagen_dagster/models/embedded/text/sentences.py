@@ -1,0 +1,114 @@
+"""Cuts passages into sentences and says which of them are whole, well-formed prose.
+
+A parser's own segmentation stumbles over abbreviations and identifiers, so sentences are cut first and
+parsed one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from qagen_dagster.models.embedded.text.passage import Passage
+
+_END = re.compile(
+    r"[.!?][\"'”\u2019)\]]{0,2}(?=\s+[\"'“\u2018(\[]?[A-Z0-9§])|[.!?][\"'”\u2019)\]]{0,2}$|;(?=\s)"
+)
+# Words that end in a full stop without ending a sentence, but for single letters and letters with dots.
+ABBREVIATIONS = (
+    "Mr|Mrs|Ms|Dr|Prof|Hon|Sgt|Lt|Col|Gen|Rep|Sen|Gov|St|No|Nos|Art|Sec|Ch|Fig|Figs|Tab|Eq|Eqs|Vol|vol|p|pp|"
+    "v|vs|cf|al|viz|etc|approx|ca|Inc|Corp|Co|Ltd|Bros|Jr|Sr|ft|in|lb|oz|Jan|Feb|Mar|Apr|Jun|"
+    "Jul|Aug|Sep|Sept|Oct|Nov|Dec|Cir|Supp|Stat|App|Ct|Dist|Cal|Mass|Conn|Id|Rev|ed|eds|Ph"
+)
+_ABBREVIATION = re.compile(rf"(?:^|[\s(\[\"“])(?:[A-Z]|{ABBREVIATIONS}|[A-Z]\.[A-Z]|U\.S|[a-z]\.[a-z])\.$")
+_WORD = re.compile(r"[A-Za-zÀ-ÿ]+(?:['\u2019-][A-Za-zÀ-ÿ]+)*")
+_CITATION = re.compile(
+    r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
+    r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
+)
+MAX_WORDS = 42
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence: where it stands in its passage, and the words to analyse (citations left out)."""
+
+    passage: Passage  # of the sentence itself
+    text: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out of `text`."""
+        return self.text == self.passage.text
+
+
+def split(passage: Passage) -> Iterator[Sentence]:
+    """The sentences of a passage, in order."""
+    text, start = passage.text, 0
+    for end in [*_ends(text), len(text)]:
+        piece = passage.part(start, end)
+        stripped = len(piece.text) - len(piece.text.lstrip())
+        piece = passage.part(start + stripped, start + len(piece.text.rstrip()))
+        if piece.text:
+            yield Sentence(piece, _CITATION.sub("", piece.text))
+        start = end
+
+
+def _ends(text: str) -> Iterator[int]:
+    depth_at = _depths(text)
+    for match in _END.finditer(text):
+        if match.group().startswith(".") and _ABBREVIATION.search(
+            text[max(0, match.start() - 12) : match.start() + 1]
+        ):
+            continue
+        if match.group() == ";" and depth_at[match.start()]:
+            continue
+        yield match.end()
+
+
+def _depths(text: str) -> list[int]:
+    depth, depths = 0, list[int]()
+    for char in text:
+        depth += (char in "([") - (char in ")]" and depth > 0)
+        depths.append(depth)
+    return depths
+
+
+def is_prose(sentence: Sentence) -> bool:
+    """Whether the sentence is whole and plain enough to ask about."""
+    text = sentence.text
+    words = _WORD.findall(text)
+    if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
+        return False
+    if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
+        return False
+    if re.search(r":\s|\$ ?\(", text):
+        return False  # a label, a list or a title glued on: not one clause
+    letters = sum(len(word) for word in words)
+    return letters >= 0.6 * len(text.replace(" ", "")) and balanced(text) and not _broken(sentence)
+
+
+def balanced(text: str) -> bool:
+    """Whether quotes and brackets of `text` close."""
+    if text.count('"') % 2 or text.count("“") != text.count("”"):
+        return False
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _broken(sentence: Sentence) -> bool:
+    """Whether a line inside the sentence is so short that something else was glued in."""
+    numbers = sorted({number for number, _ in sentence.passage.places})
+    texts = [sentence.passage.lines[number].strip() for number in numbers]
+    longest = max(map(len, texts))
+    for text, following in pairwise(texts):
+        least = 0.72 if following[:1].isupper() else 0.55
+        if len(text) < least * longest:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Text embeddings: the local model and paid endpoints."""

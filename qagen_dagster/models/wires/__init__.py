@@ -1,0 +1,1 @@
+"""Provider APIs, one file per wire."""

@@ -1,0 +1,217 @@
+"""Anthropic's wire, the Messages API.
+
+All results of a turn go into one user message, in call order, pictures inside their result. Thinking
+blocks go back unchanged. Cache markers stand where this turn's prefix ends and where the last one's ended.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import weakref
+from typing import Any, cast
+
+import anthropic
+from pydantic import ConfigDict
+
+from qagen_dagster.models import capabilities, json_reply
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Content,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolChoice,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from qagen_dagster.models.wires import anthropic_client, faults
+
+_WIRE = "anthropic"
+_CACHE = {"cache_control": {"type": "ephemeral"}}
+_CHOICES = {ToolChoice.AUTO: "auto", ToolChoice.REQUIRED: "any", ToolChoice.NONE: "none"}
+_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # families that think unless told not to
+_STOPS = {
+    "tool_use": Stop.TOOLS,
+    "max_tokens": Stop.LENGTH,
+    "model_context_window_exceeded": Stop.LENGTH,
+    "refusal": Stop.REFUSAL,
+}
+
+
+class _Block(faults.Shape):
+    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back whole
+
+    type: str
+    text: str = ""
+    thinking: str = ""
+    id: str = ""
+    name: str = ""
+    input: str | dict[str, Any] | None = None
+
+
+class _Reply(faults.Shape):
+    content: tuple[_Block, ...]
+    stop_reason: str | None = None
+    model: str | None = None
+
+
+class AnthropicProvider:
+    """`POST /v1/messages`."""
+
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        self._spec, self._key = spec, api_key
+        self._client = anthropic_client.make_client(spec, api_key)
+        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        body = request_body(request, self._spec)
+        model, max_tokens, messages = (body.pop(name) for name in ("model", "max_tokens", "messages"))
+        create = self._client.messages.with_raw_response.create
+        answer = anthropic_client.call(
+            self._spec,
+            lambda: (
+                create(
+                    model=model,
+                    max_tokens=max_tokens,
+                    messages=messages,
+                    extra_body=body,
+                    timeout=self._spec.timeout_seconds,
+                ).http_response.text
+            ),
+            self._key,
+        )
+        if answer.get("type") == "error":
+            raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
+        return answer
+
+    def read(self, body: dict[str, Any]) -> Response:
+        reply = faults.shaped(_Reply, body)
+        stop = _STOPS.get(reply.stop_reason or "", Stop.END)
+        parts = [part for block in reply.content for part in _part(block)]
+        message = capabilities.without_cut_call(parts, stop, partial=True)
+        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
+        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+
+
+def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
+    """The JSON that is sent for `request`."""
+    fitted = capabilities.fit(request, spec, capabilities.ResultImages.INLINE, error_flag=True)
+    system = capabilities.system_text(request, spec)
+    body: dict[str, Any] = {
+        "model": spec.model,
+        "max_tokens": spec.max_output_tokens,
+        "messages": _turns(fitted, mark=bool(request.tools)),
+    }
+    if system:
+        body["system"] = [{"type": "text", "text": system, **_CACHE}]
+    if spec.temperature is not None:
+        body["temperature"] = spec.temperature
+    if request.tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
+        body["tool_choice"] = {"type": _choice(request, spec)}
+    body |= spec.options
+    if request.output_schema is not None and spec.structured_output == "json_schema":
+        schema = anthropic.transform_schema(request.output_schema)
+        form = {"format": {"type": "json_schema", "schema": schema}}
+        body["output_config"] = {**body.get("output_config", {}), **form}
+    return body
+
+
+def _choice(request: Request, spec: ModelSpec) -> str:
+    """A model that thinks may not be forced to call a tool: the server refuses that."""
+    thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
+    kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
+    forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
+    return "auto" if forced else _CHOICES[request.tool_choice]
+
+
+def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]:
+    """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
+
+    The server looks some twenty blocks back from a marker for what it has stored, and a turn of many calls is
+    longer: so the marker of the turn before stays where it was.
+    """
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        blocks = _blocks(message)
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    users = [turn for turn in turns if turn["role"] == "user"]
+    for turn in users[-2:] if mark else ():
+        turn["content"][-1] |= _CACHE
+    return turns
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, UserMessage):
+        return [_content(part) for part in message.content]
+    if isinstance(message, ToolMessage):
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": result.call_id,
+                "content": [_content(part) for part in result.content],
+                **({"is_error": True} if result.is_error else {}),
+            }
+            for result in message.results
+        ]
+    return [block for part in message.content for block in _assistant_blocks(part)]
+
+
+def _assistant_blocks(part: AssistantPart) -> list[dict[str, Any]]:
+    if isinstance(part, ToolCall):
+        name = capabilities.wire_name(part.name)
+        return [{"type": "tool_use", "id": part.id, "name": name, "input": part.arguments}]
+    if isinstance(part, Text):
+        return [{"type": "text", "text": part.text}] if part.text.strip() else []
+    return [part.payload] if part.wire == _WIRE and part.payload else []
+
+
+def _content(part: Content) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    data = base64.b64encode(part.data).decode("ascii")
+    return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
+
+
+def _part(block: _Block) -> list[AssistantPart]:
+    """The part of one content block; blocks of kinds we never ask for give none."""
+    if block.type == "text":
+        return [Text(text=block.text)]
+    if block.type in ("thinking", "redacted_thinking"):
+        return [Thinking(text=block.thinking, wire=_WIRE, payload=block.model_dump(exclude_unset=True))]
+    if block.type == "tool_use":
+        arguments, fault = json_reply.read_arguments(block.input)
+        return [ToolCall(id=block.id, name=block.name, arguments=arguments, fault=fault)]
+    return []
+
+
+def _usage(body: dict[str, Any]) -> Usage:
+    """The server counts cached input apart; ours includes it."""
+    read = faults.count(body, "usage", "cache_read_input_tokens")
+    written = faults.count(body, "usage", "cache_creation_input_tokens")
+    return Usage(
+        input_tokens=faults.count(body, "usage", "input_tokens") + read + written,
+        output_tokens=faults.count(body, "usage", "output_tokens"),
+        cached_tokens=read,
+        reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "thinking_tokens"),
+        cache_write_tokens=written,
+    )

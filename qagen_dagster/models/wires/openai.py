@@ -1,0 +1,231 @@
+"""OpenAI's own wire, the Responses API.
+
+Nothing is stored at the server: reasoning items come back with their encrypted content and are sent
+again with the next turn. Pictures stand inside `function_call_output`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import weakref
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BeforeValidator, ConfigDict
+
+from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.models import capabilities, json_reply
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import (
+    AssistantPart,
+    Content,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.records.ids import digest
+
+_WIRE = "openai"
+_SEALED = "reasoning.encrypted_content"
+_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
+
+
+class _Piece(faults.Shape):
+    type: str = ""
+    text: str = ""
+    refusal: str = ""
+
+
+class _Item(faults.Shape):
+    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back whole
+
+    type: str
+    call_id: str = ""
+    name: str = ""
+    arguments: str | dict[str, Any] | None = None
+    content: tuple[dict[str, Any], ...] | None = None
+    summary: tuple[_Piece, ...] = ()
+    encrypted_content: str | None = None
+
+    @property
+    def pieces(self) -> tuple[_Piece, ...]:
+        return tuple(faults.shaped(_Piece, piece) for piece in self.content or ())
+
+
+class _Details(faults.Shape):
+    reason: str | None = None
+
+
+class _Reply(faults.Shape):
+    output: tuple[_Item, ...]
+    status: Literal["completed", "incomplete"] = "completed"
+    incomplete_details: Annotated[_Details, BeforeValidator(lambda value: value or {})] = _Details()
+    model: str = ""
+
+
+class OpenAIProvider:
+    """`POST /responses`."""
+
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        self._spec, self._key = spec, api_key
+        self._client = openai_client.make_client(spec, api_key)
+        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        body = request_body(request, self._spec)
+        responses = self._client.responses.with_raw_response
+        answer = openai_client.call(self._spec, lambda: responses.create(extra_body=body), self._key)
+        if answer.get("status") == "failed" or answer.get("error"):
+            raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
+        return answer
+
+    def read(self, body: dict[str, Any]) -> Response:
+        reply = faults.shaped(_Reply, body)
+        stop = _stop(reply)
+        parts = [part for item in reply.output for part in _parts(item)]
+        if not parts and stop is Stop.END:
+            raise MalformedResponseError("a completed response without output")
+        message = capabilities.without_cut_call(parts, stop)
+        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
+        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model)
+
+
+def _stop(reply: _Reply) -> Stop:
+    if reply.status == "incomplete":
+        return Stop.FILTER if reply.incomplete_details.reason == "content_filter" else Stop.LENGTH
+    refused = any(piece.type == "refusal" for item in reply.output for piece in item.pieces)
+    return Stop.REFUSAL if refused else Stop.END
+
+
+def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
+    """The JSON that is sent for `request`."""
+    messages = capabilities.fit(request, spec, capabilities.ResultImages.INLINE, error_flag=False)
+    body: dict[str, Any] = {
+        "model": spec.model,
+        "instructions": capabilities.system_text(request, spec),
+        "input": [item for message in messages for item in _items(message)],
+        "max_output_tokens": spec.max_output_tokens,
+        "store": False,
+        # Requests with one beginning go to one machine, where it is cached.
+        "prompt_cache_key": digest(request.system, *(message.model_dump_json() for message in messages[:1]))[
+            :32
+        ],
+    }
+    if spec.temperature is not None:
+        body["temperature"] = spec.temperature
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,  # strict refuses optional arguments
+            }
+            for tool in request.tools
+        ]
+        body["tool_choice"] = request.tool_choice.value
+    form = _format(request, spec)
+    body |= spec.options
+    if form is not None:
+        body["text"] = {"format": form, **spec.options.get("text", {})}
+    if _reasons(spec):
+        body["include"] = sorted({_SEALED, *spec.options.get("include", ())})
+    return body
+
+
+def _reasons(spec: ModelSpec) -> bool:
+    """Whether reasoning is to be asked for: models without it refuse that, others keep it to themselves."""
+    reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
+    return reasoning.get("effort") != "none" if reasoning else bool(_REASONING.match(spec.model))
+
+
+def _format(request: Request, spec: ModelSpec) -> dict[str, Any] | None:
+    if request.output_schema is None or spec.structured_output == "none":
+        return None
+    if spec.structured_output == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "name": "reply", "schema": request.output_schema, "strict": False}
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, UserMessage):
+        return [{"role": "user", "content": [_content(part) for part in message.content]}]
+    if isinstance(message, ToolMessage):
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": result.call_id,
+                "output": capabilities.joined(result.content)
+                if all(isinstance(part, Text) for part in result.content)
+                else [_content(part) for part in result.content],
+            }
+            for result in message.results
+        ]
+    return [item for part in message.content for item in _assistant_items(part)]
+
+
+def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
+    if isinstance(part, ToolCall):
+        return [
+            {
+                "type": "function_call",
+                "call_id": part.id,
+                "name": capabilities.wire_name(part.name),
+                "arguments": json.dumps(part.arguments, ensure_ascii=False),
+            }
+        ]
+    if isinstance(part, Text):
+        # The long form of an assistant's words: llama.cpp's server takes no other.
+        words: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
+        return [{"type": "message", "role": "assistant", "content": [words]}] if part.text.strip() else []
+    return [part.payload] if part.wire == _WIRE and part.payload else []
+
+
+def _content(part: Content) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    data = base64.b64encode(part.data).decode("ascii")
+    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part.media_type};base64,{data}"}
+
+
+def _parts(item: _Item) -> list[AssistantPart]:
+    """The parts of one output item; items of kinds we never ask for give none."""
+    if item.type == "function_call":
+        arguments, fault = json_reply.read_arguments(item.arguments)
+        return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
+    if item.type == "reasoning":
+        told = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))
+        return [Thinking(text=told, wire=_WIRE, payload=_returnable(item))]
+    if item.type == "message":
+        return [Text(text=piece.text or piece.refusal) for piece in item.pieces]
+    return []
+
+
+def _returnable(item: _Item) -> dict[str, Any]:
+    """A reasoning item as it goes back, or nothing: without content the server would not know it."""
+    fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
+    return fields if item.encrypted_content or item.content else {}
+
+
+def _usage(body: dict[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=faults.count(body, "usage", "input_tokens"),
+        output_tokens=faults.count(body, "usage", "output_tokens"),
+        cached_tokens=faults.count(body, "usage", "input_tokens_details", "cached_tokens"),
+        reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "reasoning_tokens"),
+        cache_write_tokens=faults.count(body, "usage", "input_tokens_details", "cache_write_tokens"),
+    )

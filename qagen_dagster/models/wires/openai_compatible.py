@@ -1,0 +1,251 @@
+"""Chat Completions, the wire of vLLM, llama.cpp, Ollama, Gemini's compatible endpoint and many more.
+
+Tool results are text here: pictures follow in one user message after the last result of the turn.
+Servers differ in where they put reasoning; it is kept apart from the answer wherever it stands.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import weakref
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue
+
+from qagen_dagster.models import capabilities, json_reply
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import (
+    AssistantPart,
+    Content,
+    Message,
+    Request,
+    Response,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.records.ids import digest
+
+_WIRE = "openai_compatible"
+_STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
+# Not in quotes: an answer may speak of the tags.
+_TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
+_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the beginning of an answer that no tag may break
+# Fields of a message that its server wants back unchanged in the next turn. Not `reasoning`: servers
+# that use that name refuse it in requests.
+_RETURNED = {"reasoning_content", "reasoning_details"}
+
+
+class _Function(faults.Shape):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Call(faults.Shape):
+    id: str | None = None
+    function: _Function
+    extra_content: dict[str, Any] | None = None
+
+
+class _Piece(faults.Shape):
+    text: str | None = None
+
+
+class _Said(faults.Shape):
+    content: str | tuple[_Piece, ...] | None = None
+    refusal: str | None = None
+    tool_calls: tuple[_Call, ...] | None = None
+    reasoning_content: str | None = None
+    reasoning: JsonValue = None
+    reasoning_details: JsonValue = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, tuple):
+            return "".join(piece.text or "" for piece in self.content)
+        return self.content or ""
+
+
+class _Choice(faults.Shape):
+    message: _Said
+    finish_reason: str | None = None
+
+
+class _Reply(faults.Shape):
+    choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
+    model: str | None = None
+
+
+class OpenAICompatibleProvider:
+    """`POST /chat/completions` at `spec.base_url`; the key is optional."""
+
+    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
+        self._spec, self._key = spec, api_key
+        self._client = openai_client.make_client(spec, api_key)
+        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        body = request_body(request, self._spec)
+        messages = body.pop("messages")
+        completions = self._client.chat.completions.with_raw_response
+        answer = openai_client.call(
+            self._spec,
+            lambda: completions.create(messages=messages, model=self._spec.model, extra_body=body),
+            self._key,
+        )
+        if answer.get("error") and not answer.get("choices"):
+            raise faults.from_error_body(self._spec.name, answer["error"], self._key)
+        return answer
+
+    def read(self, body: dict[str, Any]) -> Response:
+        reply = faults.shaped(_Reply, body)
+        choice = reply.choices[0]
+        said = choice.message
+        calls = _calls(said, digest(json.dumps(body, sort_keys=True)))
+        reasoning, text = split_thinking(said.text)
+        text = said.refusal or text
+        parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
+        parts += [Text(text=text)] if text else []
+        stop = _STOPS.get(choice.finish_reason or "", Stop.TOOLS if calls else Stop.END)
+        stop = Stop.REFUSAL if said.refusal else stop
+        message = capabilities.without_cut_call((*parts, *calls), stop)
+        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+
+
+def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
+    """The JSON that is sent for `request`."""
+    fitted = capabilities.fit(request, spec, capabilities.ResultImages.DEFERRED, error_flag=False)
+    system = capabilities.system_text(request, spec)
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+    messages += [item for message in fitted for item in _messages(message)]
+    body: dict[str, Any] = {"model": spec.model, "messages": messages}
+    if "max_completion_tokens" not in spec.options:  # the newer name, which few servers know
+        body["max_tokens"] = spec.max_output_tokens
+    if spec.temperature is not None:
+        body["temperature"] = spec.temperature
+    if request.tools:
+        body["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in request.tools]
+        body["tool_choice"] = request.tool_choice.value
+    if request.output_schema is not None and spec.structured_output != "none":
+        form: dict[str, Any] = {"type": spec.structured_output}
+        if spec.structured_output == "json_schema":
+            form["json_schema"] = {"name": "reply", "schema": request.output_schema}
+        body["response_format"] = form
+    return {**body, **spec.options}
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """Reasoning and answer of a text with `<think>` blocks in it.
+
+    Chat templates may put the first opening tag into the prompt, so the first block may begin without it; a
+    reply cut off inside a block that stands on a line of its own is reasoning from there on. What begins as JSON
+    or as a code block is an answer to its end.
+    """
+    thoughts: list[str] = []
+    answer: list[str] = []
+    start, opened, untouched = 0, None, True
+    for tag in _TAG.finditer(text):
+        piece = text[start : tag.start()].strip()
+        if opened is None and not answer and not (tag[1] and untouched) and _FORMED.match(text, start):
+            break
+        if tag[1] and (opened or not answer):
+            thoughts += [piece] if piece else []
+            start, opened, untouched = tag.end(), None, False
+        elif opened is None and not tag[1]:
+            answer += [piece] if piece else []
+            start, opened, untouched = tag.end(), tag, False
+    cut = opened is not None and not text[text.rfind("\n", 0, opened.start()) + 1 : opened.start()].strip()
+    (thoughts if cut else answer).append(text[opened.start() if opened and not cut else start :].strip())
+    return "\n\n".join(filter(None, thoughts)), text if untouched else " ".join(filter(None, answer))
+
+
+def _messages(message: Message) -> list[dict[str, Any]]:
+    if isinstance(message, UserMessage):
+        return [{"role": "user", "content": _content(message.content)}]
+    if isinstance(message, ToolMessage):
+        return [
+            {"role": "tool", "tool_call_id": result.call_id, "content": capabilities.joined(result.content)}
+            for result in message.results
+        ]
+    returned: dict[str, Any] = {}
+    for part in message.content:
+        if isinstance(part, Thinking) and part.wire == _WIRE:
+            returned |= part.payload
+    extras: dict[str, Any] = returned.pop("tool_calls", {})
+    told: dict[str, Any] = {"role": "assistant", "content": message.text or None, **returned}
+    if message.tool_calls:
+        told["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": capabilities.wire_name(call.name),
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
+                **extras.get(call.id, {}),
+            }
+            for call in message.tool_calls
+        ]
+    return [told]
+
+
+def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
+    """A plain string where it can be one: some chat templates take nothing else."""
+    if all(isinstance(part, Text) for part in content):
+        return capabilities.joined(content)
+    parts: list[dict[str, Any]] = []
+    for part in content:
+        if isinstance(part, Text):
+            parts.append({"type": "text", "text": part.text})
+        else:
+            data = base64.b64encode(part.data).decode("ascii")
+            parts.append({"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{data}"}})
+    return parts
+
+
+def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
+    """Tool calls with ids that are there and differ, also from servers that give none."""
+    calls: list[ToolCall] = []
+    for number, item in enumerate(said.tool_calls or ()):
+        arguments, fault = json_reply.read_arguments(item.function.arguments)
+        call_id = item.id or ""
+        if not call_id or any(call.id == call_id for call in calls):
+            call_id = f"call_{body_digest[:16]}_{number}"
+        name = item.function.name or ""
+        calls.append(ToolCall(id=call_id, name=name, arguments=arguments, fault=fault))
+    return calls
+
+
+def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
+    payload = said.model_dump(include=_RETURNED, exclude_none=True)
+    # Gemini signs its calls beside the function and refuses the next turn without the signature.
+    signed = {
+        call.id: {"extra_content": item.extra_content}
+        for call, item in zip(calls, said.tool_calls or (), strict=True)
+        if item.extra_content
+    }
+    payload |= {"tool_calls": signed} if signed else {}
+    told = said.reasoning_content or said.reasoning or in_text
+    text = told if isinstance(told, str) else in_text
+    return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []
+
+
+def _usage(body: dict[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=faults.count(body, "usage", "prompt_tokens"),
+        output_tokens=faults.count(body, "usage", "completion_tokens"),
+        cached_tokens=faults.count(body, "usage", "prompt_tokens_details", "cached_tokens"),
+        cache_write_tokens=faults.count(body, "usage", "prompt_tokens_details", "cache_write_tokens"),
+        reasoning_tokens=faults.count(body, "usage", "completion_tokens_details", "reasoning_tokens"),
+    )

@@ -1,0 +1,14 @@
+"""JSONL: one item a line, with everything a program may want of it."""
+
+from __future__ import annotations
+
+from qagen_dagster.records.problems.export import BankExport
+
+
+class JsonLines:
+    """One file."""
+
+    name = "jsonl"
+
+    def export(self, bank: BankExport) -> dict[str, bytes]:
+        return {"items.jsonl": "".join(f"{item.model_dump_json()}\n" for item in bank.items).encode()}

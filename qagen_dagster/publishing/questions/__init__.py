@@ -1,0 +1,1 @@
+"""Published question sets as files of other programs."""

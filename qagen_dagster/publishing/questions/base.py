@@ -1,0 +1,53 @@
+"""What is published and what an export format is: one set in, files by relative path out. No disk."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pydantic import AwareDatetime
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import CorpusGenerationResult, PublishedQuestion, QAPair
+
+
+class EvalSet(Record):
+    """The accepted questions of one combination, with what names them towards a reader."""
+
+    corpus_name: str
+    corpus_path: str
+    scenario: str
+    mode: Mode
+    questions: tuple[QAPair, ...]
+    timestamp: AwareDatetime  # of the set, not of the export: the same set gives the same bytes
+
+    def published(self) -> CorpusGenerationResult:
+        """The set in its published form, in a stable order: document, place in it, id."""
+        return CorpusGenerationResult(
+            corpus_name=self.corpus_name,
+            corpus_path=self.corpus_path,
+            scenario=self.scenario,
+            mode=self.mode,
+            questions=tuple(_published(question) for question in sorted(self.questions, key=_place)),
+            timestamp=self.timestamp.isoformat(),
+        )
+
+
+class Exporter(Protocol):
+    """One export format. Pure: the same set gives the same bytes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
+        """Files by their path under the combination's published folder."""
+        ...
+
+
+def _published(question: QAPair) -> PublishedQuestion:
+    return PublishedQuestion(**{name: getattr(question, name) for name in PublishedQuestion.model_fields})
+
+
+def _place(question: QAPair) -> tuple[str, str, int, str]:
+    lines = [span.start_line for span in question.evidence if span.start_line is not None]
+    return (question.source_document, question.document_id, min(lines, default=0), question.id)

@@ -1,0 +1,1 @@
+"""Records of answering a question from one document."""

@@ -1,0 +1,161 @@
+"""What a bank of exam items holds: accepted items with everything that led to them, and what was rejected and why.
+
+Pure values. How an item came about slot by slot is `records/exams/result.py`; files of other programs are
+`publishing/exam/`.
+"""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.exams.item import (
+    BlindSolution,
+    Difficulty,
+    ExamPart,
+    ExamQuestion,
+    IdeaPlan,
+    QuestionPackage,
+    Severity,
+    StyleReport,
+    VerifierReport,
+)
+from qagen_dagster.records.exams.proof import Proof
+from qagen_dagster.records.ids import Name, fingerprint, normalise
+
+
+class ExamItem(Record):
+    """An accepted item: one line of accepted.jsonl.
+
+    Attributes:
+        id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
+        blind_solution: what the verifier answered before it saw anything but stem and options.
+        proof: the checkable form, computed and compared with the options.
+        models: role to the model's name.
+        attempts: implementations of the idea, this one included.
+        timestamp: when it was accepted, ISO 8601, UTC.
+    """
+
+    id: Name
+    exam: Name
+    schema_id: Name
+    schema_title: str
+    difficulty: Difficulty
+    idea_plan: IdeaPlan
+    question_package: QuestionPackage
+    blind_solution: BlindSolution
+    verifier_report: VerifierReport
+    style_report: StyleReport
+    proof: Proof = Proof()
+    models: dict[str, str] = Field(default_factory=dict)
+    attempts: int
+    timestamp: str
+
+    @property
+    def question(self) -> ExamQuestion:
+        return self.question_package.question
+
+
+class RejectedItem(Record):
+    """A slot that gave no item: one line of rejected.jsonl.
+
+    Attributes:
+        slot: which of its part's, from 1.
+        stage: who caught it last; the values are those of `Stage`, and `repeats` for a duplicate in the bank.
+        failure_type: one word for why.
+        reasons: in sentences, for people.
+    """
+
+    exam: Name
+    schema_id: Name
+    schema_title: str
+    difficulty: Difficulty
+    slot: int
+    stage: str
+    failure_type: str
+    severity: Severity
+    reasons: tuple[str, ...] = ()
+    idea_plan: IdeaPlan | None = None
+    question_package: QuestionPackage | None = None
+    blind_solution: BlindSolution | None = None
+    verifier_report: VerifierReport | None = None
+    style_report: StyleReport | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    attempts: int
+    timestamp: str
+
+
+class ItemBank(Record):
+    """The accepted items of one exam, in the order of schemas, difficulties and slots."""
+
+    exam: Name
+    name: str
+    items: tuple[ExamItem, ...]
+    timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+
+class PartSet(Record):
+    """What makes up one part now: the results of the last run over it.
+
+    Attributes:
+        results: store keys of the slots' results, in order; a slot whose model failed has none.
+        unfinished: slots that a later run goes on with.
+    """
+
+    part: ExamPart
+    schema_title: str
+    profile: str
+    seed: int
+    slots: int
+    models: dict[str, str]
+    fingerprint: str
+    results: tuple[str, ...] = ()
+    unfinished: int = 0
+    run_id: str
+    started: str  # ISO 8601, UTC
+    ended: str
+
+
+class Counts(Record):
+    """How many slots of one kind ended how."""
+
+    accepted: int = 0
+    rejected: int = 0
+
+
+class BankStats(Record):
+    """stats.json: what became of every slot of an exam.
+
+    Attributes:
+        failure_types: of rejected items.
+        caught_by: attempts that failed, by who caught them; one item may have several.
+        proofs: accepted items by what the checkable form said of the key.
+        first_time: items that were accepted at their first implementation.
+        usd: None when a price is unknown.
+    """
+
+    exam: str
+    name: str
+    accepted: int
+    rejected: int
+    unfinished: int
+    by_schema: dict[str, Counts]
+    by_difficulty: dict[str, Counts]
+    by_part: dict[str, Counts]
+    failure_types: dict[str, int]
+    caught_by: dict[str, int]
+    proofs: dict[str, int]
+    first_time: int
+    attempts: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    models: dict[str, list[str]]
+
+
+def item_id(schema_id: str, difficulty: Difficulty, question: ExamQuestion) -> str:
+    """`{schema_id}-{difficulty}-{fingerprint}`; the fingerprint depends on stem, options and key alone."""
+    options = [f"{letter}:{normalise(question.options[letter])}" for letter in sorted(question.options)]
+    found = fingerprint([normalise(question.stem), *options, question.correct_option])
+    return f"{schema_id}-{difficulty.value}-{found}"

@@ -1,0 +1,302 @@
+"""Exam items: what the four roles submit, what became of an item, and the item of a bank.
+
+Fields follow "ESAT Question Generator - Project Structure Documentation". Field descriptions are read by models:
+they are part of the prompt.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.exams.text import MathText, as_letter
+from qagen_dagster.records.ids import Name
+
+LETTERS = "ABCDEFGH"
+Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
+_SaidLetter = Annotated[
+    Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
+]
+Score = Annotated[int, Field(ge=0, le=10)]
+
+
+class Difficulty(StrEnum):
+    """How hard an item is meant to be."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+class Verdict(StrEnum):
+    """What a verifier or a style judge says."""
+
+    PASSED = "PASS"
+    FAILED = "FAIL"
+
+
+class Severity(StrEnum):
+    """What follows from a FAIL: another implementation of the same idea, or none."""
+
+    FIXABLE = "fixable_with_regeneration"
+    STRUCTURAL = "structural_flaw"
+    UNKNOWN = "unknown"
+
+
+def sample_of(seed: int, slot: int, number: int) -> int:
+    """What tells the draws of one model apart: by seed, slot (from 1, below 10,000) and `number` (below 1,000)."""
+    return (seed * 10_000 + slot) * 1_000 + number
+
+
+def read_sample(sample: int) -> tuple[int, int, int]:
+    """Seed, slot and number of a `sample_of`."""
+    rest, number = divmod(sample, 1_000)
+    seed, slot = divmod(rest, 10_000)
+    return seed, slot, number
+
+
+def as_verdict(value: object) -> object:
+    """A verdict as models write it: "pass" and "**PASS**" are one."""
+    word = value.strip(" .*`'\"").upper() if isinstance(value, str) else value
+    return {"PASSED": "PASS", "FAILED": "FAIL"}.get(str(word), word)
+
+
+def as_severity(value: object) -> object:
+    """A severity that nobody knows is `unknown`; none is none."""
+    if not isinstance(value, str) or isinstance(value, Severity):
+        return value
+    word = "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
+    if word in ("", "none", "null", "n/a"):
+        return None
+    return word if word in {one.value for one in Severity} else Severity.UNKNOWN.value
+
+
+_SaidVerdict = Annotated[
+    Verdict, BeforeValidator(as_verdict), WithJsonSchema({"type": "string", "enum": ["PASS", "FAIL"]})
+]
+_SaidSeverity = Annotated[
+    Severity | None,
+    BeforeValidator(as_severity),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": ["fixable_with_regeneration", "structural_flaw"]},
+                {"type": "null"},
+            ]
+        }
+    ),
+    Field(
+        description="With FAIL: fixable_with_regeneration if another implementation of the same idea can give a good question, "
+        "structural_flaw if none can."
+    ),
+]
+
+
+class ExamPart(Record):
+    """exam x schema x difficulty: one partition, `exam/schema/difficulty`."""
+
+    exam: Name
+    schema_id: Name
+    difficulty: Difficulty
+
+    @property
+    def key(self) -> str:
+        return f"{self.exam}/{self.schema_id}/{self.difficulty.value}"
+
+    @classmethod
+    def from_key(cls, key: str) -> ExamPart:
+        """Parse a partition key; raises ValueError when it has not three valid segments."""
+        parts = key.split("/")
+        if len(parts) != 3:
+            raise ValueError(f"{key!r} is not exam/schema/difficulty")
+        return cls(exam=parts[0], schema_id=parts[1], difficulty=Difficulty(parts[2]))
+
+
+class ExamSchema(Record):
+    """One block of schemas.md: a kind of reasoning. `text` is the whole block, `line` where it starts (1-based)."""
+
+    id: Name
+    title: MathText
+    core_move: MathText
+    contexts: tuple[str, ...]
+    wrong_paths: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    text: str
+    line: int
+
+
+class IdeaPlan(Record):
+    """Submit the reasoning idea of one question. No numbers, no equations, nothing solved."""
+
+    schema_id: Annotated[MathText, Field(description="The identifier of the schema you were given.")]
+    idea_summary: Annotated[
+        MathText, Field(description="The one dominant thinking move, in two to four sentences.")
+    ]
+    function_or_object_type: Annotated[
+        MathText,
+        Field(description="Kind of mathematical or physical object that carries the idea; no specific one."),
+    ]
+    constraints_used: Annotated[
+        tuple[MathText, ...],
+        Field(min_length=1, description="Conditions that the solver has to bring together."),
+    ]
+    what_is_asked: Annotated[
+        MathText, Field(description="The quantity or statement that the question will ask for.")
+    ]
+    intended_wrong_paths: Annotated[
+        tuple[MathText, ...],
+        Field(
+            min_length=3,
+            description="Mistakes in reasoning, not in arithmetic, each leading to another answer.",
+        ),
+    ]
+    difficulty_rationale: Annotated[MathText, Field(description="Why this is as hard as asked for.")]
+    mcq_viability: Annotated[MathText, Field(description="Why the wrong paths give believable options.")]
+
+
+class ExamQuestion(Record):
+    """A stem with four to eight options, lettered from A without a gap."""
+
+    stem: Annotated[MathText, Field(description="Two to six lines; LaTeX between $ signs.")]
+    options: Annotated[
+        dict[Letter, MathText], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
+    ]
+    correct_option: Annotated[_SaidLetter, Field(description="Letter of the one right option.")]
+
+    @model_validator(mode="after")
+    def _lettered(self) -> ExamQuestion:
+        expected = list(LETTERS[: len(self.options)])
+        if sorted(self.options) != expected:
+            raise ValueError(f"options must be {expected[0]} to {expected[-1]} without a gap")
+        if self.correct_option not in self.options:
+            raise ValueError(f"there is no option {self.correct_option}")
+        return self
+
+
+class ExamSolution(Record):
+    """The solution as a candidate would write it."""
+
+    reasoning: Annotated[MathText, Field(description="Short, exact steps.")]
+    key_insight: Annotated[MathText, Field(description="What makes it short, in one sentence.")]
+
+
+class CheckableForm(Record):
+    """The answer as something that can be computed from the givens of the stem."""
+
+    givens: Annotated[
+        dict[str, MathText],
+        Field(
+            description="Name to exact value of each given of the stem, such as {'m': '2', 'v': '3/2'}. A given that "
+            "stays a symbol in the options has its own name as value, {'F': 'F'}: it is positive."
+        ),
+    ]
+    expression: Annotated[
+        MathText,
+        Field(
+            max_length=2000,
+            description="The answer in SymPy syntax over the names of the givens; it must derive the answer, not state it.",
+        ),
+    ]
+    unit: Annotated[
+        str, Field(description="Unit of the value as the options write it; empty without one.")
+    ] = ""
+
+
+class QuestionPackage(Record):
+    """Submit the finished question."""
+
+    question: ExamQuestion
+    solution: ExamSolution
+    distractor_map: Annotated[
+        dict[Letter, MathText],
+        Field(
+            description="For every wrong option, the mistake in reasoning that leads to exactly this value."
+        ),
+    ]
+    check: Annotated[
+        CheckableForm | None, Field(description="Where the answer is a value: how to compute it. Else null.")
+    ] = None
+
+
+class BlindSolution(Record):
+    """Submit your own solution, made without knowing which option is held to be right."""
+
+    reasoning: Annotated[MathText, Field(description="Your steps, short.")]
+    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
+    right_options: Annotated[
+        tuple[_SaidLetter, ...], Field(description="Every option that is right by your own work.")
+    ]
+    chosen_option: Annotated[
+        _SaidLetter | None,
+        Field(description="The one option that is right; null if none is, or several are."),
+    ]
+
+    @property
+    def right(self) -> tuple[Letter, ...]:
+        """Every option that it calls right, in one place or the other."""
+        chosen = () if self.chosen_option is None else (self.chosen_option,)
+        return tuple(sorted({*self.right_options, *chosen}))
+
+
+class VerifierReport(Record):
+    """Submit your verdict on the question."""
+
+    verdict: _SaidVerdict
+    confidence: Annotated[Literal["high", "medium"] | None, Field(description="With PASS.")] = None
+    failure_type: Annotated[
+        str,
+        Field(description="With FAIL: the gravest of the kinds that you were told."),
+    ] = ""
+    reasons: Annotated[
+        tuple[str, ...],
+        Field(
+            description="With FAIL: what is wrong, one point each. With PASS and medium: the doubt that remains."
+        ),
+    ] = ()
+    severity: _SaidSeverity = None
+    regen_instructions: Annotated[
+        str, Field(description="With FAIL that can be fixed: what has to change.")
+    ] = ""
+
+
+class StyleScores(Record):
+    """Six categories, 0 to 10."""
+
+    authenticity: Annotated[Score, Field(description="Tone, compactness and structure of a real paper.")]
+    one_idea: Annotated[Score, Field(description="One idea, not two glued together.")]
+    no_calculator: Annotated[Score, Field(description="Clean arithmetic, exact forms.")]
+    elegance: Annotated[Score, Field(description="Short once seen, no grind.")]
+    distractors: Annotated[Score, Field(description="Each wrong option is a real pitfall.")]
+    plausibility: Annotated[Score, Field(description="Numbers and answers are plausible.")]
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return (
+            self.authenticity,
+            self.one_idea,
+            self.no_calculator,
+            self.elegance,
+            self.distractors,
+            self.plausibility,
+        )
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
+
+class StyleReport(Record):
+    """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
+
+    verdict: _SaidVerdict
+    scores: StyleScores
+    failure_type: Annotated[
+        str, Field(description="With FAIL, or with any score below 8: the gravest kind of fault.")
+    ] = ""
+    regen_instructions: Annotated[
+        str, Field(description="With FAIL, or with any score below 8: what has to change.")
+    ] = ""
+    severity: _SaidSeverity = None

@@ -1,0 +1,96 @@
+"""What a `problems.yaml` may say: where the problems of a set are, and what is to be made of them."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Name
+from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
+
+MOST_VARIANTS = 20  # of one kind, and alternates
+IMAGES = (".png", ".jpg", ".jpeg", ".webp")
+SUFFIXES = (*IMAGES, ".pdf", ".tex")
+
+
+def _inside(value: str) -> str:
+    path = PurePosixPath(value)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in value:
+        raise ValueError("must be a relative path that stays in its folder")
+    return value
+
+
+Inside = Annotated[str, AfterValidator(_inside)]
+_Range = Annotated[
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]],
+    Field(description="First and last, both included, from 1."),
+]
+
+
+def _ascending(value: tuple[int, int] | None, name: str) -> None:
+    if value is not None and value[0] > value[1]:
+        raise ValueError(f"{name} must begin before it ends: [{value[0]}, {value[1]}]")
+
+
+class SourceConfig(Record):
+    """One file under `sources/`: an image is one problem, a PDF one a page, a TeX file one an item."""
+
+    file: Inside
+    pages: _Range | None = None
+    range: _Range | None = None
+    kind: QuestionKind | None = None  # None: to be classified
+
+    @model_validator(mode="after")
+    def _check(self) -> SourceConfig:
+        suffix = PurePosixPath(self.file).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise ValueError(f"{self.file} is none of {', '.join(SUFFIXES)}")
+        if self.pages is not None and suffix != ".pdf":
+            raise ValueError("only a PDF has pages")
+        if self.range is not None and suffix != ".tex":
+            raise ValueError("only a TeX file has a range of items")
+        _ascending(self.pages, "pages")
+        _ascending(self.range, "range")
+        return self
+
+
+class ProblemSetConfig(Record):
+    """A problem set as its author wants it.
+
+    Attributes:
+        variants: kinds made of every problem; `multi` is asked for by `combine`.
+        variants_each: how many of each kind.
+        conversions: formats that every problem is converted to.
+        combine: groups of problem ids, each of which becomes one new problem.
+        target_style: what the combined ones should be like, in words.
+        references: folders with TikZ references, relative to the set's folder.
+        seed: another one draws other responses.
+    """
+
+    name: str = Field(min_length=1)
+    description: str = ""
+    profile: Name | None = None
+    sources: tuple[SourceConfig, ...] = Field(min_length=1)
+    alternates: int = Field(default=0, ge=0, le=MOST_VARIANTS)
+    variants: tuple[VariantKind, ...] = ()
+    variants_each: int = Field(default=1, ge=1, le=MOST_VARIANTS)
+    conversions: tuple[Format, ...] = ()
+    combine: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=8)], ...] = ()
+    target_style: str = ""
+    references: tuple[Inside, ...] = ()
+    seed: int = Field(default=0, ge=0, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _check(self) -> ProblemSetConfig:
+        if VariantKind.MULTI in self.variants:
+            raise ValueError("multi is no variant of one problem: name the problems under combine")
+        for name, values in (("variants", self.variants), ("conversions", self.conversions)):
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name} holds something twice")
+        files = [(one.file, one.pages, one.range) for one in self.sources]
+        if len(set(files)) != len(files):
+            raise ValueError("sources holds something twice")
+        return self

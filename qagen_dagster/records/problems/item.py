@@ -1,0 +1,287 @@
+"""Physics problems: what a problem is, and what the seven roles submit about it.
+
+Fields follow the design of the physics question pipeline. Field descriptions are read by models: they are part of the
+prompt. What became of a problem stage by stage is `records/problems/result.py`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.exams.item import Difficulty
+from qagen_dagster.records.exams.text import MathText
+from qagen_dagster.records.ids import Name, fingerprint
+from qagen_dagster.records.problems.latex_text import LatexText
+
+LEAST_CONFIDENCE: Final = 0.5  # below it a classification is flagged
+DIAGRAM_MARK: Final = "% diagram"  # a line of its own in an item: here stands its diagram
+ANSWER_MARK: Final = r"\ans"  # ends a \task that is right
+_Latex = LatexText
+
+
+class QuestionKind(StrEnum):
+    """What kind of question a problem is."""
+
+    MCQ_SC = "mcq_sc"  # one right option
+    MCQ_MC = "mcq_mc"  # one or several
+    SUBJECTIVE = "subjective"
+    ASSERTION_REASON = "assertion_reason"
+    PASSAGE = "passage"
+    MATCH = "match"
+
+    @property
+    def is_mcq(self) -> bool:
+        """Whether its options stand in a tasks environment; those of no other kind do."""
+        return self in (QuestionKind.MCQ_SC, QuestionKind.MCQ_MC)
+
+
+class Format(StrEnum):
+    """What a problem can be converted from and to."""
+
+    MCQ_SC = "mcq_sc"
+    MCQ_MC = "mcq_mc"
+    SUBJECTIVE = "subjective"
+    INTEGER = "integer"  # asks for a numerical answer
+
+    @property
+    def is_mcq(self) -> bool:
+        return self in (Format.MCQ_SC, Format.MCQ_MC)
+
+
+class VariantKind(StrEnum):
+    """What a variant changes."""
+
+    NUMERICAL = "numerical"  # only numbers
+    CONTEXT = "context"  # the scenario; the numbers stay
+    CONCEPTUAL = "conceptual"  # the physics concept
+    CALCULUS = "calculus"  # what was constant varies
+    MULTI = "multi"  # several problems become one
+
+
+class DiagramKind(StrEnum):
+    """What a diagram shows."""
+
+    GRAPH = "graph"
+    CIRCUIT = "circuit"
+    FREE_BODY = "free_body"
+    GEOMETRY = "geometry"
+    NONE = "none"
+
+
+class ProblemInput(StrEnum):
+    """What there is of a problem before anybody has worked on it."""
+
+    IMAGE = "image"
+    TEX = "tex"
+    DESCRIPTION = "description"  # of a diagram alone
+    COMBINED = "combined"  # several problems, to become one
+
+
+class Breach(Record):
+    """A correctness property that an output does not have. `detail` is said to the model."""
+
+    property: Annotated[int, Field(ge=1, le=15)]
+    detail: str
+
+    def __str__(self) -> str:
+        return f"property {self.property}: {self.detail}"
+
+
+def _as_word(value: object) -> object:
+    """One word of an enumeration as models write it: "MCQ-SC" is mcq_sc."""
+    if not isinstance(value, str) or isinstance(value, StrEnum):
+        return value
+    return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
+
+
+def _as_diagram(value: object) -> object:
+    """No diagram is none, however it is said."""
+    word = _as_word(value)
+    return "none" if word in (None, "", "null", "n/a") else word
+
+
+_SaidKind = Annotated[
+    QuestionKind,
+    BeforeValidator(_as_word),
+    WithJsonSchema({"type": "string", "enum": [one.value for one in QuestionKind]}),
+]
+_SaidDifficulty = Annotated[
+    Difficulty,
+    BeforeValidator(_as_word),
+    WithJsonSchema({"type": "string", "enum": [one.value for one in Difficulty]}),
+]
+_SaidDiagram = Annotated[
+    DiagramKind,
+    BeforeValidator(_as_diagram),
+    WithJsonSchema({"type": "string", "enum": [one.value for one in DiagramKind]}),
+]
+
+
+class ClassificationResult(Record):
+    """Submit what kind of physics question this is."""
+
+    question_type: Annotated[
+        _SaidKind,
+        Field(
+            description="mcq_sc: one option is right; mcq_mc: one or several are; subjective: no options; "
+            "assertion_reason: two statements to be judged; passage: a text with several questions; match: two lists."
+        ),
+    ]
+    difficulty: Annotated[_SaidDifficulty, Field(description="For the students it is written for.")]
+    topic: Annotated[
+        str, Field(min_length=1, description="Chapter of physics, such as Rotational mechanics.")
+    ]
+    subtopic: Annotated[str, Field(description="What of the topic, such as Rolling without slipping.")]
+    has_diagram: Annotated[
+        bool, Field(description="Whether a figure belongs to the question. A formula or a table is none.")
+    ]
+    diagram_type: Annotated[_SaidDiagram, Field(description="none without a figure.")] = DiagramKind.NONE
+    num_options: Annotated[int | None, Field(ge=0, le=26, description="How many options; null without.")] = (
+        None
+    )
+    estimated_marks: Annotated[int, Field(ge=0, le=100, description="As printed; 4 where none are.")] = 4
+    key_concepts: Annotated[tuple[str, ...], Field(description="Concepts that the solution needs.")] = ()
+    requires_calculus: Annotated[bool, Field(description="Whether it cannot be solved without.")] = False
+    confidence: Annotated[
+        Share, Field(description="Of the question type, 0 to 1; below 0.5 somebody will look at it.")
+    ]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether a person should look at it."""
+        return self.confidence < LEAST_CONFIDENCE
+
+
+class ScanResult(Record):
+    r"""Submit the problem as LaTeX, from \item to \end{solution}."""
+
+    latex: Annotated[
+        _Latex,
+        Field(
+            description=r"Begins with \item and ends with \end{solution}; no preamble, no document environment."
+        ),
+    ]
+    raw_diagram_description: Annotated[
+        str | None,
+        Field(description="What there is to draw, in words; null without a figure."),
+    ] = None
+    missing_sections: Annotated[
+        tuple[str, ...],
+        Field(description="What could not be read or is cut off, such as 'option D'; empty if nothing."),
+    ] = ()
+    has_diagram: Annotated[bool, Field(description="Whether a figure belongs to it.")] = False
+
+
+class TikzResult(Record):
+    """Submit the diagram as TikZ code."""
+
+    tikz_code: Annotated[
+        _Latex,
+        Field(
+            description=r"A tikzpicture environment, several for separate parts; no preamble, no document environment."
+        ),
+    ]
+    libraries: Annotated[
+        tuple[str, ...],
+        Field(
+            description="TikZ libraries it needs, such as calc or arrows.meta; circuitikz if it uses that."
+        ),
+    ] = ()
+
+
+class IdeaResult(Record):
+    """Submit what the problem is about and how it is solved."""
+
+    concepts: Annotated[tuple[str, ...], Field(description="Physical concepts and laws; at least one.")]
+    formulas: Annotated[tuple[MathText, ...], Field(description="Relations that are used, as LaTeX.")] = ()
+    techniques: Annotated[tuple[str, ...], Field(description="Moves of the solution; at least one.")]
+    difficulty_factors: Annotated[
+        tuple[str, ...], Field(description="What a student stumbles over here.")
+    ] = ()
+
+
+class AlternateResult(Record):
+    """Submit another way to the same answer."""
+
+    solution: Annotated[
+        _Latex, Field(description=r"From \begin{solution} to \end{solution}, complete; ends at the answer.")
+    ]
+    method: Annotated[str, Field(min_length=1, description="The approach in one line.")]
+    final_answer: Annotated[str, Field(description="The answer it reaches, as LaTeX, with its unit.")]
+
+
+class VariantResult(Record):
+    r"""Submit the variant, from \item to \end{solution}."""
+
+    latex: Annotated[
+        _Latex,
+        Field(
+            description=r"Begins with \item and ends with \end{solution}, with a solution worked out anew."
+        ),
+    ]
+    changes: Annotated[
+        str,
+        Field(description="What was changed, in a line or two; of several sources, what came from which."),
+    ] = ""
+
+
+class ConversionResult(Record):
+    r"""Submit the converted problem, from \item to \end{solution}."""
+
+    latex: Annotated[_Latex, Field(description=r"Begins with \item and ends with \end{solution}.")]
+    final_answer: Annotated[
+        str, Field(description="What stands in the box, or the letters; of integer the number alone.")
+    ] = ""
+
+
+class Unable(Record):
+    """Say that this cannot be done honestly, and why, in one line."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Picture(Record):
+    """An image of a problem: where its bytes lie is the store's to say."""
+
+    sha256: str
+    media_type: Literal["image/png", "image/jpeg"] = "image/png"
+
+
+class Problem(Record):
+    """One problem as it comes in.
+
+    Attributes:
+        id: unique within its set.
+        source_path: the file it comes from, as people know it.
+        index: which item or page of that file, from 1.
+        tex: the item of a TEX input as it stands; of a DESCRIPTION, the words.
+        preamble: what stands in front of the document of a TEX input: its packages and macros.
+        picture: what a model that sees is shown.
+        parts: the items that a COMBINED one is made of.
+        style: what a COMBINED one should be like, in words.
+        kind, source_format: given by a person; None: to be found out.
+        classification, ideas: given, so that nobody is asked.
+    """
+
+    id: Name
+    input: ProblemInput
+    source_path: str
+    index: int = Field(default=1, ge=1)
+    tex: str = ""
+    preamble: str = ""
+    picture: Picture | None = None
+    parts: tuple[str, ...] = ()
+    style: str = ""
+    kind: QuestionKind | None = None
+    source_format: Format | None = None
+    classification: ClassificationResult | None = None
+    ideas: IdeaResult | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever a model could be told of it; not with where it lies."""
+        return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])

@@ -1,0 +1,213 @@
+"""What became of a problem: its tasks, how each ended, and the record of a bank that they make up. Pure values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.ids import Name
+from qagen_dagster.records.problems.item import (
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    ConversionResult,
+    Format,
+    IdeaResult,
+    Problem,
+    ScanResult,
+    TikzResult,
+    VariantKind,
+    VariantResult,
+)
+
+AnyResult = (
+    ClassificationResult
+    | ScanResult
+    | TikzResult
+    | IdeaResult
+    | AlternateResult
+    | VariantResult
+    | ConversionResult
+)
+
+
+class Stage(StrEnum):
+    """A station of a problem's way, in order."""
+
+    CLASSIFY = "classify"
+    SCAN = "scan"
+    DIAGRAM = "diagram"
+    IDEA = "idea"
+    ALTERNATE = "alternate"
+    VARIANT = "variant"
+    CONVERT = "convert"
+
+
+class Task(Record):
+    """One thing to be made of a problem. `number` counts alternates, and variants of one kind, from 1."""
+
+    stage: Stage
+    number: int = Field(default=1, ge=1)
+    variant: VariantKind | None = None
+    target: Format | None = None
+
+    @property
+    def key(self) -> str:
+        """`scan`, `alternate-2`, `variant-numerical-1`, `convert-integer`: also a folder name."""
+        match self.stage:
+            case Stage.ALTERNATE:
+                return f"{self.stage.value}-{self.number}"
+            case Stage.VARIANT:
+                return f"{self.stage.value}-{self.variant.value if self.variant else ''}-{self.number}"
+            case Stage.CONVERT:
+                return f"{self.stage.value}-{self.target.value if self.target else ''}"
+            case _:
+                return self.stage.value
+
+
+class TaskEnd(StrEnum):
+    """How a task ended."""
+
+    DONE = "done"
+    GIVEN = "given"  # it was there already, or code could take it: nobody was asked
+    REJECTED = "rejected"  # it broke a property twice; `breaches` say which
+    DECLINED = "declined"  # who was asked says that it cannot be done
+    FAILED = "failed"  # the model refused, or its answer could not be had
+    SKIPPED = "skipped"  # there is nothing to do, such as a diagram of a problem without one
+
+    @property
+    def ok(self) -> bool:
+        return self in (TaskEnd.DONE, TaskEnd.GIVEN, TaskEnd.SKIPPED)
+
+
+class CompileOutcome(StrEnum):
+    """What a TeX engine says."""
+
+    COMPILED = "compiled"
+    FAILED = "failed"
+    NOT_COMPILED = "not_compiled"  # there is no engine: the structure alone was looked at
+
+
+class Compiled(Record):
+    """Whether LaTeX compiles. `message` is the engine's, or why nothing was compiled."""
+
+    outcome: CompileOutcome = CompileOutcome.NOT_COMPILED
+    message: str = ""
+
+
+class TaskResult(Record):
+    """Everything one task gave. Of the results at most one is there: that of its stage.
+
+    Attributes:
+        breaches: of a rejected one, the last ones; of another, none.
+        repaired: what broke at first and was put right when the model was told.
+        compiled: None where there is no LaTeX.
+        prompt: name of the prompt that was used; empty when nobody was asked.
+        raw: what the model wrote, word for word.
+        warnings: for people, one line each.
+    """
+
+    task: Task
+    end: TaskEnd
+    detail: str = ""
+    breaches: tuple[Breach, ...] = ()
+    repaired: tuple[Breach, ...] = ()
+    warnings: tuple[str, ...] = ()
+    classification: ClassificationResult | None = None
+    scan: ScanResult | None = None
+    tikz: TikzResult | None = None
+    ideas: IdeaResult | None = None
+    alternate: AlternateResult | None = None
+    variant: VariantResult | None = None
+    conversion: ConversionResult | None = None
+    compiled: Compiled | None = None
+    prompt: str = ""
+    model: str = ""
+    raw: str = ""
+    calls: tuple[CallSummary, ...] = ()
+    fingerprint: str = ""
+    at: str = ""  # ISO 8601, UTC
+
+    @property
+    def result(self) -> AnyResult | None:
+        return (
+            self.classification
+            or self.scan
+            or self.tikz
+            or self.ideas
+            or self.alternate
+            or self.variant
+            or self.conversion
+        )
+
+
+class ProblemEnd(StrEnum):
+    """What became of a problem as a whole; only the first is in the bank."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"  # its classification, its scan or its diagram
+    FAILED = "failed"  # one of these could not be had
+    UNFINISHED = "unfinished"  # a later run goes on with it
+
+
+class PipelineResult(Record):
+    """What the whole pipeline made of one problem, as the design names it."""
+
+    source_path: str
+    classification: ClassificationResult
+    latex: str
+    tikz_code: str | None = None
+    ideas: IdeaResult | None = None
+    alternate_solutions: list[str] = Field(default_factory=list)
+    variants: dict[str, str] = Field(default_factory=dict)  # kind to LaTeX; the second of a kind is `kind-2`
+
+
+class ProblemRecord(Record):
+    """One problem of a bank, with all that was made of it.
+
+    Attributes:
+        latex: the item, from `\\item` to `\\end{solution}`, its diagram not in it: see `DIAGRAM_MARK`.
+        conversions: format to LaTeX.
+        tasks: how every task ended, in order, raw words left out.
+        breaches: why the problem, or something made of it, was rejected.
+        models: role to the model's name.
+    """
+
+    id: Name
+    end: ProblemEnd
+    problem: Problem
+    detail: str = ""
+    classification: ClassificationResult | None = None
+    latex: str = ""
+    raw_diagram_description: str | None = None
+    tikz: TikzResult | None = None
+    ideas: IdeaResult | None = None
+    alternates: tuple[AlternateResult, ...] = ()
+    variants: dict[str, str] = Field(default_factory=dict)
+    conversions: dict[str, str] = Field(default_factory=dict)
+    compiled: Compiled | None = None
+    tasks: tuple[TaskResult, ...] = ()
+    breaches: tuple[Breach, ...] = ()
+    models: dict[str, str] = Field(default_factory=dict)
+    timestamp: str = ""  # of the last task, ISO 8601, UTC
+
+    @property
+    def flagged(self) -> bool:
+        """Whether a person should look at it: the classification is unsure, or something is missing."""
+        unsure = self.classification is not None and self.classification.flagged
+        return unsure or any(one.warnings for one in self.tasks)
+
+
+class ProblemBank(Record):
+    """All problems of one set, in its order, rejected ones too."""
+
+    name: Name
+    title: str
+    problems: tuple[ProblemRecord, ...]
+
+    @property
+    def accepted(self) -> tuple[ProblemRecord, ...]:
+        return tuple(one for one in self.problems if one.end is ProblemEnd.ACCEPTED)

@@ -1,0 +1,87 @@
+"""What the agents of the batch strategy submit: the argument schemas of their terminal tools.
+
+Field descriptions are read by models: they are part of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.submissions import EvidenceQuote, SubmitQA
+
+_MOST_QUOTES = 20
+
+
+def as_type(value: object) -> object:
+    """A question type as models write it: "Multi-hop", "multi hop" and "MULTI_HOP" are one."""
+    if not isinstance(value, str):
+        return value
+    name = "_".join(value.strip(" .:()[]*`").casefold().replace("-", " ").replace("_", " ").split())
+    return "multi_hop" if name == "multihop" else name
+
+
+AskedType = Annotated[
+    QuestionType,
+    BeforeValidator(as_type),
+    WithJsonSchema({"type": "string", "enum": [kind.value for kind in QuestionType]}),
+]
+
+
+class DraftQuestion(Record):
+    """One question."""
+
+    question: Annotated[
+        str,
+        Field(
+            description="One self-contained question. Its reader knows only the corpus, not which document is meant."
+        ),
+    ]
+    question_type: Annotated[AskedType, Field(description="The type that it was asked for as.")]
+
+
+class NotPossible(Record):
+    """A type that the document cannot give."""
+
+    question_type: Annotated[AskedType, Field(description="The type.")]
+    reason: Annotated[str, Field(description="What the document lacks, in one sentence.")]
+
+
+class SubmitQuestions(Record):
+    """Submit all questions at once."""
+
+    questions: Annotated[tuple[DraftQuestion, ...], Field(max_length=200)]
+    not_possible: Annotated[
+        tuple[NotPossible, ...],
+        Field(description="Types for which the document gives no more good questions than you submit."),
+    ] = ()
+
+
+class SubmitRewrite(Record):
+    """Submit the question that takes the place of the rejected one."""
+
+    question: Annotated[
+        str, Field(description="The new question; empty if the document gives none of this type.")
+    ]
+
+
+class SubmitGroundedAnswer(Record):
+    """Submit the answer with the passages that support it."""
+
+    answer: Annotated[str, Field(min_length=1, description="The answer, in whole sentences and complete.")]
+    evidence: Annotated[
+        tuple[EvidenceQuote, ...],
+        Field(
+            max_length=_MOST_QUOTES,
+            description="Every passage the answer rests on, and no other. Empty only with insufficient information.",
+        ),
+    ] = ()
+
+
+class AnsweredQuestion(SubmitQA):
+    """A question with its answer, in the form that the gate examines; answers that list take more quotes."""
+
+    evidence: Annotated[tuple[EvidenceQuote, ...], Field(min_length=1, max_length=_MOST_QUOTES)]

@@ -1,0 +1,256 @@
+"""Questions, accepted and rejected, and the results of generating them.
+
+Field names and meaning of QAPair, RejectedQA, GenerationStats, GenerationResult and
+CorpusGenerationResult follow "Single-Document Question Generator Architecture", section Outputs;
+our records may carry more, the published JSON carries exactly those plus `id` and `evidence`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.ids import Mode
+
+
+class Evidence(Record):
+    """A verbatim span that proves an answer, as re-matched in the parsed text by code."""
+
+    quote: str
+    start_line: int | None  # 1-based lines of the parsed text; None for purely visual evidence
+    end_line: int | None
+    page: int | None = None
+    visual: str | None = None  # label of the visual, if it shows the proof
+
+
+class RejectionReason(StrEnum):
+    """Why a candidate was not accepted. The first six are the reference's, the rest ours."""
+
+    VALIDATION_FAILED = "validation_failed"
+    DUPLICATE = "duplicate"
+    UNANSWERABLE = "unanswerable"
+    WRONG_ANSWER = "wrong_answer"
+    AMBIGUOUS = "ambiguous"
+    TRIVIAL = "trivial"
+    IRRELEVANT = "irrelevant"
+    EVIDENCE_NOT_FOUND = "evidence_not_found"
+    ANSWER_NOT_SUPPORTED = "answer_not_supported"
+    GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
+    VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
+    UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
+
+
+class GenerationMetadata(Record):
+    generator_model: str
+    validator_model: str
+    attempt_number: int
+
+
+class QAPair(Record):
+    """An accepted question."""
+
+    id: str
+    question: str
+    answer: str
+    source_document: str  # path to the source document under the corpus folder
+    document_id: str
+    category: Mode
+    content_refs: tuple[str, ...] = ()
+    question_type: str = "factual"
+    evidence: tuple[Evidence, ...]
+    generation_metadata: GenerationMetadata
+
+
+# What decided on a repeat: equal words, similarity with an equal answer, or the model. Empty: none of them had to.
+DuplicateStep = Literal["", "exact", "similarity", "model"]
+
+
+class RejectedQA(Record):
+    """A candidate that did not pass, and why."""
+
+    question: str
+    answer: str
+    rejection_reason: RejectionReason
+    rejection_detail: str
+    duplicate_of: str | None = None  # question text of the accepted one
+    duplicate_score: float | None = None  # cosine of the two questions, 1 for the same words
+    duplicate_step: DuplicateStep = ""  # what found the repeat
+    document_id: str = ""
+    attempt_number: int = 0
+    evidence: tuple[Evidence, ...] = ()  # of an answer that was graded
+
+
+class DocumentEnd(StrEnum):
+    """How work on one document ended."""
+
+    TARGET_REACHED = "target_reached"
+    EXHAUSTED_REPORTED = "exhausted_reported"  # the generator said so
+    CONSECUTIVE_FAILURES = "consecutive_failures"
+    MAX_ATTEMPTS = "max_attempts"
+    NO_VISUALS = "no_visuals"  # visual mode, nothing to look at: not an error
+    NOT_USABLE = "not_usable"  # the document has no text (or no page) for this mode
+    BUDGET_EXHAUSTED = "budget_exhausted"  # spending reached its limit; the next run goes on from there
+    MODEL_ERROR = "model_error"  # a permanent model failure; the document is retried on the next run
+
+
+class GenerationStats(Record):
+    """Counts of one document's run."""
+
+    document_path: str
+    mode: Mode
+    target_count: int
+    accepted_count: int
+    rejected_count: int
+    total_attempts: int
+    validation_pass_rate: float | None  # None: nothing was validated
+    dedup_rejection_rate: float | None  # None: nothing was compared
+    exhausted: bool
+    rejection_reasons: dict[str, int]
+
+
+class VerdictRecord(Record):
+    """What the validator found on one candidate, by attempt."""
+
+    attempt: int
+    question: str
+    proposed_answer: str
+    blind_answer: str
+    answerable: bool
+    matches: bool
+    non_trivial: bool
+    unambiguous: bool
+    relevant: bool
+    explanation: str
+
+
+class Shortfall(Record):
+    """Questions of one type that a document was asked for and did not give."""
+
+    question_type: str
+    wanted: int
+    accepted: int
+    reason: str
+
+    @property
+    def missing(self) -> int:
+        return self.wanted - self.accepted
+
+
+class LineSpan(Record):
+    """Lines of the parsed text, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
+class GenerationResult(Record):
+    """Everything one document gave.
+
+    `shortfalls`, `grades` and `shown` are the batch strategy's: what is missing of the mix; grades of answers,
+    accepted or not, by `question_id` of question and answer; the lines that the generator was shown, empty where that was all.
+    """
+
+    accepted: tuple[QAPair, ...]
+    rejected: tuple[RejectedQA, ...]
+    stats: GenerationStats
+    document_id: str = ""
+    document_version: str = ""
+    fingerprint: str = ""  # of model configuration, prompts and code that made it
+    end: DocumentEnd = DocumentEnd.TARGET_REACHED
+    end_detail: str = ""
+    viewed_pages: tuple[int, ...] = ()
+    verdicts: tuple[VerdictRecord, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+    run_id: str = ""  # of the run that finished it
+    finished: str = ""  # ISO 8601, UTC
+    shortfalls: tuple[Shortfall, ...] = ()
+    grades: dict[str, AnswerGrade] = Field(default_factory=dict)
+    shown: tuple[LineSpan, ...] = ()
+
+
+class ValidatedSet(Record):
+    """Accepted questions of one combination after corpus-wide deduplication."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+    fingerprint: str
+    run_id: str
+    questions: tuple[QAPair, ...]
+    removed: tuple[RejectedQA, ...]
+    undecided: int = 0  # of the removed: not compared because the budget ended; the next run decides
+    calls: tuple[CallSummary, ...] = ()
+
+
+class PublishedQuestion(Record):
+    """One question of the published JSON: the described QAPair plus `id` and `evidence`."""
+
+    id: str
+    question: str
+    answer: str
+    source_document: str
+    category: Mode
+    content_refs: tuple[str, ...]
+    generation_metadata: GenerationMetadata
+    evidence: tuple[Evidence, ...]
+
+
+class CorpusGenerationResult(Record):
+    """The published JSON of one combination."""
+
+    corpus_name: str
+    corpus_path: str
+    scenario: str
+    mode: Mode
+    questions: tuple[PublishedQuestion, ...] = Field(default=())
+    timestamp: str
+
+
+class Candidate(Record):
+    """A proposed question after its evidence was looked up in the document by code.
+
+    `gate` is None when every quote was found and carries the answer; else it says why not.
+    """
+
+    question: str
+    answer: str
+    evidence: tuple[Evidence, ...]
+    question_type: str
+    visuals: tuple[str, ...] = ()
+    gate: RejectionReason | None = None
+    gate_detail: str = ""
+
+
+class CandidateDocument(Record):
+    """One document's line in a candidate set."""
+
+    document_id: str
+    document_version: str
+    result_key: str | None  # store key of its GenerationResult; None when it failed
+    end: DocumentEnd
+    end_detail: str = ""
+    accepted: int = 0
+    rejected: int = 0
+
+
+class CandidateSet(Record):
+    """What one run made of a combination, before corpus-wide deduplication."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str
+    profile: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    fingerprint: str  # of models, prompts, corpus and scenario
+    configuration: str  # the same with the limits: what `model_config` observes
+    target_count: int
+    started: str  # ISO 8601, UTC
+    ended: str
+    documents: tuple[CandidateDocument, ...] = ()

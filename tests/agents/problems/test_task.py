@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
+from qagen_dagster.agents.problems.task import Asking, Said
+from qagen_dagster.models.messages import AssistantMessage, Image, Stop
+from qagen_dagster.records.problems.item import (
+    AlternateResult,
+    Breach,
+    ClassificationResult,
+    DiagramKind,
+    Format,
+    IdeaResult,
+    TikzResult,
+    VariantKind,
+)
+from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
+from qagen_dagster.toolkit.tool import tool
+from tests.support.models import FakeModel, Turn, answer, call, calls, say, told, tool_call
+from tests.support.problems.play import ALTERNATE, IDEAS, TIKZ, classified, item
+
+DONE, REJECTED = TaskEnd.DONE, TaskEnd.REJECTED
+
+
+def judge(ideas: IdeaResult) -> tuple[Breach, ...]:
+    return () if ideas.concepts else (Breach(property=5, detail="concepts is empty"),)
+
+
+def read(
+    *turns: Turn, compile: Callable[[IdeaResult], Compiled | None] = lambda _: None
+) -> tuple[Said[IdeaResult], FakeModel]:
+    model = FakeModel(turns)
+    asking = Asking(model, "p1", 5, judge, compile)
+    return idea.extract(asking, "Why?", "Because."), model
+
+
+def good() -> AssistantMessage:
+    return call("submit_ideas", **IDEAS)
+
+
+def bad(**more: object) -> AssistantMessage:
+    return call("submit_ideas", concepts=[], techniques=["x"], **more)
+
+
+def test_a_good_result_ends_the_run() -> None:
+    said, model = read(good())
+    assert (said.end, said.breaches, said.repaired, said.compiled) == (DONE, (), (), None)
+    assert said.result == IdeaResult.model_validate(IDEAS)
+    assert (said.prompt, len(said.calls), said.calls[0].role) == ("problem_idea", 1, "idea")
+    assert "<problem>\nWhy?\n</problem>" in told(model.requests[0])
+
+
+def test_a_breach_is_told_once() -> None:
+    said, model = read(bad(), good())
+    assert (said.end, [str(one) for one in said.repaired]) == (DONE, ["property 5: concepts is empty"])
+    assert "- property 5: concepts is empty" in told(model.requests[1])
+    said, _ = read(bad(), bad())
+    assert (said.end, said.detail) == (REJECTED, "property 5: concepts is empty")
+    assert said.result is not None, "what was rejected can be looked at"
+
+
+def test_a_result_that_does_not_fit_breaks_the_shape() -> None:
+    odd = call("submit_ideas", ideas="none")
+    said, _ = read(odd, good())
+    assert (said.end, [one.property for one in said.repaired]) == (DONE, [5])
+    said, _ = read(odd, bad())
+    assert (said.end, [one.detail for one in said.breaches]) == (REJECTED, ["concepts is empty"])
+    said, _ = read(bad(), odd)
+    assert said.end is REJECTED
+    assert "submit_ideas" in said.detail
+
+
+def test_two_submissions_in_one_turn_are_one_breach() -> None:
+    twice = calls(*(tool_call("submit_ideas", f"c{n}", concepts=[], techniques=["x"]) for n in (1, 2)))
+    said, _ = read(twice, good())
+    assert said.end is DONE
+    fences = '```json\n{"concepts": []}\n```\nor\n```json\n{"techniques": []}\n```'
+    said, _ = read(say(fences), good())
+    assert said.end is DONE
+
+
+def test_json_as_text_is_as_good_as_the_tool() -> None:
+    said, _ = read(say('Here:\n```json\n{"concepts": ["inertia"], "techniques": ["look"]}\n```'))
+    assert (said.end, said.result and said.result.concepts) == (DONE, ("inertia",))
+    assert "inertia" in said.raw
+
+
+@pytest.mark.parametrize(
+    ("turns", "end", "detail"),
+    [
+        ((say("I see."), say("Yes.")), REJECTED, "no_tool_call: Yes."),
+        ((answer(say("No."), Stop.REFUSAL),), TaskEnd.FAILED, "refused: No."),
+        ((call("report_unable", reason="no\nphysics"),), TaskEnd.DECLINED, "no physics"),
+        ((bad(), call("report_unable", reason="nothing in it")), TaskEnd.DECLINED, "nothing in it"),
+    ],
+)
+def test_runs_without_a_result(turns: tuple[Turn, ...], end: TaskEnd, detail: str) -> None:
+    said, _ = read(*turns)
+    assert (said.end, said.detail, said.result) == (end, detail, None)
+    assert [one.property for one in said.breaches] == ([5] if end is REJECTED else [])
+
+
+def test_the_engine_is_heard_once_and_apart_from_breaches() -> None:
+    def engine(_result: IdeaResult) -> Compiled:
+        return Compiled(outcome=CompileOutcome.FAILED, message="! Missing $ inserted.")
+
+    said, model = read(bad(), good(), good(), compile=engine)
+    assert "! Missing $ inserted." in told(model.requests[2])
+    assert (said.end, said.compiled and said.compiled.outcome) == (DONE, CompileOutcome.FAILED)
+
+
+def test_the_draughtsman_searches_before_he_draws() -> None:
+    asked: list[str] = []
+
+    def search_tikz_reference(query: str) -> str:
+        """Search references."""
+        asked.append(query)
+        return "to[R, l=$R$]"
+
+    search = tool(search_tikz_reference)
+    model = FakeModel([call("search_tikz_reference", query="resistor"), call("submit_tikz", **TIKZ)])
+    asking: Asking[TikzResult] = Asking(model, "p1", 4, lambda _: (), tools={search.spec.name: search})
+    said = tikz.draw(asking, DiagramKind.CIRCUIT, "Find the current.", None)
+    assert (said.end, asked) == (DONE, ["resistor"])
+    assert "to[R, l=$R$]" in told(model.requests[1])
+    assert "Kind of diagram, roughly: circuit" in told(model.requests[0])
+
+
+def test_every_role_fills_its_prompt() -> None:
+    picture = Image(media_type="image/png", data=b"x")
+    model = FakeModel([call("submit_classification", **classified())])
+    asking: Asking[ClassificationResult] = Asking(model, "p", 1, lambda _: (), pictures=(picture,))
+    assert classifier.classify(asking, "").end is DONE
+    assert "The problem is in the picture." in told(model.requests[0])
+    ideas = IdeaResult(concepts=("inertia",), techniques=("look",), formulas=("F=ma",))
+    model = FakeModel([call("submit_alternate", **ALTERNATE)])
+    before = AlternateResult.model_validate(ALTERNATE | {"method": "by symmetry"})
+    again = alternate.solve_again(Asking(model, "p", 6, lambda _: ()), 2, "P", "S", ideas, [before])
+    assert again.end is DONE
+    for words in ("Alternate: 2", "Formulas:\n- F=ma", "--- alternate 1 ---\nby symmetry"):
+        assert words in told(model.requests[0])
+    for kind in VariantKind:
+        model = FakeModel([call("submit_variant", latex=item())])
+        if kind is VariantKind.MULTI:
+            made = variant.combine(Asking(model, "p", 9, lambda _: ()), 1, ["A", "B"], " a\nb ", [])
+            assert "--- problem 2 ---\nB" in told(model.requests[0])
+            assert "Target style: a b\n" in told(model.requests[0])
+        else:
+            made = variant.vary(Asking(model, "p", 9, lambda _: ()), kind, 1, item(), None, ["E"])
+            assert "--- variant 1 ---\nE" in told(model.requests[0])
+        assert (made.end, f"Variant: {kind.value}\n" in told(model.requests[0])) == (DONE, True)
+    model = FakeModel([call("submit_conversion", latex=item())])
+    changed = converter.convert(
+        Asking(model, "p", 11, lambda _: ()), item(), Format.SUBJECTIVE, Format.INTEGER
+    )
+    assert (changed.end, "To: integer" in told(model.requests[0])) == (DONE, True)
+    model = FakeModel([call("submit_scan", latex=item())])
+    scanned = scanner.scan(
+        Asking(model, "p", 3, lambda _: ()), scanner.prompt_for("riddle"), "riddle", "tex", has_diagram=None
+    )
+    assert (scanned.end, scanned.prompt) == (DONE, "problem_scan_mcq_sc")

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from qagen_dagster.agents.questions.batch.answerer import NO_QUOTE, Answered, Asked, answer
+from qagen_dagster.agents.questions.batch.one_reply import Task
+from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.models.messages import AssistantMessage
+from qagen_dagster.records.corpus import QuestionType
+from tests.support.documents import context_of
+from tests.support.models import FakeModel, Turn, call, say, told
+
+LINE = "Calibrate the probe every 90 days."
+GOOD = call("submit_grounded_answer", answer="Every 90 days.", evidence=[{"quote": LINE}])
+NOWHERE = call(
+    "submit_grounded_answer", answer="Every 90 days.", evidence=[{"quote": "Boil it every 90 days."}]
+)
+
+
+def answered(*turns: Turn, rejected: tuple[tuple[str, str], ...] = ()) -> tuple[Answered, FakeModel]:
+    context, model = context_of(), FakeModel(turns)
+    asked = Asked("How often is the probe calibrated?", QuestionType.FACTUAL, rejected)
+    task = Task([()], {}, attempt=3, sample=3000)
+    return answer(context, model, Reading(context.view), asked, task), model
+
+
+def test_the_quotes_are_the_documents_own() -> None:
+    found, model = answered(
+        call("submit_grounded_answer", answer=" Every 90 days. ", evidence=[{"quote": LINE.lower()}])
+    )
+    assert found.candidate is not None
+    (place,) = found.candidate.evidence
+    assert (place.quote, place.start_line) == (LINE, 4)
+    assert (found.candidate.answer, found.candidate.gate) == ("Every 90 days.", None)
+    assert [(one.role, one.attempt) for one in found.calls] == [("answerer", 3)]
+    assert "Question (factual):\nHow often is the probe calibrated?" in told(model.requests[0])
+
+
+def test_a_quote_that_is_nowhere_is_told_once() -> None:
+    found, model = answered(NOWHERE, GOOD)
+    assert found.candidate is not None
+    assert found.candidate.gate is None
+    assert "is not in the document as one piece" in told(model.requests[1])
+    twice, _ = answered(NOWHERE, NOWHERE)
+    assert twice.candidate is not None
+    assert twice.candidate.gate == "evidence_not_found"
+
+
+def test_an_answer_without_quotes_is_not_proven() -> None:
+    bare = call("submit_grounded_answer", answer="Every 90 days.")
+    found, _ = answered(bare, bare)
+    assert found.candidate is not None
+    assert (found.candidate.gate, found.candidate.gate_detail) == ("evidence_not_found", NO_QUOTE)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        call("submit_grounded_answer", answer="Insufficient information in the document."),
+        call(
+            "submit_grounded_answer",
+            answer='"insufficient  information" - nothing is said of it.',
+            evidence=[{"quote": LINE}],
+        ),
+    ],
+)
+def test_the_honest_way_out_needs_no_quotes_and_no_second_try(reply: AssistantMessage) -> None:
+    found, model = answered(reply)
+    assert found.candidate is not None
+    assert found.candidate.gate == "unanswerable"
+    assert len(model.requests) == 1
+
+
+def test_what_was_rejected_is_told_with_the_reason() -> None:
+    _, model = answered(GOOD, rejected=(("Every 80 days.", "line 4 says 90"),))
+    assert "- Every 80 days.\n  line 4 says 90" in told(model.requests[0])
+
+
+def test_plain_text_is_read_where_no_tool_is_called() -> None:
+    text = f'Answer: Every 90 days.\nSupporting evidence: "{LINE}"'
+    found, _ = answered(say(text), say(text))
+    assert found.candidate is not None
+    assert (found.candidate.gate, found.candidate.evidence[0].quote) == (None, LINE)
+    silent, _ = answered(say("Hm."), say("Hm."))
+    assert (silent.candidate, silent.failure) == (None, "no_tool_call: Hm.")

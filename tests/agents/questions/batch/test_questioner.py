@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from qagen_dagster.agents.questions.batch.one_reply import Task
+from qagen_dagster.agents.questions.batch.questioner import SPARE, Rejection, Told, propose, rewrite
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, Reading
+from qagen_dagster.errors import ContextOverflowError, PermanentModelError
+from qagen_dagster.models.messages import Request, Stop
+from qagen_dagster.records.corpus import QuestionType
+from tests.support.documents import context_of, view_of
+from tests.support.models import FakeModel, Turn, answer, call, say, told
+
+WANTED = {QuestionType.CAUSAL: 2, QuestionType.TEMPORAL: 1}
+LONG = "\n".join(f"Line {number} speaks of pump {number % 97} and of its valve." for number in range(9_000))
+
+
+def questions(*kinds: str) -> list[dict[str, str]]:
+    return [{"question": f"Why did pump {n} stop?", "question_type": kind} for n, kind in enumerate(kinds)]
+
+
+def asked(model: FakeModel, text: str | None = None, round_: int = 1) -> tuple[str, ...]:
+    context = context_of() if text is None else context_of(view_of(text))
+    told_ = Told([("Which words?", QuestionType.CAUSAL)], [("Who is it?", "duplicate: the same words")])
+    found = propose(context, model, Reading(context.view), WANTED, told_, round_)
+    return tuple(f"{one.question_type.value} {one.question}" for one in found.questions)
+
+
+def test_the_prompt_holds_the_text_the_types_and_what_there_is() -> None:
+    model = FakeModel([call("submit_questions", questions=questions("causal"))])
+    asked(model)
+    (request,) = model.requests
+    said = told(request)
+    for part in (
+        "3| The cell constant is 1,250 per metre.",
+        "- causal: 2\n- temporal: 1",
+        "- Which words? [causal]",
+        "- Who is it?\n  duplicate: the same words",
+        "Manuals of conductivity probes.",
+        "Short questions of technicians.",
+        "The answer needs at least two different parts",
+    ):
+        assert part in said
+    assert "multi_hop" not in said
+    assert [tool.name for tool in request.tools] == ["submit_questions"]
+
+
+def test_tags_go_and_so_does_what_nobody_asked_for() -> None:
+    drafts = questions("causal", "multi_hop", *["temporal"] * 9)
+    drafts[0]["question"] += " (causal) (temporal)"
+    model = FakeModel(
+        [call("submit_questions", questions=[*drafts, {"question": " ", "question_type": "causal"}])]
+    )
+    found = asked(model)
+    assert found[0] == "causal Why did pump 0 stop?"
+    assert [one.split()[0] for one in found] == ["causal", *["temporal"] * (1 + SPARE)]
+
+
+def test_a_submission_of_nothing_is_refused_and_unknown_types_are_explained() -> None:
+    model = FakeModel(
+        [
+            call("submit_questions", questions=[]),
+            call("submit_questions", questions=questions("riddle")),
+            call("submit_questions", questions=questions("Causal", "multi hop")),
+        ]
+    )
+    assert asked(model) == ("causal Why did pump 0 stop?",)
+    assert "name every type under not_possible" in told(model.requests[1])
+    assert "'counterfactual'" in told(model.requests[2])
+
+
+def test_plain_text_is_read_where_no_tool_is_called() -> None:
+    text = "1. Why did it stop? (causal)\n2. When did it start again? (temporal) (causal)"
+    model = FakeModel([say(text), say(text)])
+    assert asked(model) == ("causal Why did it stop?", "temporal When did it start again?")
+
+
+def test_a_refusal_is_a_failure_and_nothing_is_read_into_it() -> None:
+    model = FakeModel([answer(say("Why should I? (causal)"), Stop.REFUSAL)])
+    context = context_of()
+    found = propose(context, model, Reading(context.view), WANTED, Told(), 1)
+    assert (found.questions, found.failure) == ((), "refused: Why should I? (causal)")
+
+
+def test_a_model_that_cannot_take_so_much_is_shown_less() -> None:
+    sizes: list[int] = []
+
+    def small(request: Request) -> Turn:
+        sizes.append(len(told(request)))
+        if len(sizes) < 3:
+            return ContextOverflowError("too long")
+        return call("submit_questions", questions=questions("causal"))
+
+    model = FakeModel(small)
+    assert asked(model, LONG) == ("causal Why did pump 0 stop?",)
+    assert all(size < budget * 1.3 + 15_000 for size, budget in zip(sizes, BUDGETS, strict=False))
+    assert "Only parts of the document" in told(model.requests[2])
+    never = FakeModel(lambda _: ContextOverflowError("too long"))
+    context = context_of(view_of(LONG))
+    found = propose(context, never, Reading(context.view), WANTED, Told(), 1)
+    assert found.failure.startswith("context_overflow")
+    assert len(never.requests) == len(BUDGETS)
+
+
+def test_a_model_that_cannot_be_had_is_an_error() -> None:
+    with pytest.raises(PermanentModelError):
+        asked(FakeModel([PermanentModelError("bad key")]))
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([call("submit_rewrite", question="Why is it sealed? (causal)")], "Why is it sealed?"),
+        ([call("submit_rewrite", question="")], ""),
+        ([say("Why is it sealed?"), say("Why?")], "Why is it sealed?"),
+        ([say(""), say("")], ""),
+    ],
+)
+def test_a_rejected_question_is_replaced_or_kept(turns: list[Turn], expected: str) -> None:
+    context, model = context_of(), FakeModel(turns)
+    rejected = Rejection("Who sold it?", QuestionType.CAUSAL, "the document does not say who")
+    found = rewrite(
+        context, model, Reading(context.view), rejected, Told(), Task([()], {}, attempt=1, sample=1000)
+    )
+    assert found.question == expected
+    assert "Who sold it?\n\nWhy it was rejected:\nthe document does not say who" in told(model.requests[0])

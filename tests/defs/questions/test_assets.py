@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from qagen_dagster.publishing.questions.corpus_json import FILE
+from tests.defs.conftest import TEXTUAL, VISUAL, Made
+from tests.support import waterworks
+from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun, checks, metadata, version
+from tests.support.project import Project
+from tests.support.wire_reader import read
+from tests.support.wire_server import Fault, Seen, Step, WireServer
+
+STATIONS = ("ridge", "quay", "mill")
+REMOTE = """\
+roles:
+  generator: {{provider: openai_compatible, model: asker, base_url: "{url}", usd_per_million_input: 1, usd_per_million_output: 2}}
+  validator: {{provider: openai_compatible, model: judge, base_url: "{url}"}}
+  deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
+"""
+
+
+def test_candidates_show_documents_questions_reasons_and_cost(made: Made) -> None:
+    assert made.runs["textual"].success
+    shown = metadata(made.runs["textual"], "candidate_qa")
+    assert (shown["accepted"], shown["rejected"], shown["documents_reused"]) == (6, 0, 0)
+    assert (shown["profile"], shown["usd"]) == ("dry_run", 0.0)
+    assert shown["models"]["validator"] == "scripted:cloze-check"
+    assert shown["model_calls"] >= 4 * 6
+    assert shown["output_tokens"] > 0
+    ends = {
+        row.split("|")[1].strip(): row.split("|")[2].strip() for row in shown["documents"].splitlines()[2:]
+    }
+    assert ends == {
+        "mill.pdf": "target_reached",
+        "quay.txt": "target_reached",
+        "ridge.txt": "target_reached",
+        "scan.pdf": "not_usable",
+    }
+    assert shown["accepted_questions"].count("\n") == 1 + 6
+
+
+def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> None:
+    run = made.runs["textual"]
+    validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
+    assert validated["dagster/row_count"] == published["dagster/row_count"] == 6
+    assert validated["removed_count"] == 0
+    assert published["corpus_json"] == f"{made.project.assets}/published/{TEXTUAL}/{FILE}"
+    assert published["changed"] == [FILE, "questions.jsonl"]
+    for question in made.project.published(TEXTUAL)["questions"]:
+        assert question["id"] in published["questions"]
+    found = checks(run)
+    assert found == {
+        "no_duplicates": (True, {"duplicates": 0}),
+        "validator_differs": (True, {"questions": 0}),
+        "pass_rate": (True, {"validated": 6, "passed": 6, "wanted": 0.5, "pass_rate": 1.0}),
+        "evidence_in_document": (True, {"share_proven": 1.0, "broken": 0}),
+        "grade": found["grade"],  # the next two are told by test_grounding
+        "measured": found["measured"],
+    }
+
+
+def test_a_set_without_questions_is_published_and_passes(made: Made) -> None:
+    """The script of dry_run has nothing to ask about pictures."""
+    assert made.runs["visual"].success
+    assert made.project.published(VISUAL)["questions"] == []
+    found = checks(made.runs["visual"])
+    assert {name: passed for name, (passed, _) in found.items()} == dict.fromkeys(found, True)
+    assert "pass_rate" not in found["pass_rate"][1]  # nothing was validated: there is no rate
+
+
+def test_a_run_again_reuses_every_document_and_keeps_data_versions(made: Made) -> None:
+    before = made.project.stored("published")
+    again = made.graph.materialize(TEXTUAL, *QUESTIONS)
+    assert again.success
+    assert metadata(again, "candidate_qa")["documents_reused"] == 4
+    assert metadata(again, "corpus_json")["changed"] == []
+    assert made.project.stored("published") == before
+    for asset in QUESTIONS:
+        assert version(again, asset) == version(made.runs["textual"], asset)
+
+
+@pytest.mark.parametrize(("size", "ops"), [(2, 2), (None, 1)])
+def test_documents_are_split_into_ops_of_the_wanted_size(tmp_path: Path, size: int | None, ops: int) -> None:
+    project = _project(tmp_path)
+    with GraphRun(project, shard_size=size) as graph:
+        assert graph.materialize("water", *DOCUMENTS).success
+        run = graph.materialize(TEXTUAL, "candidate_qa")
+    assert run.success
+    steps = [event for event in run.all_node_events if event.is_step_success]
+    assert len([event for event in steps if "run_documents[" in (event.step_key or "")]) == ops
+
+
+class Stubborn:
+    """Refuses to generate on one station while told so."""
+
+    def __init__(self, station: str) -> None:
+        self.station: str | None = station
+
+    def __call__(self, seen: Seen, number: int) -> Step:
+        asked = read(seen)
+        if asked.role == "generator" and self.station in waterworks.stations(asked, STATIONS):
+            return Fault(400, {"error": {"message": "the picture is too odd for us"}})
+        return waterworks.answer(seen, number)
+
+
+def test_a_document_that_fails_is_named_and_a_rerun_tries_only_that_one(tmp_path: Path) -> None:
+    project = _project(tmp_path)
+    script = Stubborn("quay")
+    with WireServer(script) as server, GraphRun(project, profile="remote") as graph:
+        project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
+        assert graph.materialize("water", *DOCUMENTS).success
+        failed = graph.materialize(TEXTUAL, *QUESTIONS)
+        sent = len(server.requests)
+        script.station = None
+        rerun = graph.materialize(TEXTUAL, *QUESTIONS)
+        tried = {
+            station
+            for seen in server.requests[sent:]
+            if len(found := waterworks.stations(read(seen), STATIONS)) == 1
+            for station in found
+        }
+    assert not failed.success
+    (failure,) = [event for event in failed.all_events if event.is_step_failure]
+    told = failure.step_failure_data.user_failure_data
+    assert told is not None
+    assert "1 of 3 documents failed; the others are kept" in str(told.description)
+    assert {
+        name: "the picture is too odd for us" in str(value.value) for name, value in told.metadata.items()
+    } == {"quay.txt": True}
+    assert rerun.success
+    assert tried == {"quay"}
+    assert metadata(rerun, "candidate_qa")["documents_reused"] == 2
+    stations = [q["source_document"] for q in project.published(TEXTUAL)["questions"]]
+    assert stations == sorted(f"documents/{name}.txt" for name in STATIONS for _ in range(2))
+
+
+def test_what_finished_before_a_failure_is_durable(tmp_path: Path) -> None:
+    project = _project(tmp_path)
+    with WireServer(Stubborn("quay")) as server, GraphRun(project, profile="remote", shard_size=1) as graph:
+        project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
+        assert graph.materialize("water", *DOCUMENTS).success
+        assert not graph.materialize(TEXTUAL, *QUESTIONS).success
+    kept = {key.split("/")[4] for key in project.stored("candidates")}
+    assert kept == {"ridge.txt", "mill.txt"}
+    assert not (project.assets / "published").exists()
+
+
+def test_cost_is_unknown_when_a_price_is(tmp_path: Path) -> None:
+    project = _project(tmp_path)
+    with WireServer(waterworks.answer) as server, GraphRun(project, profile="remote") as graph:
+        project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
+        assert graph.materialize("water", *DOCUMENTS).success
+        run = graph.materialize(TEXTUAL, *QUESTIONS)
+        calls = len(server.requests)
+    candidates, validated = metadata(run, "candidate_qa"), metadata(run, "validated_qa")
+    assert candidates["usd"] == "unknown price"
+    assert candidates["model_calls"] + validated["model_calls"] == calls
+    assert candidates["input_tokens"] == 100 * candidates["model_calls"]
+
+
+def test_a_set_whose_proof_is_no_longer_in_the_document_is_not_published(tmp_path: Path) -> None:
+    project = _project(tmp_path)
+    with GraphRun(project) as graph:
+        assert graph.materialize("water", *DOCUMENTS).success
+        assert graph.materialize(TEXTUAL, "candidate_qa", "validated_qa").success
+        text = project.assets / "documents/water/ridge.txt/text.txt"
+        whole = text.read_text()
+        text.write_text(whole.replace("opens at a pressure", "bursts at a pressure"))
+        refused = graph.materialize(TEXTUAL, "corpus_json")
+        assert not (project.assets / "published").exists()
+        text.write_text(whole)
+        taken = graph.materialize(TEXTUAL, "corpus_json")
+    assert not refused.success
+    (failure,) = [event for event in refused.all_events if event.is_step_failure]
+    error = failure.step_failure_data.error
+    assert error is not None
+    assert error.cause is not None
+    assert "not published: the evidence of q-" in error.cause.message
+    assert taken.success
+    assert checks(taken) == {"evidence_in_document": (True, {"share_proven": 1.0, "broken": 0})}
+
+
+def test_the_launchpad_can_ask_for_another_profile_and_target(tmp_path: Path) -> None:
+    project = _project(tmp_path)
+    project.profile(
+        "other",
+        "roles: {generator: {provider: scripted, model: cloze}, validator: {provider: scripted, model: cloze-compare}, deduplicator: {provider: scripted, model: cloze}}",
+    )
+    wishes = {"profile": "other", "target_count": 1}
+    with GraphRun(project) as graph:
+        assert graph.materialize("water", *DOCUMENTS).success
+        run = graph.definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            instance=graph.instance,
+            asset_selection=[dg.AssetKey("candidate_qa")],
+            partition_key=TEXTUAL,
+            run_config={"ops": {"candidate_qa": {"ops": {"plan_shards": {"config": wishes}}}}},
+        )
+    shown = metadata(run, "candidate_qa")
+    assert (shown["profile"], shown["accepted"]) == ("other", 3)
+    assert shown["models"]["validator"] == "scripted:cloze-compare"
+
+
+def _project(folder: Path) -> Project:
+    project = Project.make(folder / "project")
+    documents = {f"{station}.txt": waterworks.notes(station) for station in STATIONS}
+    project.corpus("water", waterworks.corpus(), documents)
+    return project

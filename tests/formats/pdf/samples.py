@@ -1,0 +1,71 @@
+"""Small PDFs for tests, made by the library that also reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pymupdf
+
+from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.pdf.reader import PdfFormat
+
+FORMAT = PdfFormat()
+OPTIONS = ParseOptions(ocr=False)
+WIDTH, HEIGHT = 595, 842
+
+LEFT = [f"Left column line {n} goes on and on" for n in range(1, 11)]
+RIGHT = [f"Right column line {n} goes on too" for n in range(1, 11)]
+
+Draw = Callable[[pymupdf.Page], object]
+
+
+def pdf(*pages: Draw | str, save: dict[str, object] | None = None, **properties: str) -> bytes:
+    """A document: each page drawn by a function, or its lines given as text."""
+    document = pymupdf.open()
+    for draw in pages:
+        page = document.new_page(width=WIDTH, height=HEIGHT)
+        if isinstance(draw, str):
+            write(page, draw.split("\n"))
+        else:
+            draw(page)
+    if properties:
+        document.set_metadata(properties)
+    return document.tobytes(**(save or {}))
+
+
+def write(page: pymupdf.Page, lines: list[str], x: float = 60, y: float = 80, size: float = 11) -> None:
+    """Lines one below the other, the first with its foot at `y`."""
+    for number, line in enumerate(lines):
+        page.insert_text((x, y + number * size * 1.3), line, fontsize=size)
+
+
+def columns(page: pymupdf.Page) -> None:
+    """A heading over two columns, drawn one after the other, and a page number."""
+    write(page, ["A heading that runs over the whole width of the page, both columns of it"], y=60)
+    write(page, LEFT, x=60, y=100)
+    write(page, RIGHT, x=320, y=100)
+    write(page, ["17"], x=290, y=800)
+
+
+def scan(page: pymupdf.Page) -> None:
+    """A page that is one picture."""
+    drawn = pymupdf.open()
+    write(drawn.new_page(width=WIDTH, height=HEIGHT), ["HELLO SCANNED WORLD"], size=30)
+    page.insert_image(page.rect, pixmap=drawn[0].get_pixmap(dpi=100))
+
+
+def source(data: bytes, name: str = "folder/sample.pdf") -> Source:
+    """The bytes as a file."""
+    return Source(name, data)
+
+
+def parse(data: bytes, options: ParseOptions = OPTIONS) -> ParsedText:
+    """What the bytes say."""
+    (found,) = FORMAT.parse(source(data), options)
+    assert isinstance(found, ParsedText)
+    return found
+
+
+def lines(data: bytes, options: ParseOptions = OPTIONS) -> list[str]:
+    """The lines that are not blank."""
+    return [line for line in parse(data, options).text.split("\n") if line]

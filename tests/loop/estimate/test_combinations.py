@@ -1,0 +1,330 @@
+"""Estimates of real runs: what is done costs nothing, unknown prices stay unknown, and past runs foretell the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.ingest.visuals import build_manifests
+from qagen_dagster.loop.catalog.source import rebuild_catalog
+from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, estimate
+from qagen_dagster.loop.estimate.forecast import Range
+from qagen_dagster.loop.estimate.past_runs import use_of
+from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.validated_set import validate_set
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.pricing import usd
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.results import CallSummary, GenerationResult
+from qagen_dagster.settings import PROJECT_ROOT
+from tests.support import waterworks
+from tests.support.project import Project
+from tests.support.wire_server import WireServer
+
+HERE = Combination.from_key("water/facts/textual")
+LOOKED = Combination.from_key("water/facts/visual")
+NOW = "2026-01-02T03:04:05+00:00"
+PROFILE = """\
+roles:
+  generator: {{provider: openai_compatible, model: asker, base_url: "{url}", {price}}}
+  validator: {{provider: openai_compatible, model: judge, base_url: "{url}", {price}}}
+  deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}", {price}}}
+"""
+PRICE = "usd_per_million_input: 10, usd_per_million_cached: 1, usd_per_million_output: 30"
+
+
+def far_apart(texts: Sequence[str]) -> np.ndarray:
+    """No two questions are alike: nothing is compared across documents."""
+    return np.eye(len(texts), 1000, dtype=np.float32)
+
+
+def read(space: Workspace, *corpora: str) -> None:
+    for key in corpora:
+        corpus = space.corpus(key)
+        index = parse_corpus(corpus, space.store, space.parsers(), space.settings).index
+        build_manifests(corpus, index, space.store, space.parsers(), space.settings)
+
+
+def work(
+    space: Workspace,
+    where: Combination,
+    ids: Sequence[str] | None = None,
+    *,
+    options: RunOptions | None = None,
+) -> list[CallSummary]:
+    """Work documents as a run does, and return their calls."""
+    planned = plan(space, where, options or RunOptions())
+    chosen = [one for one in planned.documents if ids is None or one.id in ids]
+    outcome = run_shard(space, planned, [one.id for one in chosen], "run")
+    assert not outcome.failed
+    return [
+        call for one in chosen for call in space.store.read(planned.result_key(one), GenerationResult).calls
+    ]
+
+
+def finish(space: Workspace, where: Combination) -> None:
+    collect(space, plan(space, where, RunOptions()), run_id="run", started=NOW, ended=NOW)
+    validate_set(space, where, far_apart)
+    rebuild_catalog(space.store)
+
+
+def one(
+    space: Workspace, where: Combination = HERE, options: RunOptions | None = None
+) -> CombinationEstimate:
+    (found,) = estimate(space, [where], options or RunOptions()).combinations
+    return found
+
+
+def off(found: Range | None, actual: float) -> float:
+    """How far the expected value is off, relative."""
+    assert found is not None
+    return abs(found.expected / actual - 1)
+
+
+def paid(calls: Sequence[CallSummary]) -> float:
+    once = {call.request_key: call.usd for call in calls}
+    return sum(price for price in once.values() if price is not None)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project.make(tmp_path / "project")
+    texts = {
+        f"{name}.txt": waterworks.notes(name, waterworks.VALVES[:count])
+        for name, count in zip(
+            ("ridge", "quay", "lock", "mill", "weir", "ford", "pond", "dam"),
+            (1, 6, 2, 5, 3, 6, 4, 2),
+            strict=True,
+        )
+    }
+    made.corpus(
+        "water", waterworks.corpus(4, "textual, visual"), {**texts, "sheet.pdf": waterworks.sheet("sheet")}
+    )
+    return made
+
+
+@pytest.fixture
+def server(project: Project) -> Iterator[WireServer]:
+    with WireServer(waterworks.answer) as running:
+        url = running.url("openai_compatible")
+        project.profile("priced", PROFILE.format(url=url, price=PRICE))
+        project.profile("unpriced", PROFILE.format(url=url, price="temperature: 0"))
+        yield running
+
+
+def test_without_past_runs_it_is_a_wide_guess(project: Project) -> None:
+    space = Workspace(project.settings())
+    with pytest.raises(StoreError, match="has not been parsed"):
+        one(space)
+    read(space, "water")
+    found = one(space)
+    assert (found.guessed, found.basis) == (True, "no past runs: a rough guess")
+    assert (found.documents, found.to_do, found.done, found.without_work) == (9, 9, 0, 0)
+    assert 0 < found.calls.low < found.calls.expected / 2 < found.calls.expected < found.calls.high / 2
+    assert found.usd == Range(low=0, expected=0, high=0)  # models in this process cost nothing
+    looked = one(space, LOOKED)
+    assert (looked.to_do, looked.without_work) == (1, 8)  # only the sheet has something to look at
+
+
+def test_a_first_guess_at_the_batch_strategy_says_what_it_leaves_out(
+    project: Project, server: WireServer
+) -> None:
+    config = project.settings().corpora / "water" / "corpus.yaml"
+    config.write_text(waterworks.corpus().replace("target_count", "strategy: batch, target_count"))
+    space = Workspace(project.settings())
+    read(space, "water")
+    found = one(space, options=RunOptions(profile="priced"))
+    assert found.guessed
+    assert found.basis.endswith("without answerer and judge")
+
+
+def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(
+    project: Project, server: WireServer
+) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    read(space, "water")
+    work(space, HERE, ["ridge.txt", "quay.txt", "mill.txt", "weir.txt"])
+    found = one(space)
+    assert found.basis == "from past documents: 4 of this combination with the same models"
+    assert (found.done, found.to_do, found.begun) == (4, 5, 0)
+    calls = work(space, HERE)
+    rest = [
+        call for call in calls if call.document_id not in ("ridge.txt", "quay.txt", "mill.txt", "weir.txt")
+    ]
+    assert off(found.calls, len(rest)) < 0.3
+    assert off(found.input_tokens, sum(call.input_tokens for call in rest)) < 0.3
+    assert off(found.output_tokens, sum(call.output_tokens for call in rest)) < 0.3
+    assert off(found.usd, paid(rest)) < 0.3
+    assert found.usd is not None
+    assert found.usd.low < paid(rest) < found.usd.high
+    assert found.cached_tokens.expected == pytest.approx(0.4 * found.input_tokens.expected, rel=0.15)
+    done = one(space)
+    assert (done.to_do, done.calls.high, done.usd, done.basis) == (
+        0, 0, Range(low=0, expected=0, high=0), "nothing to do",
+    )  # fmt: skip
+
+
+def test_batches_are_estimated_at_their_price(project: Project, server: WireServer) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    read(space, "water")
+    work(space, HERE, ["ridge.txt", "quay.txt", "mill.txt", "weir.txt"])
+    finish(space, HERE)
+    batch = (
+        "provider: openai, api_key_env: K, execution: batch, batch_discount: 0.75, batch_window_seconds: 0"
+    )
+    head, *tail = (project.profiles / "priced.yaml").read_text().splitlines(keepends=True)
+    text = "".join(
+        [head, tail[0], *(line.replace("provider: openai_compatible", batch) for line in tail[1:])]
+    )
+    project.profile("by_batch", text)
+    project.profile("directly", text.replace("execution: batch", "execution: direct"))
+    cheap, full = (
+        {role.role: role for role in one(space, options=RunOptions(profile=name)).roles}
+        for name in ("by_batch", "directly")
+    )
+    usd = {role: (cheap[role].usd, full[role].usd) for role in cheap}
+    assert usd["generator"][0] == usd["generator"][1]
+    twins, judges = usd["deduplicator"], usd["validator"]
+    assert twins[0] is not None
+    assert twins[1] is not None
+    assert twins[1].expected > 0
+    assert twins[0].expected == pytest.approx(0.25 * twins[1].expected)
+    assert judges[0] is not None
+    assert judges[1] is not None
+    share = cheap["validator"].by_batch
+    assert 0 < share < 1
+    assert judges[0].expected == pytest.approx((1 - 0.75 * share) * judges[1].expected)
+
+
+def test_a_judge_that_was_never_asked_takes_nothing(project: Project, server: WireServer) -> None:
+    text = (project.profiles / "priced.yaml").read_text()
+    url = server.url("openai_compatible")
+    project.profile(
+        "judged",
+        text + f'  judge: {{provider: openai_compatible, model: sage, base_url: "{url}", {PRICE}}}\n',
+    )
+    space = Workspace(project.settings(profile="judged"))
+    read(space, "water")
+    assert [role.role for role in one(space).roles] == ["generator", "validator", "deduplicator"]
+    work(space, HERE)
+    finish(space, HERE)
+    after = one(space, options=RunOptions(target_count=6))
+    assert not after.guessed
+    assert [role.role for role in after.roles] == ["generator", "validator", "deduplicator"]
+
+
+def test_a_budget_that_will_end_the_run_is_told(project: Project, server: WireServer) -> None:
+    text = (project.profiles / "priced.yaml").read_text()
+    project.profile("tight", text + "budget: {partition: {max_calls: 3}, document: {max_usd: 0.0001}}\n")
+    space = Workspace(project.settings(profile="tight"))
+    read(space, "water")
+    found = estimate(space, [HERE], RunOptions(run_budget=Allowance(max_usd=0.001))).budgets
+    assert [(end.scope, end.combination, end.limit, end.of) for end in found] == [
+        ("run", None, "max_usd", 9),
+        ("partition", "water/facts/textual", "max_calls", 9),
+        ("document", "water/facts/textual", "max_usd", 9),
+    ]
+    assert all(end.documents.expected < 1 for end in found)
+    assert estimate(space, [HERE], RunOptions(profile="priced")).budgets == ()
+
+
+def test_an_unknown_price_is_never_nothing(project: Project, server: WireServer) -> None:
+    space = Workspace(project.settings(profile="unpriced"))
+    read(space, "water")
+    found = estimate(space, [HERE, LOOKED], RunOptions())
+    models = ("openai_compatible:asker", "openai_compatible:judge", "openai_compatible:twin")
+    assert (found.total.usd, found.unknown_prices) == (None, models)
+    work(space, HERE)
+    after = estimate(space, [HERE], RunOptions())
+    assert (after.total.usd, after.unknown_prices) == (Range(low=0, expected=0, high=0), ())
+
+
+def test_likeness_decides_what_is_gone_by(project: Project, server: WireServer) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    project.corpus("rail", waterworks.corpus(4), {"lock.txt": waterworks.notes("lock")})
+    read(space, "water", "rail")
+    work(space, HERE)
+    finish(space, HERE)
+    rail = Combination.from_key("rail/facts/textual")
+    assert one(space, rail).basis == "from past documents: 9 of other corpora with the same models"
+    other = one(space, HERE, RunOptions(profile="unpriced"))
+    assert (other.basis, other.usd) == (
+        "from past documents: 9 of this combination with the same models",
+        None,
+    )
+    rules = one(space, HERE, RunOptions(profile="dry_run"))
+    assert rules.guessed  # a script says nothing of a language model, nor the other way round
+    text = (project.profiles / "priced.yaml").read_text().replace("asker", "another")
+    project.profile("another", text)
+    assert one(space, HERE, RunOptions(profile="another")).basis == (
+        "from past documents: 9 of this corpus with other models"
+    )
+    narrow, wide = one(space, rail).calls, one(space, rail, RunOptions(profile="another")).calls
+    assert wide.high / wide.low > narrow.high / narrow.low
+
+
+def test_finished_steps_are_not_paid_again(project: Project, server: WireServer) -> None:
+    space = Workspace(project.settings(profile="priced"))
+    read(space, "water")
+    first = work(space, HERE, ["quay.txt", "ford.txt"], options=RunOptions(target_count=2))
+    whole = one(space, options=RunOptions(target_count=4))
+    assert (whole.done, whole.to_do, whole.begun) == (0, 9, 2)
+    finish(space, HERE)
+    second = work(space, HERE, ["quay.txt", "ford.txt"])
+    more = len({call.request_key for call in second} - {call.request_key for call in first})
+    left = one(space, options=RunOptions(target_count=2))
+    assert left.done == 2
+    assert more > 0
+
+
+def test_totals_are_sums(project: Project) -> None:
+    space = Workspace(project.settings())
+    read(space, "water")
+    found = estimate(space, [HERE, LOOKED], RunOptions())
+    summed = Amounts()
+    for each in found.combinations:
+        summed = summed.plus(each)
+    assert found.total == summed
+    assert estimate(space, [HERE], RunOptions()).total.seconds == found.combinations[0].seconds
+
+
+def test_one_scenario_of_sample_corpora_foretells_the_other(tmp_path: Path) -> None:
+    # With models that take longer: python -m benchmarks.estimate.
+    made = Project.make(tmp_path / "project")
+    space = Workspace(made.settings(corpora=PROJECT_ROOT / "corpora"))
+    for key, first, second in (
+        ("research_journal", "rag_eval", "peer_review_reading"),
+        ("town_records", "rag_eval", "citizen_enquiry"),
+    ):
+        read(space, key)
+        before, after = (Combination.from_key(f"{key}/{scenario}/textual") for scenario in (first, second))
+        work(space, before)
+        finish(space, before)
+        found = one(space, after)
+        spent = use_of(work(space, after))
+        assert off(found.calls, sum(use.calls for use in spent.values())) < 0.3, key
+        assert off(found.input_tokens, sum(use.input_tokens for use in spent.values())) < 0.3, key
+        assert off(found.output_tokens, sum(use.output_tokens for use in spent.values())) < 0.3, key
+        # The models here are free: cost at the prices of another profile.
+        prices = {role.value: spec for role, spec in space.profile("openai").roles.items()}
+        cost = sum(_usd(prices[role], use.input_tokens, use.output_tokens) for role, use in spent.items())
+        told = sum(
+            _usd(prices[one.role], one.input_tokens.expected, one.output_tokens.expected)
+            for one in found.roles
+        )
+        assert abs(told / cost - 1) < 0.3, key
+
+
+def _usd(spec: ModelSpec, read: float, written: float) -> float:
+    price = usd(spec, Usage(input_tokens=round(read), output_tokens=round(written)))
+    assert price is not None
+    return price

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from qagen_dagster.configuration.profiles import Profile
+from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.grounding.methods import llm
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.plan import is_graded
+from qagen_dagster.loop.grading.pool import Asked, Grader, in_picture
+from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.publish import is_up_to_date, publish
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import (
+    CandidateSet,
+    GenerationResult,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+from qagen_dagster.store import Keys
+from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
+from tests.loop.questions.test_publish import apart, make
+from tests.support.models import FakeModel, Turn, call, say, told
+
+RUN = RunMark("run-1", "launch-1")
+JUDGED = PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
+SUPPORTED = call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="it says so")
+
+
+@dataclass(frozen=True)
+class JudgedWorkspace(PlayedWorkspace):
+    """A workspace whose judge plays, too."""
+
+    judges: list[Model] = field(default_factory=list[Model])
+
+    def judge(self, profile: Profile, mode: Mode) -> Model | None:
+        return self.judges[-1] if self.judges else super().judge(profile, mode)
+
+
+def nothing_alike(found: Sequence[str]) -> Vectors:
+    raise AssertionError(f"nothing was to be encoded, but {len(found)} texts")
+
+
+def judged(workspace: PlayedWorkspace, judge: Model, method: str = "llm") -> JudgedWorkspace:
+    """The workspace with a judge that is asked about every answer, or about those that fail without."""
+    (workspace.settings.corpora / "probes" / "corpus.yaml").write_text(
+        CORPUS.replace("    target_count: 2\n", f"    target_count: 2\n    grading: {{method: {method}}}\n")
+    )
+    assert workspace.settings.profiles is not None
+    (workspace.settings.profiles / "mine.yaml").write_text(JUDGED)
+    return JudgedWorkspace(workspace.settings, workspace.plays, [judge])
+
+
+def grades(report: GroundingReport) -> list[bool | None]:
+    return [answer.grading.is_grounded for one in report.documents for answer in one.answers]
+
+
+def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
+    workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "BUDGETS", (100,))
+    space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
+    make(space)
+    grade_set(space, COMBINATION, apart, RUN)
+    pairs = space.store.read(Keys.validated_set(COMBINATION), ValidatedSet).questions
+    assert len(pairs) == len(judge.requests) == 2
+    for pair, asked in zip(pairs, judge.requests, strict=True):
+        assert "passages that were quoted for it" in told(asked)
+        assert all(one.quote in told(asked) for one in pair.evidence)
+
+
+def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> None:
+    space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
+    make(space)
+    first = grade_set(space, COMBINATION, apart, RUN)
+    assert grades(first) == [True, True]
+    assert (first.overall_grade, first.overall_confidence) == (Grade.A, 0.95)
+    assert (first.method, first.judge_model) == (Method.LLM, "scripted:assessor")
+    assert (first.run_id, first.launch, first.generator_model) == ("run-1", "launch-1", "scripted:writer")
+    assert [one.title for one in first.documents] == ["a.txt"]
+    asked = len(judge.requests)
+    again = grade_set(space, COMBINATION, nothing_alike, RunMark("run-2", "launch-2"))
+    assert len(judge.requests) == asked == 2
+    assert report_version(again) == report_version(first)
+    for run in ("run-1", "run-2"):
+        kept = space.store.read(Keys.history(COMBINATION, run, "grounding.json"), GroundingReport)
+        assert (kept.run_id, kept.documents) == (run, first.documents)
+    assert space.store.read(Keys.grounding(COMBINATION), GroundingReport) == again
+
+
+@pytest.mark.parametrize("change", ["document", "method", "judge"])
+def test_what_decides_grades_makes_them_anew(workspace: PlayedWorkspace, change: str) -> None:
+    space = judged(workspace, FakeModel(lambda _: SUPPORTED))
+    make(space)
+    first = grade_set(space, COMBINATION, apart, RUN)
+    if change == "document":
+        put_documents(space, {name: f"{text} More." for name, text in texts(3).items()})
+    elif change == "method":
+        space = judged(workspace, FakeModel(lambda _: SUPPORTED), "keyword")
+    else:
+        assert space.settings.profiles is not None
+        (space.settings.profiles / "mine.yaml").write_text(JUDGED.replace("assessor", "other"))
+    assert not is_graded(space, COMBINATION)
+    assert grade_set(space, COMBINATION, apart, RUN).fingerprint != first.fingerprint
+    assert is_graded(space, COMBINATION)
+
+
+def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+    grade_set(workspace, COMBINATION, apart, RUN)
+    assert is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+@pytest.mark.parametrize(
+    ("turn", "waits"),
+    [
+        (PermanentModelError("no credit on this account"), True),
+        (say("I would rather not."), False),
+        (call("submit_verdict", verdict="PERHAPS"), False),
+    ],
+)
+@pytest.mark.parametrize("method", ["llm", "hybrid"])
+def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_not_heard(
+    workspace: PlayedWorkspace, turn: Turn, waits: bool, method: str
+) -> None:
+    space = judged(workspace, FakeModel(lambda _: turn), method)
+    make(space)
+    put_documents(
+        space, {"a.txt": "Geese fly south in autumn. They come back in spring."}
+    )  # proves no answer
+    found = grade_set(space, COMBINATION, apart, RUN)
+    gradings = [answer.grading for one in found.documents for answer in one.answers]
+    assert [bool(one.judge_failure) for one in gradings] == [True, True]
+    if method == "llm":
+        assert grades(found) == [None, None]
+        assert (found.not_measured, found.overall_grade) == (2, None)
+    else:
+        assert grades(found) == [False, False]
+    assert bool(found.undecided) == waits
+    assert is_graded(space, COMBINATION) == (not found.undecided)
+
+
+def test_the_budget_ends_judging_and_the_next_run_goes_on(workspace: PlayedWorkspace) -> None:
+    space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
+    space = replace(space, settings=replace(space.settings, document_workers=1))
+    make(space)
+    first = grade_set(space, COMBINATION, apart, RUN, Allowance(max_calls=1))
+    assert grades(first) == [True, None]
+    assert first.undecided == 1
+    assert "max_calls 1" in first.documents[0].answers[1].grading.judge_failure
+    assert len(judge.requests) == 1
+    second = grade_set(space, COMBINATION, apart, RunMark("run-2", "launch-2"), Allowance(max_calls=5))
+    assert (grades(second), second.undecided) == ([True, True], 0)
+
+
+def test_answers_kept_though_ungrounded_are_graded_and_marked(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    made = workspace.store.read(Keys.candidate_set(COMBINATION), CandidateSet)
+    (key,) = [one.result_key for one in made.documents if one.document_id == "b.txt"]
+    assert key is not None
+    result = workspace.store.read(key, GenerationResult)
+    kept = RejectedQA(
+        question="Who painted the probe?",
+        answer="Queen Wilhelmina painted it in Paris.",
+        rejection_reason=RejectionReason.UNGROUNDED,
+        rejection_detail="no attempt rests on the document",
+        document_id="b.txt",
+        attempt_number=3,
+    )
+    workspace.store.write(key, result.model_copy(update={"rejected": (*result.rejected, kept)}))
+    found = grade_set(workspace, COMBINATION, apart, RUN)
+    (one,) = [one for one in found.documents if one.document_id == "b.txt"]
+    (answer,) = one.answers
+    assert answer.marked == "ungrounded: no attempt rests on the document"
+    assert answer.grading.is_grounded is False
+    assert [
+        (one.document_id, one.question)
+        for one in found.ungrounded_highlights
+        if one.question == kept.question
+    ] == [("b.txt", "Who painted the probe?")]
+
+
+def test_what_only_a_picture_shows_is_not_measured() -> None:
+    source = Source("The gauge was read each morning. The keeper wrote it down.", apart)
+    grader = Grader(Method.SEMANTIC, apart)
+    asked = Asked("q-1", "How high is the bar of May?", "It is 42 metres high.", picture="Figure 1")
+    found = grader.grade(source, "a.txt", asked)
+    assert (found.grading.is_grounded, found.grading.confidence) == (None, None)
+    assert {one.status for one in found.grading.sentences} == {SentenceStatus.NOT_MEASURED}
+    assert "Figure 1" in found.grading.issues[0]
+    assert in_picture(found)
+    said = grader.grade(source, "a.txt", replace(asked, answer="The gauge was read each morning."))
+    assert said.grading.is_grounded
+    assert not in_picture(said)
+    alone = grader.grade(source, "a.txt", replace(asked, picture=""))
+    assert alone.grading.is_grounded is False
+    assert not in_picture(alone)

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from qagen_dagster.agents import prompts
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.loop.questions.fingerprint import LOOP_VERSION, prompt_hashes, work_fingerprint
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.records.corpus import CorpusConfig, Strategy
+from qagen_dagster.records.ids import Mode, fingerprint
+
+SPECS = {role: ModelSpec(provider="openai", model=f"m-{role.value}") for role in Role}
+CORPUS = CorpusConfig.model_validate(
+    {
+        "name": "Probes",
+        "corpus_context": "Manuals.",
+        "scenarios": {
+            "one": {"name": "One", "description": "First."},
+            "two": {"name": "Two", "description": "Second."},
+        },
+    }
+)
+ALL = [(scenario, mode) for scenario in CORPUS.scenarios for mode in Mode]
+
+
+def marks(profile: Profile, corpus: CorpusConfig = CORPUS) -> dict[tuple[str, Mode], str]:
+    return {(scenario, mode): work_fingerprint(profile, corpus, scenario, mode) for scenario, mode in ALL}
+
+
+def moved(profile: Profile, corpus: CorpusConfig = CORPUS) -> set[tuple[str, Mode]]:
+    """The combinations whose fingerprint differs from the unchanged ones."""
+    before, after = marks(Profile(roles=SPECS)), marks(profile, corpus)
+    return {key for key in before if before[key] != after[key]}
+
+
+def with_role(role: Role, **changed: Any) -> Profile:
+    return Profile(roles=SPECS | {role: SPECS[role].model_copy(update=changed)})
+
+
+def test_every_combination_has_its_own() -> None:
+    found = marks(Profile(roles=SPECS))
+    assert len(set(found.values())) == 4
+    assert marks(Profile(roles=dict(reversed(SPECS.items())), description="words")) == found
+
+
+@pytest.mark.parametrize("role", QUESTION_ROLES)
+@pytest.mark.parametrize(
+    "changed",
+    [{"model": "m-other"}, {"temperature": 0.5}, {"options": {"top_p": 1}}, {"max_output_tokens": 99}],
+)
+def test_another_model_of_any_role_moves_all(role: Role, changed: dict[str, Any]) -> None:
+    assert moved(with_role(role, **changed)) == set(ALL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"timeout_seconds": 5.0},
+        {"usd_per_million_input": 9.0},
+        {"max_attempts": 2},
+        {"deadline_seconds": 1.0},
+        {"api_key_env": "OTHER_KEY"},
+    ],
+)
+def test_how_a_response_is_had_moves_nothing(changed: dict[str, Any]) -> None:
+    assert moved(with_role(Role.GENERATOR, **changed)) == set()
+
+
+def test_a_visual_override_moves_the_visual_ones_only() -> None:
+    other = SPECS[Role.GENERATOR].model_copy(update={"model": "sees-better"})
+    profile = Profile(roles=SPECS, visual={Role.GENERATOR: other})
+    assert moved(profile) == {(scenario, Mode.VISUAL) for scenario in CORPUS.scenarios}
+
+
+def test_a_scenarios_words_move_its_own_combinations() -> None:
+    second = CORPUS.scenarios["two"].model_copy(update={"description": "Otherwise."})
+    corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"two": second}})
+    assert moved(Profile(roles=SPECS), corpus) == {("two", mode) for mode in Mode}
+
+
+def test_the_corpus_words_move_all_and_limits_none() -> None:
+    context = CORPUS.model_copy(update={"corpus_context": "Other manuals."})
+    assert moved(Profile(roles=SPECS), context) == set(ALL)
+    more = CORPUS.scenarios["one"].model_copy(update={"target_count": 99, "max_attempts": 500})
+    corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"one": more}})
+    assert moved(Profile(roles=SPECS), corpus) == set()
+
+
+def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    for mode, names in {Mode.TEXTUAL: 4, Mode.VISUAL: 4}.items():
+        assert len(prompt_hashes(mode)) == names
+    before = marks(Profile(roles=SPECS))
+    for file in prompts.FOLDER.iterdir():
+        extra = "\nOne word more." if file.name == "generator_visual.md" else ""
+        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8") + extra, encoding="utf-8")
+    monkeypatch.setattr(prompts, "FOLDER", tmp_path)
+    prompts.load_prompt.cache_clear()
+    after = marks(Profile(roles=SPECS))
+    prompts.load_prompt.cache_clear()
+    assert {key for key in before if before[key] != after[key]} == {
+        (scenario, Mode.VISUAL) for scenario in CORPUS.scenarios
+    }
+
+
+BATCH = CORPUS.model_copy(
+    update={
+        "scenarios": {
+            name: type(scenario).model_validate(
+                {"name": name, "description": "Words.", "modes": ["textual"], "strategy": "batch"}
+            )
+            for name, scenario in CORPUS.scenarios.items()
+        }
+    }
+)
+
+
+def batch_mark(profile: Profile, **changed: Any) -> str:
+    scenario = BATCH.scenarios["one"].model_dump() | changed
+    scenarios = BATCH.scenarios | {"one": type(BATCH.scenarios["one"]).model_validate(scenario)}
+    corpus = BATCH.model_copy(update={"scenarios": scenarios})
+    return work_fingerprint(profile, corpus, "one", Mode.TEXTUAL)
+
+
+@pytest.mark.parametrize("scenario", CORPUS.scenarios)
+@pytest.mark.parametrize("mode", Mode)
+def test_of_the_agent_strategy_it_is_what_it_was_before_there_was_another(scenario: str, mode: Mode) -> None:
+    """Written out: results and journals of earlier versions must be found again."""
+    models = {role.value: SPECS[role].identity() for role in QUESTION_ROLES}
+    parts = [json.dumps(models, sort_keys=True), json.dumps(prompt_hashes(mode), sort_keys=True)]
+    config = CORPUS.scenarios[scenario]
+    told = [CORPUS.name, CORPUS.corpus_context, config.name, config.description]
+    expected = fingerprint([LOOP_VERSION, fingerprint(parts), *told])
+    assert work_fingerprint(Profile(roles=SPECS), CORPUS, scenario, mode) == expected
+
+
+@pytest.mark.parametrize("role", [Role.ANSWERER, Role.JUDGE])
+def test_answerer_and_judge_move_the_batch_strategy_alone(role: Role) -> None:
+    other = with_role(role, model="m-other")
+    assert moved(other) == set()
+    assert batch_mark(other) != batch_mark(Profile(roles=SPECS))
+    without = Profile(roles={name: spec for name, spec in SPECS.items() if name is not role})
+    assert moved(without) == set()
+    assert batch_mark(without) != batch_mark(Profile(roles=SPECS))
+
+
+def test_options_of_the_batch_strategy_move_it_and_how_many_of_what_does_not() -> None:
+    same = batch_mark(Profile(roles=SPECS))
+    assert batch_mark(Profile(roles=SPECS), batch={}) == same
+    for more in ({"mix": {"causal": 2}}, {"complexity": "basic"}, {"question_types": ["temporal"]}):
+        assert batch_mark(Profile(roles=SPECS), batch=more) == same
+    others = [
+        batch_mark(Profile(roles=SPECS), batch={"similarity": 0.9}),
+        batch_mark(Profile(roles=SPECS), batch={"answer_regenerations": 1}),
+        batch_mark(Profile(roles=SPECS), batch={"publish_ungrounded": True}),
+        batch_mark(Profile(roles=SPECS), grading={"method": "keyword"}),
+        work_fingerprint(Profile(roles=SPECS), CORPUS, "one", Mode.TEXTUAL),
+    ]
+    assert len({same, *others}) == 6
+
+
+def test_the_batch_strategy_does_not_depend_on_the_explorers_prompt() -> None:
+    agent, batch = (set(prompt_hashes(Mode.TEXTUAL, one)) for one in Strategy)
+    assert agent - batch == {"generator_textual"}
+    assert batch - agent == {"batch_questions", "batch_rewrite", "batch_answer", "validator_type", "judge"}

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.grading.report import RunMark, grade_set
+from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.publish import is_up_to_date, publish
+from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.validated_set import validate_set
+from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
+from qagen_dagster.store import Keys
+from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
+from tests.support.play import Outcome, Play
+
+PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.EXHAUSTED]
+JSON = Keys.published(COMBINATION, "corpus.json")
+
+
+def apart(questions: Sequence[str]) -> NDArray[np.float32]:
+    """Only equal words are near."""
+    known = list(dict.fromkeys(questions))
+    return np.stack([np.eye(len(known), dtype=np.float32)[known.index(one)] for one in questions])
+
+
+def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions | None = None) -> None:
+    """Everything up to the validated set."""
+    workspace.plays.append(Play(PIECE))
+    planned = plan(workspace, COMBINATION, options or RunOptions())
+    run_shard(workspace, planned, [entry.id for entry in planned.documents], run_id)
+    collect(workspace, planned, run_id=run_id, started="2024-01-01", ended="2024-01-02")
+    validate_set(workspace, COMBINATION, apart)
+
+
+def finish(workspace: PlayedWorkspace) -> None:
+    """Publish and grade what `make` made."""
+    publish(workspace, COMBINATION, "run-1")
+    grade_set(workspace, COMBINATION, apart, RunMark("run-1", "launch-1"))
+
+
+def published(workspace: PlayedWorkspace) -> Any:
+    return json.loads(workspace.store.read_bytes(JSON))
+
+
+def test_repeats_across_documents_are_removed_before_publishing(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    validated = validate_set(workspace, COMBINATION, apart)
+    assert [pair.document_id for pair in validated.questions] == ["a.txt", "a.txt"]
+    assert [one.document_id for one in validated.removed] == ["b.txt", "b.txt", "c.txt", "c.txt"]
+    assert {one.rejection_reason for one in validated.removed} == {RejectionReason.DUPLICATE}
+    publish(workspace, COMBINATION, "run-1")
+    assert [one["id"] for one in published(workspace)["questions"]] == [one.id for one in validated.questions]
+
+
+def test_the_published_set_is_the_described_json(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    result = publish(workspace, COMBINATION, "run-1")
+    found = published(workspace)
+    assert (found["corpus_name"], found["scenario"], found["mode"]) == ("Probe manuals", "service", "textual")
+    assert set(found["questions"][0]) == {
+        "id",
+        "question",
+        "answer",
+        "source_document",
+        "category",
+        "content_refs",
+        "generation_metadata",
+        "evidence",
+    }
+    assert set(found["questions"][0]["evidence"][0]) == {"quote", "start_line", "end_line", "page", "visual"}
+    assert workspace.store.path(JSON) in result.paths
+    assert "corpus.json" in result.changed
+
+
+def test_the_same_questions_publish_the_same_bytes(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    before = {key: workspace.store.read_bytes(key) for key in workspace.store.list("published")}
+    make(workspace, "run-2")
+    again = publish(workspace, COMBINATION, "run-2")
+    assert again.changed == ()
+    assert {key: workspace.store.read_bytes(key) for key in workspace.store.list("published")} == before
+    assert workspace.store.list("history/probes/service/textual/run-2") == []
+
+
+def test_every_set_that_was_published_is_kept(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    first = workspace.store.read_bytes(JSON)
+    make(workspace, "run-2", RunOptions(target_count=3))
+    assert "corpus.json" in publish(workspace, COMBINATION, "run-2").changed
+    assert workspace.store.read_bytes(Keys.history(COMBINATION, "run-1", "corpus.json")) == first
+    assert workspace.store.read_bytes(
+        Keys.history(COMBINATION, "run-2", "corpus.json")
+    ) == workspace.store.read_bytes(JSON)
+    assert len(published(workspace)["questions"]) == 3
+    kept = {one["id"] for one in json.loads(first)["questions"]}
+    assert kept < {one["id"] for one in published(workspace)["questions"]}
+
+
+def test_nothing_is_published_without_its_proof(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    before = workspace.store.read_bytes(JSON)
+    workspace.store.write_bytes(Keys.text("probes", "a.txt"), b"Another text altogether.")
+    with pytest.raises(StoreError, match="not published: the evidence of q-"):
+        publish(workspace, COMBINATION, "run-2")
+    assert workspace.store.read_bytes(JSON) == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"questions": 3}', b"[]"])
+def test_a_damaged_publication_is_made_anew(workspace: PlayedWorkspace, damage: bytes) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    workspace.store.write_bytes(JSON, damage)
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+    assert "corpus.json" in publish(workspace, COMBINATION, "run-2").changed
+    assert len(published(workspace)["questions"]) == 2
+
+
+def test_a_set_that_was_never_validated_is_named(workspace: PlayedWorkspace) -> None:
+    with pytest.raises(StoreError, match=r"validated/probes/service/textual/set\.json is missing"):
+        publish(workspace, COMBINATION, "run-1")
+
+
+def change_document(workspace: PlayedWorkspace) -> None:
+    put_documents(workspace, texts(3) | {"b.txt": "The probe is new and has another text."})
+
+
+def add_document(workspace: PlayedWorkspace) -> None:
+    put_documents(workspace, texts(4))
+
+
+def change_model(workspace: PlayedWorkspace) -> None:
+    assert workspace.settings.profiles is not None
+    (workspace.settings.profiles / "mine.yaml").write_text(PROFILE.format(generator="poet"))
+
+
+def change_scenario(workspace: PlayedWorkspace) -> None:
+    file = workspace.settings.corpora / "probes" / "corpus.yaml"
+    file.write_text(file.read_text().replace("Short questions.", "Long questions."))
+
+
+def rename_corpus(workspace: PlayedWorkspace) -> None:
+    file = workspace.settings.corpora / "probes" / "corpus.yaml"
+    file.write_text(file.read_text().replace("name: Probe manuals", "name: All probe manuals"))
+
+
+def lose_publication(workspace: PlayedWorkspace) -> None:
+    workspace.store.remove(JSON)
+
+
+def lose_index(workspace: PlayedWorkspace) -> None:
+    workspace.store.remove(Keys.corpus_index("probes"))
+
+
+def lose_validated(workspace: PlayedWorkspace) -> None:
+    workspace.store.remove(Keys.validated_set(COMBINATION))
+
+
+CHANGES = [
+    change_document,
+    add_document,
+    change_model,
+    change_scenario,
+    rename_corpus,
+    lose_publication,
+    lose_index,
+    lose_validated,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_combination_is_up_to_date_until_something_changes(
+    workspace: PlayedWorkspace, change: Callable[[PlayedWorkspace], None]
+) -> None:
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+    make(workspace)
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+    finish(workspace)
+    assert is_up_to_date(workspace, COMBINATION, RunOptions())
+    change(workspace)
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+@pytest.mark.parametrize("options", [RunOptions(target_count=3), RunOptions(profile="other")])
+def test_another_wish_is_another_set(workspace: PlayedWorkspace, options: RunOptions) -> None:
+    make(workspace)
+    finish(workspace)
+    assert not is_up_to_date(workspace, COMBINATION, options)
+
+
+def test_the_same_models_under_another_name_are_recorded_anew(workspace: PlayedWorkspace) -> None:
+    assert workspace.settings.profiles is not None
+    (workspace.settings.profiles / "twin.yaml").write_text(PROFILE.format(generator="writer"))
+    make(workspace)
+    finish(workspace)
+    assert is_up_to_date(workspace, COMBINATION, RunOptions(profile="mine"))
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions(profile="twin"))
+
+
+def test_candidates_that_were_not_validated_yet_are_not_up_to_date(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    planned = plan(workspace, COMBINATION, RunOptions())
+    collect(workspace, planned, run_id="run-2", started="2024-01-01", ended="2024-01-02")
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    planned = plan(workspace, COMBINATION, RunOptions())
+    workspace.store.remove(planned.result_key(planned.documents[1]))
+    collect(workspace, planned, run_id="run-1", started="2024-01-01", ended="2024-01-02")
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+def test_a_set_with_questions_that_nobody_compared_is_unfinished(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    validated = workspace.store.read(Keys.validated_set(COMBINATION), ValidatedSet)
+    assert validated.undecided == 0
+    workspace.store.write(Keys.validated_set(COMBINATION), validated.model_copy(update={"undecided": 1}))
+    finish(workspace)
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())

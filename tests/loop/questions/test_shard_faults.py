@@ -1,0 +1,218 @@
+"""Documents through `run_shard` over HTTP while the servers fail: none is lost, and each failure has its outcome."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
+from qagen_dagster.loop.questions.shard import ShardOutcome, run_shard
+from qagen_dagster.loop.questions.work import QAModels
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.ledger import Ledger, LedgeredModel
+from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.registry import build_provider
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
+from qagen_dagster.settings import Settings
+from tests.loop.conftest import COMBINATION, put_documents
+from tests.support import waterworks
+from tests.support.wire_reader import read
+from tests.support.wire_server import Call, Drop, Fault, Hang, Reply, Seen, Step, WireServer
+
+CORPUS = """\
+name: Waterworks
+corpus_context: Notes on the stations of an invented waterworks.
+scenarios:
+  service: {name: Facts, description: Single facts., modes: [textual], target_count: 1, max_consecutive_failures: 2}
+"""
+ROLE = '  {role}: {{provider: {wire}, model: {role}, base_url: "{url}"{more}}}\n'
+WIRES = ("openai", "openai_compatible", "anthropic")
+NOTHING = Fault(200, {"id": "x", "output": [], "status": "completed", "choices": [], "content": []}, {})
+PAGE = Fault(200, "<html>Sign in</html>", {"content-type": "text/html"})
+TOO_LONG = Fault(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
+
+
+class Restless(Workspace):
+    """A workspace whose models do not wait between their tries."""
+
+    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
+        ledger = Ledger(self.store.blobs("ledger"))
+        built = {
+            role: LedgeredModel(
+                limited(build_provider(profile.spec(role, mode), lambda _: "k"), None, self.settings.state),
+                ledger,
+                sleep=lambda _: None,
+            )
+            for role in QUESTION_ROLES
+        }
+        return QAModels(built[Role.GENERATOR], built[Role.VALIDATOR], built[Role.DEDUPLICATOR])
+
+
+def run(
+    root: Path, server: WireServer, wires: tuple[str, ...], stations: list[str], **more: object
+) -> tuple[ShardOutcome, Restless, CombinationPlan]:
+    """Work one document per station, each role on its wire."""
+    (root / "corpora" / "probes" / "documents").mkdir(parents=True)
+    (root / "corpora" / "probes" / "corpus.yaml").write_text(CORPUS)
+    (root / "profiles").mkdir()
+    roles = [
+        ROLE.format(
+            role=role.value,
+            wire=wire,
+            url=server.url(wire),
+            more="".join(f", {key}: {value}" for key, value in more.items()),
+        )
+        for role, wire in zip(QUESTION_ROLES, wires, strict=True)
+    ]
+    (root / "profiles" / "mine.yaml").write_text("roles:\n" + "".join(roles))
+    settings = Settings(
+        corpora=root / "corpora",
+        assets=str(root / "assets"),
+        profile="mine",
+        profiles=root / "profiles",
+        state=root / "state",
+        document_workers=8,
+    )
+    space = Restless(settings)
+    put_documents(space, {f"{name}.txt": waterworks.notes(name) for name in stations})
+    planned = plan(space, COMBINATION, RunOptions())
+    return run_shard(space, planned, [entry.id for entry in planned.documents], "run-1"), space, planned
+
+
+def results(space: Workspace, planned: CombinationPlan) -> dict[str, GenerationResult]:
+    found = {
+        entry.id: space.store.find(planned.result_key(entry), GenerationResult) for entry in planned.documents
+    }
+    return {name.removesuffix(".txt"): result for name, result in found.items() if result is not None}
+
+
+PASSING: dict[str, list[Step]] = {
+    "refused": [Fault(429)],
+    "asked": [Fault(429, headers={"retry-after": "1"})],
+    "burst": [Fault(500), Fault(503), Fault(503), Fault(500)],
+    "silent": [Hang(30)],
+    "dropped": [Drop(), Drop(partial=True)],
+    "page": [PAGE],
+    "cut": [Reply(calls=(Call("submit_qa", raw='{"question": "At what press'),))],
+    "unknown": [Reply(calls=(Call("open_valve", {}),))],
+}
+LASTING: dict[str, Step] = {"empty": NOTHING, "overflow": TOO_LONG, "down": Fault(503), "limited": Fault(429)}
+
+
+class Faulty:
+    """Fails for the generator of the stations named after a fault, some of them once and some always."""
+
+    def __init__(self) -> None:
+        self.left = {name: list(steps) for name, steps in PASSING.items()}
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, seen: Seen, number: int) -> Step:
+        del number
+        asked = read(seen)
+        names = waterworks.stations(asked, (*PASSING, *LASTING))
+        name = names.pop() if len(names) == 1 else ""
+        self.asked[name] += 1
+        if asked.role == "generator" and name in LASTING:
+            return LASTING[name]
+        return self.left[name].pop(0) if self.left.get(name) else waterworks.play(asked)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_each_fault_is_survived_or_ends_in_its_outcome(tmp_path: Path, wire: str) -> None:
+    script = Faulty()
+    with WireServer(script) as server:
+        outcome, space, planned = run(
+            tmp_path, server, (wire,) * 3, [*PASSING, *LASTING], max_attempts=5, timeout_seconds=3
+        )
+    assert {name: why.split(" (")[0] for name, why in outcome.failed.items()} == {
+        "down.txt": f"{wire}:generator: HTTP 503: it broke",
+        "limited.txt": f"{wire}:generator: HTTP 429: it broke",
+    }
+    assert all("gave up after 5 attempts" in why for why in outcome.failed.values())
+    assert (script.asked["down"], script.asked["limited"]) == (5, 5)
+    found = results(space, planned)
+    assert set(found) == {*PASSING, "empty", "overflow"}
+    assert {name: found[name].end for name in PASSING} == dict.fromkeys(PASSING, DocumentEnd.TARGET_REACHED)
+    retries = {name: sum(call.retries for call in found[name].calls) for name in PASSING}
+    for name, steps in PASSING.items():
+        assert retries[name] >= (0 if name in ("cut", "unknown") else len(steps)), name
+    for name, said in (("empty", ("malformed", "no_tool_call")), ("overflow", ("context_overflow",))):
+        assert found[name].end is DocumentEnd.CONSECUTIVE_FAILURES
+        for one in found[name].rejected:
+            assert one.rejection_reason is RejectionReason.GENERATION_FAILED
+            assert one.rejection_detail.startswith(said)
+
+
+CLUMSY: tuple[Step, ...] = (
+    Reply(text="I would rather talk about pumps."),
+    Reply(calls=(Call("submit_qa", raw='{"question": "At what press'),)),
+    Reply(calls=(Call("open_valve", {"valve": "intake"}),)),
+    Reply(calls=(Call("read_lines", {"start_line": "first"}),)),
+    NOTHING,
+    PAGE,
+)
+
+
+class Unreliable:
+    """Refuses one request in ten, and answers one in ten with something no model should."""
+
+    def __init__(self) -> None:
+        self.chance, self.guard = random.Random(11), threading.Lock()
+        self.refused = self.pages = 0
+
+    def __call__(self, seen: Seen, number: int) -> Step:
+        del number
+        with self.guard:
+            drawn, kind = self.chance.random(), self.chance.choice(CLUMSY)
+            self.refused += drawn < 0.1
+            if drawn < 0.1:
+                return Fault(429)
+            if drawn < 0.2:
+                self.pages += kind is PAGE
+                return kind
+        return waterworks.play(read(seen))
+
+
+def test_no_document_of_two_hundred_is_lost(tmp_path: Path) -> None:
+    syllables = (
+        "bar",
+        "cor",
+        "del",
+        "fen",
+        "gal",
+        "hol",
+        "kem",
+        "lin",
+        "mor",
+        "nes",
+        "pol",
+        "rud",
+        "sel",
+        "tor",
+        "wen",
+    )
+    stations = [first + second for first in syllables for second in syllables][:200]
+    script = Unreliable()
+    with WireServer(script) as server:
+        outcome, space, planned = run(tmp_path, server, WIRES, stations, concurrency=6)
+    assert outcome.failed == {}
+    found = results(space, planned)
+    assert set(found) == set(stations)
+    for result in found.values():
+        assert result.end in (DocumentEnd.TARGET_REACHED, DocumentEnd.CONSECUTIVE_FAILURES)
+        assert result.end is DocumentEnd.TARGET_REACHED or len(result.rejected) == 3
+        assert all(one.rejection_detail for one in result.rejected)
+    assert sum(result.end is DocumentEnd.TARGET_REACHED for result in found.values()) > 150
+    ledger = Ledger(space.store.blobs("ledger"))
+    paid = [ledger.get(key.rpartition("/")[2]) for key in space.store.list("ledger")]
+    tries = [1 + entry.retries for entry in paid if entry is not None]
+    assert len(server.requests) == sum(tries)
+    assert max(tries) <= 8
+    assert sum(tries) - len(tries) == script.refused + script.pages

@@ -1,0 +1,117 @@
+"""The reader: right answers found blind, wrong ones refused, and honesty about both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.models.embedded.driver import Paper, run
+
+TEXT = """# The Harbour Pump: Operator's Manual
+
+Martha Kellogg designed the pump in March 1987, and Daniel Forsyth wrote its firmware. The pump holds twelve
+filters. Salt blocks the filters because the sea water of the basin is warm. The relief valve is a brass ring
+that opens at 9 bar. If the motor overheats, the controller stops the pump.
+
+| Station | Depth (m) | Mean salinity (g/kg) |
+|---------|-----------|----------------------|
+| Skerry Bank | 18 | 34.6 |
+| Port Carrick | 4 | 31.2 |
+| Mill Creek | 2 | 17.8 |
+
+- Weight: 412 kg
+"""
+FRAME = 'According to "The Harbour Pump: Operator\'s Manual", '
+
+
+def blind(question: str, text: str = TEXT) -> dict[str, Any]:
+    return run(
+        "reader", f"Document\ntitle: The Harbour Pump\n\nQuestion:\n{question}", Paper(text), "submit_answer"
+    )[1]
+
+
+def judge(question: str, proposed: str, own: str) -> dict[str, Any]:
+    prompt = f"Mode: textual\n\nQuestion:\n{question}\n\nProposed answer:\n{proposed}\n\nEvidence:\n{TEXT[:300]}\n\nYour own answer:\n{own}\n\nYour own note:\nnone"
+    return run("reader", prompt, Paper(TEXT), "submit_comparison")[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("who designed the pump in March 1987?", "Martha Kellogg"),
+        ("when did Martha Kellogg design the pump?", "March 1987"),
+        ("how many filters does the pump hold?", "twelve"),
+        ("why does salt block the filters?", "because the sea water of the basin is warm"),
+        ("what is the relief valve?", "a brass ring that opens at 9 bar"),
+        ("what happens if the motor overheats?", "the controller stops the pump"),
+        ('what is the mean salinity in g/kg for the station "Port Carrick"?', "31.2"),
+        ("which station has the lowest depth?", "Mill Creek"),
+        ("what is the weight?", "412 kg"),
+    ],
+)
+def test_blind_answers(question: str, answer: str) -> None:
+    found = blind(FRAME + question)
+    assert found["answerable"], found
+    assert found["unambiguous"], found
+    assert found["answer"] == answer
+    assert found["evidence"][0]["quote"] in TEXT
+    assert "score" in found["note"]
+
+
+@pytest.mark.parametrize(
+    "question", ["who painted the lighthouse at Selby?", "how many sailors drowned in the storm of 1911?", ""]
+)
+def test_what_the_document_does_not_say_is_not_answered(question: str) -> None:
+    assert not blind(FRAME + question)["answerable"]
+
+
+def test_two_different_answers_make_a_question_ambiguous() -> None:
+    text = "# Mills: a Report\n\nMartha Kellogg repaired the mill in March 1987.\n\nMartha Kellogg repaired the mill in June 1991."
+    assert not blind('According to "Mills: a Report", when did Martha Kellogg repair the mill?', text)[
+        "unambiguous"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "proposed", "same"),
+    [
+        ("4,000 readings", "4000 readings", True),
+        ("about three hours", "3 hours", True),
+        ("Judge Bruce Selya", "Bruce Selya", True),
+        ("twelve", "12", True),
+        ("the controller stops the pump", "The controller stops the pump.", True),
+        ("412 kg", "413 kg", False),
+        ("March 1987", "June 1987", False),
+        ("Martha Kellogg", "Daniel Forsyth", False),
+        ("the pump is fitted with a valve", "the pump is not fitted with a valve", False),
+        ("31.2", "34.6", False),
+        ("", "412 kg", False),
+    ],
+)
+def test_comparison(own: str, proposed: str, same: bool) -> None:
+    assert judge(FRAME + "what is it?", proposed, own)["matches"] is same
+
+
+def test_comparison_sees_triviality_and_furniture_and_says_how_it_judged() -> None:
+    trivial = judge(FRAME + "who is Martha Kellogg of Selby?", "Martha Kellogg", "Martha Kellogg")
+    assert not trivial["non_trivial"]
+    stamp = judge(FRAME + "who holds the copyright?", "the Press", "the Press")
+    assert not stamp["relevant"]
+    assert stamp["explanation"].startswith("embedded:reader")
+
+
+def test_long_documents_are_searched_not_read_whole() -> None:
+    filler = "\n".join(f"Line {n} of the log says little." for n in range(5_000))
+    paper = Paper(f"{TEXT}\n{filler}\nAnneke Visser painted the lighthouse in May 1962.\n")
+    prompt = f"Question:\n{FRAME}who painted the lighthouse in May 1962?"
+    found = run("reader", prompt, paper, "submit_answer")[1]
+    assert found["answer"] == "Anneke Visser"
+    assert len(paper.reads) == 1
+
+
+def test_an_abbreviation_is_looked_for_in_its_brackets() -> None:
+    filler = "\n".join(f"The MSU logged line {n} of the tide." for n in range(3_000))
+    paper = Paper(f"{filler}\nThe Marine Survey Unit (MSU) keeps the gauge.\n{filler}\n")
+    prompt = f"Question:\n{FRAME}what does MSU stand for?"
+    assert run("reader", prompt, paper, "submit_answer")[1]["answer"] == "Marine Survey Unit"

@@ -1,0 +1,185 @@
+"""The embedded model in the four exam roles: every key is re-solved here by formulas of the tests' own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from qagen_dagster.loop.exams.code_checks import examine
+from qagen_dagster.loop.exams.duplicates import repeats, same_question
+from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded.exams.catalogue import FAMILIES, SCHEMAS
+from qagen_dagster.models.embedded.provider import EmbeddedProvider
+from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.item import (
+    BlindSolution,
+    IdeaPlan,
+    QuestionPackage,
+    StyleReport,
+    VerifierReport,
+    sample_of,
+)
+from qagen_dagster.records.exams.proof import ProofStatus
+from tests.support.exams.items import item
+from tests.support.exams.resolve import answer, option
+
+SEED = 7
+PARTS = [(family.schema, family.difficulty) for family in FAMILIES]
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    with Sandbox() as box:
+        yield box
+
+
+def ask(model: str, tool: str, prompt: str, sample: int = 0) -> dict[str, Any]:
+    provider = EmbeddedProvider(ModelSpec(provider="embedded", model=f"exam-{model}"))
+    request = Request(
+        system="",
+        messages=(UserMessage(content=(Text(text=prompt),)),),
+        tools=(ToolSpec(name=tool, description="", parameters={}),),
+        sample=sample,
+    )
+    response = provider.read(provider.send(request))
+    assert response.model == f"embedded:exam-{model}"
+    (call,) = response.message.tool_calls
+    assert call.name == tool
+    return call.arguments
+
+
+def package_of(
+    schema: str, difficulty: str, slot: int, *, seed: int = SEED, attempt: int = 1
+) -> QuestionPackage:
+    prompt = f"Schema: {schema} (a title)\nDifficulty: {difficulty}\n\n<idea_plan>\nx\n</idea_plan>"
+    return QuestionPackage.model_validate(
+        ask("implementer", "submit_question", prompt, sample_of(seed, slot, attempt))
+    )
+
+
+def shown(package: QuestionPackage) -> str:
+    options = "\n".join(f"{letter}: {text}" for letter, text in package.question.options.items())
+    return f"<stem>\n{package.question.stem}\n</stem>\n\n<options>\n{options}\n</options>"
+
+
+def near(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_every_schema_has_every_difficulty() -> None:
+    assert list(SCHEMAS) == [f"{line}{number}" for line in "MP" for number in range(1, 8)]
+    assert len(PARTS) == len(set(PARTS)) == 42
+
+
+@pytest.mark.parametrize(("schema", "difficulty"), PARTS)
+def test_an_idea_has_all_fields_no_digit_and_no_equation(schema: str, difficulty: str) -> None:
+    plan = IdeaPlan.model_validate(
+        ask("designer", "submit_idea", f"Schema: {schema} (a title)\nDifficulty: {difficulty}\n")
+    )
+    assert plan.schema_id == schema
+    words = plan.model_dump_json(exclude={"schema_id"})
+    assert not any(char.isdigit() or char == "=" for char in words)
+    assert len(set(plan.intended_wrong_paths)) >= 3
+
+
+@pytest.mark.parametrize(("schema", "difficulty"), PARTS)
+def test_keys_are_right_options_differ_and_no_gate_objects(
+    schema: str, difficulty: str, box: Sandbox
+) -> None:
+    for slot in (1, 2, 3, 4):
+        package = package_of(schema, difficulty, slot)
+        wanted = answer(package.question.stem)
+        values = {letter: option(text) for letter, text in package.question.options.items()}
+        assert [letter for letter, value in values.items() if near(value, wanted)] == [
+            package.question.correct_option
+        ], package.question
+        assert not any(near(left, right) for left, right in combinations(values.values(), 2))
+        style = StyleReport.model_validate(ask("style-judge", "submit_style", shown(package)))
+        assert style.verdict.value == "PASS"
+        found = examine(package, box)
+        assert found.faults == ()
+        assert found.proof.status is ProofStatus.PROVEN
+
+
+@pytest.mark.parametrize(("schema", "difficulty"), PARTS)
+def test_the_verifier_finds_the_key_from_stem_and_options(schema: str, difficulty: str) -> None:
+    package = package_of(schema, difficulty, 2, seed=11)
+    blind = BlindSolution.model_validate(ask("verifier", "submit_solution", shown(package)))
+    assert blind.chosen_option == package.question.correct_option
+    assert blind.right_options == (package.question.correct_option,)
+    report = VerifierReport.model_validate(ask("verifier", "submit_verdict", shown(package)))
+    assert report.verdict.value == "PASS"
+
+
+@pytest.mark.parametrize(("schema", "difficulty"), PARTS)
+def test_forty_items_of_a_family_differ_and_their_keys_are_right(schema: str, difficulty: str) -> None:
+    items: list[ExamItem] = []
+    for slot in range(1, 51):
+        package = package_of(schema, difficulty, slot)
+        wanted = answer(package.question.stem)
+        right = [letter for letter, text in package.question.options.items() if near(option(text), wanted)]
+        assert right == [package.question.correct_option], package.question
+        items.append(item(id=f"slot-{slot}", question_package=package))
+    assert len(items) - len(repeats(items)) >= 40
+
+
+def test_no_item_repeats_another() -> None:
+    packages = [package_of(schema, difficulty, slot) for schema, difficulty in PARTS for slot in (1, 2, 3, 4)]
+    assert [
+        (one.question.stem, other.question.stem)
+        for one, other in combinations(packages, 2)
+        if same_question(one, other)
+    ] == []
+
+
+def test_the_seed_decides_and_a_retry_takes_other_numbers() -> None:
+    first = package_of("M2", "medium", 1)
+    assert package_of("M2", "medium", 1) == first
+    assert package_of("M2", "medium", 1, seed=8) != first
+    assert any(
+        package_of("M2", "medium", 1, attempt=number).question.stem != first.question.stem
+        for number in (2, 3)
+    )
+    assert len({package_of("P1", "easy", slot).question.stem for slot in range(1, 9)}) == 8
+
+
+def test_keys_stand_at_many_letters() -> None:
+    letters = [package_of(schema, difficulty, 3).question.correct_option for schema, difficulty in PARTS]
+    assert len(set(letters)) >= 4
+    assert max(letters.count(letter) for letter in letters) < len(letters) / 2
+
+
+def test_the_verifier_is_not_led_by_a_wrong_option() -> None:
+    package = package_of("P3", "easy", 1)
+    key = package.question.correct_option
+    options = {letter: text for letter, text in package.question.options.items() if letter != key}
+    without = shown(package).replace(f"{key}: {package.question.options[key]}\n", "")
+    assert len(options) == len(package.question.options) - 1
+    blind = BlindSolution.model_validate(ask("verifier", "submit_solution", without))
+    assert (blind.chosen_option, blind.right_options) == (None, ())
+    twice = shown(package).replace("</options>", f"H: {package.question.options[key]}\n</options>")
+    blind = BlindSolution.model_validate(ask("verifier", "submit_solution", twice))
+    assert (blind.chosen_option, blind.right_options) == (None, (key, "H"))
+    assert VerifierReport.model_validate(ask("verifier", "submit_verdict", twice)).verdict.value == "FAIL"
+
+
+def test_a_stem_it_does_not_know_is_said_so() -> None:
+    prompt = "<stem>\nHow many angels dance on a pin?\n</stem>\n\n<options>\nA: $1$\nB: $2$\n</options>"
+    blind = BlindSolution.model_validate(ask("verifier", "submit_solution", prompt))
+    assert blind.chosen_option is None
+    assert "no method" in blind.reasoning
+
+
+def test_style_is_counted_not_felt() -> None:
+    good = StyleReport.model_validate(ask("style-judge", "submit_style", shown(package_of("M1", "easy", 1))))
+    assert good.verdict.value == "PASS"
+    long = "<stem>\n" + "word " * 200 + "12345678\n</stem>\n\n<options>\nA: $1$\n</options>"
+    bad = StyleReport.model_validate(ask("style-judge", "submit_style", long))
+    assert bad.verdict.value == "FAIL"
+    assert min(bad.scores.values) < 7

@@ -1,0 +1,218 @@
+"""The rules: what they ask of small documents, what they leave alone, and how they use the tools."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.models.embedded.driver import Paper, all_questions, generate
+
+MANUAL = """# The Harbour Pump: Operator's Manual
+
+The Harbour Pump is a pump that lifts sea water into the basin at Selby Quay. Martha Kellogg designed the
+pump in March 1987. The pump has a flow rate of 45 litres per second, and it holds twelve filters. An engineer
+must replace the filters because salt blocks them. The pressure relief valve (PRV) opens at 9 bar.
+
+When the supply voltage drops, the controller stops the pump.
+
+## Specifications
+
+- Weight: 412 kg
+- Supply voltage: 400 V
+
+## Options
+
+| Option | Default | Meaning |
+|--------|---------|---------|
+| `--rate` | `45` | Litres lifted in a second |
+| `--quiet` | `false` | Whether the alarm is silent |
+
+## Draining
+
+1. Close the inlet valve and wait for the pressure to fall.
+2. Open the drain cock under the motor.
+3. Remove the four bolts of the cover.
+"""
+
+
+@pytest.fixture(scope="module")
+def questions() -> dict[str, str]:
+    return {question: found["answer"] for question, found in all_questions(Paper(MANUAL)).items()}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("when did Martha Kellogg design the pump?", "March 1987"),
+        ("what flow rate does the pump have?", "45 litres per second"),
+        ("what happens when the supply voltage drops?", "the controller stops the pump"),
+        ("what does PRV stand for?", "pressure relief valve"),
+        ("what is the weight?", "412 kg"),
+        ("what is the default value of the option `--rate`?", "45"),
+        ("what is step 2?", "Open the drain cock under the motor"),
+    ],
+)
+def test_each_family_words_its_question(questions: dict[str, str], question: str, answer: str) -> None:
+    found = {asked: said for asked, said in questions.items() if asked.endswith(question)}
+    assert set(found.values()) == {answer}, sorted(questions)
+
+
+def test_every_question_names_the_document(questions: dict[str, str]) -> None:
+    assert all("Harbour Pump" in question for question in questions)
+
+
+def test_evidence_is_verbatim_and_holds_the_answer() -> None:
+    lines = MANUAL.split("\n")
+    for found in all_questions(Paper(MANUAL)).values():
+        quotes = [(item["quote"], item["start_line"]) for item in found["evidence"]]
+        for quote, start in quotes:
+            assert "\n".join(lines[start - 1 :]).find(quote) != -1
+            assert quote.split("\n")[0] in lines[start - 1]
+        joined = re.sub(r"[\s*`_]+", " ", " ".join(quote for quote, _ in quotes))
+        assert re.sub(r"\s+", " ", found["answer"]).rstrip(".") in joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Notes on It\n\nIt was built in 1911. They moved it to the quay in 1950. This changed everything.",
+        "# Licence of the Works\n\nCopyright 1998 by the Press. All rights reserved. See www.press.example for more.",
+        "# Study of Reeds\n\n## References\n\nBrown A. Reed beds of the north. J Reeds. 2009;12(3):44-51. Brown wrote it in 2009.",
+        "one two three\nfour five\nsix\n\n42\n\n%%% &&& ###",
+        "",
+    ],
+)
+def test_silence_where_nothing_good_can_be_asked(text: str) -> None:
+    name, arguments = generate(Paper(text))
+    assert name == "report_exhausted", arguments
+    assert arguments["reason"]
+
+
+def test_a_question_with_two_answers_is_dropped() -> None:
+    text = "# The Mill: a Report\n\nMartha Kellogg repaired the mill in March 1987.\n\nMartha Kellogg repaired the mill in June 1991."
+    assert not [question for question in all_questions(Paper(text)) if "when" in question]
+
+
+def test_sentences_are_put_together_across_lines_and_quoted_as_they_stand() -> None:
+    text = "# The Mill: a Report\n\nMartha Kellogg re-\nbuilt the mill at Selby\nin March 1987 after a fire."
+    found = next(iter(all_questions(Paper(text)).values()))
+    assert "rebuil" in found["question"]
+    assert (
+        found["evidence"][0]["quote"]
+        == "Martha Kellogg re-\nbuilt the mill at Selby\nin March 1987 after a fire."
+    )
+    assert found["evidence"][0]["start_line"] == 3
+
+
+def test_a_refused_submission_is_followed_by_another_question() -> None:
+    _, first = generate(Paper(MANUAL))
+    _, second = generate(Paper(MANUAL), refuse=1)
+    assert first["question"] != second["question"]
+
+
+def test_a_long_document_goes_on_after_the_last_evidence_and_then_wraps_round() -> None:
+    body = "\n\n".join(f"Martha Kellogg repaired mill {n} in March {1800 + n}." for n in range(400))
+    paper = Paper(f"# The Mills: a Report\n\n{body}")
+    name, found = generate(paper, asked=("- An earlier question? (lines 500-501)",))
+    assert name == "submit_qa"
+    assert found["evidence"][0]["start_line"] > 501
+    assert len(paper.reads) <= 4
+    name, found = generate(Paper(paper.text), asked=("- An earlier question? (lines 800-803)",))
+    assert name == "submit_qa"
+    assert found["evidence"][0]["start_line"] < 500
+
+
+def test_a_range_that_was_cut_is_read_on() -> None:
+    paper = Paper(
+        "# The Mills: a Report\n" + "\n" * 150 + "Martha Kellogg repaired the mill in March 1987.",
+        max_lines=60,
+    )
+    name, found = generate(paper)
+    assert name == "submit_qa"
+    assert found["evidence"][0]["start_line"] == 152
+
+
+def test_one_thing_lends_its_name() -> None:
+    text = "# Acid Ant\n\n- **Armor Class** 13 (natural armor)\n\n## Actions\n\n**Spit.** The ant spits acid at one target within 20 feet."
+    found = {question: item["answer"] for question, item in all_questions(Paper(text)).items()}
+    assert found["What is the Armor Class of the Acid Ant?"] == "13 (natural armor)"
+    assert found['What does the "Spit" action of the Acid Ant do?'].startswith("The ant spits acid")
+
+
+def test_court_cases_are_named_by_their_parties() -> None:
+    text = "UNITED STATES OF AMERICA,\n\nAppellee,\n\nv.\n\nHUSSEIN AL-RIKABI,\n\nDefendant.\n\nJudge Bruce Selya wrote the opinion in March 2008."
+    question = next(iter(all_questions(Paper(text))))
+    assert question.startswith("In United States of America v. Hussein Al-Rikabi, ")
+
+
+def test_visual_mode_asks_of_tables_and_names_them() -> None:
+    text = "# Rain at Selby: a Report\n\nTable 1. Rain by month.\n\n| Month | Depth (mm) |\n|---|---|\n| May | 31 |\n| June | 44 |\n| July | 12 |"
+    listing = "1 visual\n- Table 1 | type: table | page: - | lines: 3-9 | caption: Rain by month."
+    found = all_questions(Paper(text, listing), mode="visual")
+    assert found
+    assert all(item["visuals"] == ["Table 1"] and "Table 1" in question for question, item in found.items())
+    assert any("greatest depth" in question and item["answer"] == "June" for question, item in found.items())
+
+
+def test_visual_mode_without_anything_to_read_says_so() -> None:
+    listing = "1 visual\n- image p1-1 | type: image | page: 1 | lines: - | caption: -"
+    name, arguments = generate(Paper("# A Report\n\nText.", listing), mode="visual")
+    assert name == "report_exhausted"
+    assert "cannot see pictures" in arguments["reason"]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "question"),
+    [
+        ("They ask for the causes of faults.", "why "),
+        ("Procedures and the right action.", "what happens when "),
+        ("Dates and deadlines.", "when "),
+        ("Values of options in tables.", "what is the default value of "),
+    ],
+)
+def test_a_scenario_is_given_what_it_asks_for(purpose: str, question: str) -> None:
+    text = MANUAL + "\n## Faults\n\nThe motor stops early because grit blocks the lower seal of the pump.\n"
+    name, found = generate(Paper(text), purpose=purpose)
+    assert name == "submit_qa"
+    assert question in found["question"] or question.capitalize() in found["question"]
+
+
+REPORT = """\
+# Walls of the Upland: a Report
+
+## 2 Walls
+
+Eelgrass is a flowering plant that grows under water on sandy shores. The eelgrass is cut in May.
+Six walls were chosen in May 2019, three of dolerite and three of sandstone.
+Every wall was measured in March 2020 by Ida Holm with a steel tape and a level.
+Table 4. The walls.
+Wall | Length (m) | Warmth (h)
+north wall | 12 | 7.9
+south wall | 19 | 6.4
+east wall | 31 | 5.1
+
+## 3.1 Costs
+
+| Wall | Price (EUR) |
+|---|---|
+| north wall | 100 |
+| south wall | 250 |
+| east wall | 310 |
+"""
+
+
+def test_words_are_set_as_the_document_sets_them() -> None:
+    found = list(all_questions(Paper(REPORT)))
+    assert any(question.endswith("what is eelgrass?") for question in found), found
+    assert any('According to Table 4 of "Walls of the Upland: a Report"' in question for question in found), (
+        found
+    )
+    assert any('the table in the "Costs" section of' in question for question in found), found
+    assert any("greatest length" in question for question in found), found
+    assert any("highest price" in question for question in found), found
+
+
+def test_a_question_that_breaks_or_tells_its_answer_is_not_asked() -> None:
+    found = list(all_questions(Paper(REPORT)))
+    assert not [question for question in found if "three of dolerite" in question]

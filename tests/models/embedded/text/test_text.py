@@ -1,0 +1,135 @@
+"""Passages, sentences, blocks, tables and answer values: places never get lost, whatever the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
+from qagen_dagster.models.embedded.questions.context import read_context
+from qagen_dagster.models.embedded.questions.families.acronyms import expansion
+from qagen_dagster.models.embedded.text.blocks import Kind, segment
+from qagen_dagster.models.embedded.text.passage import join_lines, plain
+from qagen_dagster.models.embedded.text.sentences import split
+from qagen_dagster.models.embedded.text.tables import tables
+from qagen_dagster.models.embedded.text.values import numbers, same_answer
+
+TEXTS = st.lists(st.text(alphabet="ab C.*`_[]()|-!#<>\\1 é", max_size=40), max_size=8)
+
+
+def numbered(lines: list[str]) -> list[Line]:
+    return [Line(number, text) for number, text in enumerate(lines, 1)]
+
+
+@given(TEXTS)
+def test_every_character_of_a_passage_stands_where_it_says(lines: list[str]) -> None:
+    passage = join_lines(numbered(lines))
+    for char, (line, column) in zip(passage.text, passage.places, strict=True):
+        assert char == " " or lines[line - 1][column] == char
+
+
+@given(TEXTS)
+def test_quotes_are_the_documents_own_text(lines: list[str]) -> None:
+    document = "\n".join(lines)
+    for block in segment(numbered(lines)):
+        for sentence in split(block.passage):
+            assert sentence.passage.quote().text in document
+
+
+@given(TEXTS)
+def test_segmenting_never_fails_and_keeps_the_order(lines: list[str]) -> None:
+    starts = [block.lines[0].number for block in segment(numbered(lines))]
+    assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("the **bold** and *slanted* `code`", "the bold and slanted code"),
+        ("see [the guide](https://x.example/a_b) now", "see the guide now"),
+        ("![picture](a.png)text<br>", "text"),
+        ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
+    ],
+)
+def test_markup_goes_and_text_stays(raw: str, clean: str) -> None:
+    text, columns = plain(raw)
+    assert text == clean
+    assert "".join(raw[column] for column in columns) == clean
+
+
+def test_hyphens_at_line_ends() -> None:
+    known = frozenset({"defendant", "appellant"})
+    assert (
+        join_lines(numbered(["the defendant-", "appellant won"]), known=known).text
+        == "the defendant-appellant won"
+    )
+    assert join_lines(numbered(["Mr. Al-", "Rikabi re-", "turned"])).text == "Mr. Al-Rikabi returned"
+
+
+def test_abbreviations_do_not_end_sentences() -> None:
+    text = "Dr. Ames v. U.S. Steel et al. was heard at 5 p.m. on Jan. 3 in No. 12. It ended soon."
+    assert len(list(split(join_lines(numbered([text]))))) == 2
+
+
+def test_double_spaced_lines_make_one_paragraph() -> None:
+    lines = [
+        text for n in range(14) for text in (f"line {n} of a paragraph that goes on and on for a while", "")
+    ]
+    blocks = segment(numbered(lines))
+    assert [block.kind for block in blocks] == [Kind.TEXT]
+
+
+def test_tables_need_a_header_and_even_rows() -> None:
+    good = ["| A | B |", "|---|---|", "| x \\| y | 1 |"]
+    table = tables(segment(numbered(good)))[0]
+    assert table.rows[0].cells == ("x \\| y", "1") or table.rows[0].cells == ("x | y", "1")
+    assert not tables(segment(numbered(["| A | B |", "|---|---|", "| x |"])))
+
+
+def test_rows_of_tool_answers_carry_their_page() -> None:
+    text = "lines 3-5 of 9 (pages 1-2)\n3| a\n--- page 2 ---\n4|  b | c\n5|> d\n[cut]"
+    assert rows(text) == [Line(3, "a"), Line(4, " b | c", 2), Line(5, "d", 2)]
+
+
+def test_lines_that_were_left_out_as_empty_are_known_with_their_page() -> None:
+    text = "lines 3-7 of 9 (pages 1-2)\n3| a\n--- page 2 ---\n5| b\n[cut]"
+    known = document_rows([Exchange("read_lines", {}, text, False)])
+    assert [(line.number, line.text, line.page) for line in known.values()] == [
+        (3, "a", None), (5, "b", 2), (4, "", None), (6, "", 2), (7, "", 2),
+    ]  # fmt: skip
+
+
+def test_sections_of_a_prompt() -> None:
+    prompt = "Question:\nWho?\n\nProposed answer:\nA: b\nc\n\nEvidence:\nx"
+    assert section(prompt, "Question") == "Who?"
+    assert section(prompt, "Proposed answer") == "A: b\nc"
+    assert section(prompt, "Missing") == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "short", "long"),
+    [
+        ("uses the temperature correction factor ", "TCF", "temperature correction factor"),
+        ("the Center of Excellence ", "CoE", "Center of Excellence"),
+        ("some other words ", "TCF", ""),
+    ],
+)
+def test_expansions(before: str, short: str, long: str) -> None:
+    assert expansion(before, short) == long
+
+
+def test_titles_of_works_with_a_day() -> None:
+    head = numbered(["TOWN COUNCIL", "", "MINUTES OF THE MEETING", "held on 18 April 2023", "", "Text."])
+    assert read_context(head).title == "Town Council: Minutes of the Meeting of 18 April 2023"
+
+
+@given(st.integers(min_value=0, max_value=10**9))
+def test_numbers_have_one_spelling(value: int) -> None:
+    assert numbers(f"{value:,}") == numbers(str(value))
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_comparison_never_fails_and_an_answer_equals_itself(left: str, right: str) -> None:
+    same_answer(left, right)
+    assert same_answer(left, left)[0]

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.ledger import Ledger, LedgeredModel
+from qagen_dagster.models.limits.permits import LimitedProvider, Limiter, estimate, limited
+from qagen_dagster.models.limits.rate import Limits
+from qagen_dagster.models.messages import Request, Response, UserMessage
+from qagen_dagster.models.registry import build_provider
+from tests.models.conftest import KEY, ProviderMaker, ask, long_conversation, picture
+from tests.support.blobs import MemoryBlobs
+from tests.support.wire_server import Fault, Reply, WireServer
+
+NEVER = float("inf")
+
+
+class Clock:
+    """Time that passes only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.naps: list[float] = []
+        self.meanwhile: list[Callable[[], object]] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.now += seconds
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: Clock) -> Callable[..., Limiter]:
+    def made(**limits: Any) -> Limiter:
+        return Limiter("openai:m", Limits(**limits), tmp_path / "shared", clock, clock.sleep)
+
+    return made
+
+
+def use(limiter: Limiter, tokens: int = 1, used: int | None = None, ends: float = NEVER) -> None:
+    with limiter.permit(tokens, ends) as permit:
+        permit.answered(used)
+
+
+def refused(limiter: Limiter, wait: float | None = None, *, slower: bool = True) -> None:
+    kind = RateLimitedError if slower else TransientModelError
+    with limiter.permit(1, NEVER) as permit:
+        permit.refused(kind("busy", retry_after=wait))
+
+
+def test_sharers_take_turns_in_one_pace(make: Callable[..., Limiter], clock: Clock) -> None:
+    one, other = make(requests=60), make(requests=60)
+    for _ in range(60):
+        use(one)
+        use(other)
+    assert 115 < clock.now - 1_000.0 < 126
+
+
+def test_tokens_are_corrected_by_the_servers_count(make: Callable[..., Limiter], clock: Clock) -> None:
+    for _ in range(100):
+        use(make(tokens=6_000), tokens=3_000, used=60)
+    assert 50 < clock.now - 1_000.0 < 100
+
+
+def test_what_would_come_after_the_deadline_is_not_waited_for(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(requests=1)
+    use(limiter)
+    with pytest.raises(
+        TransientModelError, match="openai:m: its limits allow the next attempt in 63 s"
+    ) as caught:
+        use(limiter, ends=clock.now + 30)
+    assert clock.naps == []
+    assert caught.value.retry_after == pytest.approx(60 / 0.95)
+    use(limiter)  # the one that was refused took nobody's place
+    assert sum(clock.naps) == pytest.approx(60 / 0.95)
+
+
+def test_a_wish_of_the_server_holds_for_all(make: Callable[..., Limiter], clock: Clock) -> None:
+    refused(make(requests=6_000), wait=20.0)
+    use(make(concurrency=3))
+    assert clock.now == 1_020
+    refused(make(concurrency=3), wait=5.0, slower=False)
+    use(make(requests=6_000))
+    assert clock.now == pytest.approx(1_025, abs=0.1)
+
+
+def test_a_wish_holds_also_for_those_who_wait_already(make: Callable[..., Limiter], clock: Clock) -> None:
+    limiter = make(requests=60)
+    with limiter.permit(1, NEVER) as early:
+        use(limiter)
+        use(limiter)
+        clock.meanwhile.append(lambda: early.refused(RateLimitedError("busy", retry_after=40.0)))
+        use(limiter)
+    assert clock.now > 1_041.0
+
+
+def test_a_failure_that_is_nobodys_fault_slows_nobody_down(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(requests=600)
+    for _ in range(10):
+        refused(limiter, slower=False)
+    assert clock.now == 1_000.0
+
+
+def test_refusals_leave_fewer_places_and_successes_give_them_back(
+    make: Callable[..., Limiter], clock: Clock
+) -> None:
+    limiter = make(concurrency=2)
+    for _ in range(20):
+        refused(limiter)
+    with limiter.permit(1, NEVER), pytest.raises(TransientModelError, match="all 2 places were taken"):
+        use(limiter, ends=clock.now + 1)
+    for _ in range(100):
+        use(limiter)
+    with limiter.permit(1, NEVER):
+        use(limiter, ends=clock.now + 1)
+
+
+def test_a_place_is_given_back_whatever_happens(make: Callable[..., Limiter], clock: Clock) -> None:
+    limiter = make(concurrency=1, requests=1)
+    with pytest.raises(PermanentModelError), limiter.permit(1, NEVER):
+        raise PermanentModelError("no")
+    with pytest.raises(TransientModelError):
+        use(limiter, ends=clock.now + 1)  # a place, but no start
+    use(limiter)
+    assert sum(clock.naps) == pytest.approx(60 / 0.95)
+
+
+def test_a_promise_that_is_lost_with_the_state_is_given_anew(
+    make: Callable[..., Limiter], clock: Clock, tmp_path: Path
+) -> None:
+    limiter = make(requests=1)
+    for _ in range(3):
+        use(limiter)
+    before = clock.now
+    clock.meanwhile.append(lambda: (tmp_path / "shared.json").write_text("{"))
+    use(limiter)
+    assert clock.now == before + 1.0
+
+
+def _spec(**fields: Any) -> ModelSpec:
+    return ModelSpec(**{"provider": "openai_compatible", "model": "m", "requests_per_minute": 60, **fields})
+
+
+class Answers:
+    """A provider that gives a body or raises."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+
+    def send(self, request: Request) -> dict[str, Any]:
+        del request
+        return {}
+
+    def read(self, body: dict[str, Any]) -> Response:
+        raise AssertionError(body)
+
+
+@pytest.mark.parametrize(
+    ("change", "apart"),
+    [
+        ({"temperature": 0.3, "max_attempts": 9, "requests_per_minute": 3, "concurrency": 7}, False),
+        ({"model": "n"}, True),
+        ({"base_url": "http://127.0.0.1:9/v1"}, True),
+        ({"provider": "openai"}, True),
+    ],
+)
+def test_limits_are_shared_by_provider_address_model_and_key(
+    tmp_path: Path, change: dict[str, Any], apart: bool
+) -> None:
+    for spec in (_spec(), _spec(**change)):
+        provider = limited(Answers(spec), "K", tmp_path)
+        assert isinstance(provider, LimitedProvider)
+        with provider._limiter.turn() as turn:  # pyright: ignore[reportPrivateUsage]
+            turn.pace = turn.pace.model_copy(update={"factor": 0.5})
+    assert len(list((tmp_path / "limits").iterdir())) == 1 + apart
+    limited(Answers(_spec()), "OTHER", tmp_path)
+
+
+def test_without_limits_nothing_is_waited_for_but_pauses(make: Callable[..., Limiter], clock: Clock) -> None:
+    limiter = make()
+    for _ in range(100):
+        use(limiter)
+        use(make(tokens=10**9))
+    refused(limiter)
+    use(limiter)
+    assert clock.now == pytest.approx(1_000.0, abs=1e-3)
+    refused(limiter, wait=1.0)  # short, amid many answers: nothing else could slow the others down
+    use(make())
+    assert 1_001.0 <= clock.now <= 1_001.6
+
+
+def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="QAGEN_STATE names another folder"):
+        limited(Answers(_spec()), "K", tmp_path / "file" / "state")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="link is not yours"):
+        limited(Answers(_spec()), "K", tmp_path / "link")
+    limited(Answers(_spec()), "K", tmp_path / "new" / "state")
+    assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_system_that_fails_is_a_failure_worth_another_try(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "shared.json").mkdir()
+    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    with pytest.raises(TransientModelError, match="openai:m: its limits cannot be kept"):
+        use(limiter)
+
+
+def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, clock: Clock) -> None:
+    limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
+    with limiter.permit(1, NEVER) as permit:
+        (tmp_path / "shared.json").unlink()
+        (tmp_path / "shared.json").mkdir()
+        permit.answered(5)
+        permit.refused(RateLimitedError("busy"))
+
+
+def test_an_estimate_counts_words_pictures_and_an_answer() -> None:
+    spec = ModelSpec(provider="openai", model="m", max_output_tokens=100)
+    short, long = estimate(ask(""), spec), estimate(ask("word" * 1_000), spec)
+    assert 100 < short < 400
+    assert long - short == 1_000
+    shown = ask(messages=(UserMessage(content=(picture(), picture())),))
+    assert estimate(shown, spec) - short == 3_000
+    assert estimate(shown, spec.model_copy(update={"images": False})) == short
+    assert estimate(ask(""), spec.model_copy(update={"max_output_tokens": 100_000})) - short < 1_000
+    assert estimate(long_conversation(), spec) > 3_000
+
+
+def _model(server: WireServer, wire: str, state: Path, naps: list[float], **fields: Any) -> LedgeredModel:
+    spec = ModelSpec(provider=wire, model="m", base_url=server.url(wire), api_key_env="K", **fields)
+    provider = limited(build_provider(spec, lambda _: KEY), "K", state)
+    return LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=naps.append)
+
+
+def test_every_attempt_takes_a_permit_and_waits_are_no_attempts(
+    make_provider: ProviderMaker, make: Callable[..., Limiter], clock: Clock
+) -> None:
+    naps: list[float] = []
+    limiter = make(requests=3, tokens=600_000, concurrency=1)
+    with WireServer([Fault(503), Fault(503), Reply(text="ok", usage=(5_000, 1_000, 0, 0))]) as server:
+        provider = LimitedProvider(make_provider(server, max_attempts=3), limiter)
+        response = LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=naps.append).respond(ask())
+    assert (response.message.text, response.retries, len(naps)) == ("ok", 2, 2)
+    assert sum(clock.naps) == pytest.approx(2 * 60 / 0.95 / 3)
+    with limiter.turn() as turn:
+        assert turn.pace.tokens == pytest.approx(turn.pace.clock + 6_000 / 9_500)
+
+
+def test_a_refusal_over_http_slows_the_sharers_down(wire: str, tmp_path: Path) -> None:
+    naps: list[float] = []
+    with WireServer([Fault(429), Fault(429, headers={"retry-after": "3600"}), Reply(text="ok")]) as server:
+        model = _model(server, wire, tmp_path, naps, concurrency=8)
+        with pytest.raises(TransientModelError, match="gave up after 2 attempts"):
+            model.respond(ask())
+        other = _model(server, wire, tmp_path, naps, concurrency=8, deadline_seconds=5)
+        with pytest.raises(
+            TransientModelError, match=r"next attempt in (599|600) s, after the call's deadline"
+        ):
+            other.respond(ask("Another."))
+    assert len(server.requests) == 2

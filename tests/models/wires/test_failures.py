@@ -1,0 +1,218 @@
+"""Failures of the transport over HTTP, through retry and ledger, alike on the three wires."""
+
+from __future__ import annotations
+
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from qagen_dagster.errors import (
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+    PermanentModelError,
+    TransientModelError,
+)
+from qagen_dagster.models.wires import faults
+from tests.models.conftest import KEY, ModelMaker, ProviderMaker, ask
+from tests.support.blobs import MemoryBlobs
+from tests.support.wire_server import Drop, Fault, Hang, Reply, Step, WireServer
+
+OK = Reply(text="ok")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Fault(429),
+        Fault(408),
+        Fault(409),
+        Fault(500),
+        Fault(503, "<html>Service unavailable</html>", {"content-type": "text/html"}),
+        Fault(529),
+        Fault(200, "<html>Welcome to the proxy</html>", {"content-type": "text/html"}),
+        Fault(200, '{"choices": [', {}),
+        Fault(200, "[]", {}),
+        Drop(),
+        Drop(partial=True),
+        Hang(2),
+    ],
+    ids=str,
+)
+def test_a_passing_failure_is_tried_again(
+    make_model: ModelMaker, naps: list[float], blobs: MemoryBlobs, failure: Step
+) -> None:
+    with WireServer([failure, OK]) as server:
+        response = make_model(server, timeout_seconds=1).respond(ask())
+    assert (response.message.text, response.retries) == ("ok", 1)
+    assert (len(server.requests), len(naps), len(blobs.data)) == (2, 1, 1)
+
+
+def test_a_burst_of_503_is_survived_and_counted(make_model: ModelMaker, naps: list[float]) -> None:
+    with WireServer([Fault(503), Fault(503), Fault(503), OK]) as server:
+        response = make_model(server).respond(ask())
+    assert (response.retries, len(naps), len(server.requests)) == (3, 3, 4)
+
+
+def test_the_cap_ends_a_storm(make_model: ModelMaker, blobs: MemoryBlobs) -> None:
+    with WireServer(then=Fault(503)) as server, pytest.raises(TransientModelError, match="3 attempts"):
+        make_model(server, max_attempts=3).respond(ask())
+    assert len(server.requests) == 3
+    assert not blobs.data
+
+
+def test_retry_after_is_waited_out(make_model: ModelMaker, naps: list[float]) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    limits: list[Step] = [Fault(429, headers={"retry-after": value}) for value in ("7", date)]
+    with WireServer([*limits, Fault(429, headers={"retry-after-ms": "1500"}), OK]) as server:
+        make_model(server).respond(ask())
+    assert 7 <= naps[0] < 8
+    assert 90 < naps[1] < 102
+    assert 1.5 <= naps[2] < 2.5
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun(make_model: ModelMaker, naps: list[float]) -> None:
+    limited = WireServer([Fault(429, headers={"retry-after": "3600"}), OK])
+    with limited as server, pytest.raises(TransientModelError) as caught:
+        make_model(server, deadline_seconds=60).respond(ask())
+    assert caught.value.retry_after == 3600
+    assert naps == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_a_lasting_failure_is_not_tried_again(make_model: ModelMaker, status: int) -> None:
+    refusing = WireServer(then=Fault(status, {"error": {"message": "no"}}))
+    with refusing as server, pytest.raises(PermanentModelError, match=f"HTTP {status}: no"):
+        make_model(server).respond(ask())
+    assert len(server.requests) == 1
+
+
+def test_an_empty_purse_is_lasting_though_it_says_429(make_model: ModelMaker) -> None:
+    quota = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    with WireServer(then=Fault(429, quota)) as server, pytest.raises(PermanentModelError):
+        make_model(server).respond(ask())
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (400, "Your input exceeds the limit.", "context_length_exceeded"),
+        (400, "This model's maximum context length is 8192 tokens. However, you requested 9000.", None),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", None),
+        (400, "the request exceeds the available context size", "exceed_context_size_error"),
+        (500, "the request exceeds the available context size, try increasing it", None),
+        (413, "Request exceeds the maximum size", "request_too_large"),
+    ],
+)
+def test_an_overflow_is_recognised(
+    make_model: ModelMaker, status: int, message: str, code: str | None
+) -> None:
+    body = {"error": {"message": message, "code": code, "type": code}}
+    with WireServer(then=Fault(status, body)) as server, pytest.raises(ContextOverflowError):
+        make_model(server).respond(ask())
+    assert len(server.requests) == 1
+
+
+def test_a_failure_told_under_status_200(make_model: ModelMaker, wire: str) -> None:
+    kind = {"code": "server_error", "type": "overloaded_error", "message": "busy"}
+    body = {"type": "error", "status": "failed", "error": kind}
+    with WireServer([Fault(200, body), OK]) as server:
+        assert make_model(server).respond(ask()).retries == 1
+
+
+def test_an_unreadable_body_is_stored_and_stays_the_result(
+    make_model: ModelMaker, blobs: MemoryBlobs
+) -> None:
+    empty = Fault(200, {"choices": [], "output": [], "content": None}, {})
+    with WireServer([empty, OK]) as server:
+        model = make_model(server)
+        for _ in range(2):
+            with pytest.raises(MalformedResponseError):
+                model.respond(ask())
+        assert (len(server.requests), len(blobs.data)) == (1, 1)
+        assert model.respond(ask(sample=1)).message.text == "ok"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Fault(401, {"error": {"message": f"Incorrect API key provided: {KEY}. " + "x" * 5000}}),
+        Fault(400, f"bad header: Authorization: Bearer {KEY} " + "y" * 5000),
+        Fault(503, {"error": {"message": f"?key={KEY}"}}),
+        Fault(200, f"<p>{KEY}</p>"),
+        Fault(200, {"choices": [], "output": [], "content": KEY, "note": KEY}),
+        Drop(),
+    ],
+    ids=["401", "400", "503", "page", "malformed", "drop"],
+)
+def test_a_key_never_gets_into_texts_or_the_ledger(
+    make_model: ModelMaker, blobs: MemoryBlobs, failure: Step
+) -> None:
+    with WireServer(then=failure) as server, pytest.raises(ModelError) as caught:
+        make_model(server, max_attempts=2).respond(ask())
+    told = "".join(traceback.format_exception(caught.value))
+    assert KEY not in told
+    assert KEY not in str(vars(caught.value))
+    assert not any(KEY.encode() in data for data in blobs.data.values())
+    assert len(str(caught.value)) <= faults.MAX_TEXT + 30
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert type(error).__module__.split(".")[0] not in ("openai", "anthropic", "httpx2")
+        error = error.__context__
+
+
+def test_a_refused_temperature_is_a_lasting_failure(make_model: ModelMaker) -> None:
+    said = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}
+    with WireServer([Fault(400, said)]) as server, pytest.raises(PermanentModelError, match="temperature"):
+        make_model(server, temperature=0.5).respond(ask())
+
+
+def test_nobody_listens(make_provider: ProviderMaker) -> None:
+    with WireServer() as server:
+        provider = make_provider(server)
+    with pytest.raises(TransientModelError, match="connection failed"):
+        provider.send(ask())
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 60.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00"}, 60.0),
+        ({"retry-after": "Wed, 21 Oct 2020 07:28:00 GMT"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+    ],
+)
+def test_reading_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    now = datetime(2026, 10, 21, 7, 27, tzinfo=UTC)
+    assert faults.retry_after(headers, now=now) == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-proj-abcDEF123456",
+        "AIzaSyA-1234567890",
+        "Bearer abcdef123456",
+        "api_key=abcdef123456",
+        "gsk_abc123def456",
+    ],
+)
+def test_what_looks_like_a_key_is_scrubbed(text: str) -> None:
+    assert "123456" not in faults.scrub(f"refused: {text}!")
+    assert "refused" in faults.scrub(f"refused: {text}!")
+
+
+@pytest.mark.parametrize("key", ["x", "none", "EMPTY", "lm-studio"])
+def test_a_placeholder_for_a_key_does_not_spoil_answers(key: str) -> None:
+    body = '{"text": "none of the x, EMPTY or lm-studio"}'
+    assert faults.json_body("m", body, key) == {"text": "none of the x, EMPTY or lm-studio"}

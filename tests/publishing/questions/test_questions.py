@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import jsonschema
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.publishing.questions.base import EvalSet
+from qagen_dagster.publishing.questions.corpus_json import schema
+from qagen_dagster.publishing.questions.registry import EXPORTERS, exporter
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import (
+    CorpusGenerationResult,
+    Evidence,
+    GenerationMetadata,
+    QAPair,
+)
+
+TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def pair(identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int | None = 3) -> QAPair:
+    return QAPair(
+        id=identifier,
+        question=question,
+        answer="42",
+        source_document="a.txt",
+        document_id="a.txt",
+        category=Mode.TEXTUAL,
+        evidence=(Evidence(quote="it is 42", start_line=line, end_line=line),),
+        generation_metadata=GenerationMetadata(
+            generator_model="e:a", validator_model="e:b", attempt_number=1
+        ),
+    )
+
+
+def eval_set(*questions: QAPair) -> EvalSet:
+    return EvalSet(
+        corpus_name="C", corpus_path="corpora/c", scenario="s", mode=Mode.TEXTUAL, questions=questions,
+        timestamp=TIME,
+    )  # fmt: skip
+
+
+def test_corpus_json_is_the_described_record() -> None:
+    ((path, data),) = exporter("corpus_json").export(eval_set(pair())).items()
+    assert path == "corpus.json"
+    assert data.endswith(b"}\n")
+    assert "\u00fc".encode() in data
+    value = json.loads(data)
+    assert list(value) == ["corpus_name", "corpus_path", "scenario", "mode", "questions", "timestamp"]
+    assert set(value["questions"][0]) == {
+        "id", "question", "answer", "source_document", "category", "content_refs", "generation_metadata",
+        "evidence",
+    }  # fmt: skip
+    assert value["questions"][0]["evidence"][0] == {
+        "quote": "it is 42", "start_line": 3, "end_line": 3, "page": None, "visual": None,
+    }  # fmt: skip
+    assert value["timestamp"] == "2026-01-02T03:04:05+00:00"
+    jsonschema.validate(value, schema())
+    assert CorpusGenerationResult.model_validate_json(data).questions[0].id == "q-1"
+
+
+def test_schema_refuses_what_is_not_described() -> None:
+    value = json.loads(exporter("corpus_json").export(eval_set(pair()))["corpus.json"])
+    value["questions"][0]["score"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(value, schema())
+
+
+def test_order_does_not_depend_on_the_input() -> None:
+    one, two, three = pair("q-1", line=9), pair("q-2", line=2), pair("q-3", line=None)
+    for format_ in EXPORTERS:
+        assert format_.export(eval_set(one, two, three)) == format_.export(eval_set(three, one, two))
+    assert [question.id for question in eval_set(one, two, three).published().questions] == [
+        "q-3", "q-2", "q-1",
+    ]  # fmt: skip
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_jsonl_has_one_line_a_question(question: str) -> None:
+    data = exporter("jsonl").export(eval_set(pair("q-1", question), pair("q-2", question)))["questions.jsonl"]
+    lines = data.decode().splitlines()
+    assert [json.loads(line)["question"] for line in lines] == [question, question]
+
+
+def test_pandas_loads_in_one_line() -> None:
+    data = exporter("jsonl").export(eval_set(pair()))["questions.jsonl"]
+    frame = pandas.read_json(io.BytesIO(data), lines=True)
+    assert frame.loc[0, "corpus_name"] == "C"
+    whole = exporter("corpus_json").export(eval_set(pair(), pair("q-2")))["corpus.json"]
+    assert list(pandas.DataFrame(json.loads(whole)["questions"])["id"]) == ["q-1", "q-2"]
+    assert len(pandas.read_json(io.BytesIO(whole))) == 2
+
+
+def test_empty_set_and_unknown_format() -> None:
+    assert exporter("jsonl").export(eval_set())["questions.jsonl"] == b""
+    assert json.loads(exporter("corpus_json").export(eval_set())["corpus.json"])["questions"] == []
+    with pytest.raises(ConfigError, match="corpus_json, jsonl"):
+        exporter("nope")

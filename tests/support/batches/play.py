@@ -1,0 +1,122 @@
+"""Models that play the batch strategy on one document: what becomes of a question stands in the question.
+
+Every reply is a function of the request alone, so a piece goes on the same after an interruption.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from qagen_dagster.loop.questions.work import QAModels
+from qagen_dagster.models.messages import AssistantMessage, Request
+from tests.support.documents import MANUAL
+from tests.support.models import FakeModel, Turn, call, say, told
+
+LINES = MANUAL.split("\n")
+FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
+_ASKED = re.compile(r"Which words hold (\w+) (\d+)\?")
+
+
+class Fate(StrEnum):
+    """What becomes of a question."""
+
+    GOOD = "good"
+    LATE = "late"  # its first answer is false, the second is good
+    FALSE = "false"  # every answer is false
+    UNPROVEN = "unproven"  # no quote is in the document
+    HONEST = "honest"  # the document does not answer it
+    SILENT = "silent"  # the answerer calls no tool
+    WRONG = "wrong"  # the validator has another answer
+    NOWHERE = "nowhere"  # the validator has none
+    LOOKUP = "lookup"  # the validator finds that it is not of its type
+
+
+Round = Sequence[tuple[str, Fate]]  # question type and fate
+
+
+def question(fate: Fate, number: int) -> str:
+    return f"Which words hold {fate} {number}?"
+
+
+class BatchPlay:
+    """The models of one piece: what each round of questions brings. `before(role, request)` may raise."""
+
+    def __init__(
+        self,
+        rounds: Sequence[Round],
+        before: Callable[[str, Request], None] = lambda _role, _request: None,
+        *,
+        impossible: Sequence[tuple[str, str]] = (),
+        rewrites: Callable[[str], str] = lambda _question: "",
+        first: int | None = None,
+    ) -> None:
+        """`first` numbers the questions of every round from it on, so that rounds repeat each other."""
+        self._rounds, self._before = rounds, before
+        self._impossible, self._rewrites, self._first = impossible, rewrites, first
+        self.log: list[tuple[str, str]] = []
+        self.models = QAModels(
+            generator=self._model("generator", self._generate),
+            validator=self._model("validator", self._validate),
+            deduplicator=self._model(
+                "deduplicator", lambda _: call("submit_duplicate_verdict", verdict="unique")
+            ),
+            answerer=self._model("answerer", self._answer),
+        )
+
+    def asked(self, role: str) -> int:
+        """How many calls a role had."""
+        return sum(one == role for one, _ in self.log)
+
+    def _model(self, role: str, play: Callable[[Request], Turn]) -> FakeModel:
+        def respond(request: Request) -> Turn:
+            self._before(role, request)
+            self.log.append((role, request.canonical()))
+            return play(request)
+
+        return FakeModel(respond, name=role)
+
+    def _generate(self, request: Request) -> AssistantMessage:
+        if request.tools[0].name == "submit_rewrite":
+            rejected = told(request).partition("The rejected question:\n")[2].partition("\n")[0]
+            return call("submit_rewrite", question=self._rewrites(rejected))
+        before = sum(len(one) for one in self._rounds[: request.sample - 1])
+        this = self._rounds[request.sample - 1] if request.sample <= len(self._rounds) else ()
+        questions = [
+            {"question": question(fate, number), "question_type": kind}
+            for number, (kind, fate) in enumerate(this, self._first or before + 1)
+        ]
+        gone = [{"question_type": kind, "reason": why} for kind, why in self._impossible]
+        if not questions and not gone:
+            return say("I have no idea.")
+        return call("submit_questions", questions=questions, not_possible=gone)
+
+    def _answer(self, request: Request) -> AssistantMessage:
+        fate, number = _asked(request)
+        line = LINES[1 + number % 6]
+        if fate is Fate.SILENT:
+            return say("Hm.")
+        if fate is Fate.HONEST:
+            return call("submit_grounded_answer", answer="Insufficient information in the document.")
+        first = "Rejected answers and why:\n(none)" in told(request)
+        false = fate is Fate.FALSE or (fate is Fate.LATE and first)
+        quote = "This is nowhere in it." if fate is Fate.UNPROVEN else line
+        return call("submit_grounded_answer", answer=FALSE if false else line, evidence=[{"quote": quote}])
+
+    def _validate(self, request: Request) -> AssistantMessage:
+        fate, number = _asked(request)
+        if "submit_comparison" in {tool.name for tool in request.tools}:
+            checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
+            checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
+            return call("submit_comparison", explanation="Seen.", **checks)
+        line = LINES[1 + number % 6]
+        return call(
+            "submit_answer", answerable=fate is not Fate.NOWHERE, answer=line, evidence=[], unambiguous=True
+        )
+
+
+def _asked(request: Request) -> tuple[Fate, int]:
+    """The question a request is about: the last one in it."""
+    fate, number = _ASKED.findall(told(request))[-1]
+    return Fate(fate), int(number)

@@ -1,0 +1,46 @@
+"""One document by the batch strategy, worked in a test with played models."""
+
+from __future__ import annotations
+
+import uuid
+
+from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.batch.rules import BatchLimits
+from qagen_dagster.loop.questions.document import run_document
+from qagen_dagster.loop.questions.work import DocumentWork
+from qagen_dagster.records.corpus import BatchOptions, QuestionType
+from qagen_dagster.records.grading import Method
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import GenerationResult
+from qagen_dagster.store import Store
+from tests.support.batches.play import BatchPlay
+from tests.support.documents import context_of, view_of
+
+COMBINATION = Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL)
+KEY = "journals/j.json"
+MIX = {QuestionType.MULTI_HOP: 3, QuestionType.CAUSAL: 2}
+
+
+def limits_of(
+    mix: dict[QuestionType, int], *, failures: int = 50, attempts: int = 50, **options: object
+) -> BatchLimits:
+    chosen = {"mix": mix, "min_question_confidence": 0.0, "answer_regenerations": 1} | options
+    return BatchLimits(
+        target_count=sum(mix.values()),
+        max_consecutive_failures=failures,
+        max_attempts=attempts,
+        options=BatchOptions.model_validate(chosen),
+        method=Method.HYBRID,
+    )
+
+
+def run(
+    play: BatchPlay, store: Store | None = None, limits: BatchLimits | None = None, text: str | None = None
+) -> GenerationResult:
+    context = context_of() if text is None else context_of(view_of(text))
+    work = DocumentWork(COMBINATION, context, limits or limits_of(MIX), fingerprint="f" * 16)
+    return run_document(work, play.models, JournalFile(store or fresh(), KEY, "w"))
+
+
+def fresh() -> Store:
+    return Store(f"memory://{uuid.uuid4().hex}")
