@@ -1,6 +1,6 @@
 """Whether two answers can be two wordings of one: the evidence that answers give about their questions.
 
-What belongs here: comparing two short texts. What does not: what follows for the questions (`dedupe.py`), and how
+What belongs here: comparing two short texts. What does not: what follows for the questions (`loop/questions/duplicates/compare.py`), and how
 numbers, dates and names are read (`grounding/facts.py`).
 """
 

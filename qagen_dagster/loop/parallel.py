@@ -1,6 +1,6 @@
 """Work whose parts wait for some of their forerunners, done side by side.
 
-What belongs here: the order and the pool. What does not: what a part is (`corpus_set.py` compares questions).
+What belongs here: the order and the pool. What does not: what a part is (`loop/questions/validated_set.py` compares questions).
 """
 
 from __future__ import annotations

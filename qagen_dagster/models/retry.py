@@ -1,7 +1,7 @@
 """The transport retry plane: one model call, tried again while its failure is transient.
 
 What belongs here: when to try again, how long to wait, when to give up. What does not: reading
-errors (`faults.py`), storing (`ledger.py`), and anything that a model could correct.
+errors (`models/wires/faults.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
 from __future__ import annotations

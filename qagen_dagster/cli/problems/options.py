@@ -1,4 +1,4 @@
-"""Options of the commands for physics problems, and how they become problems. What is done with them is `problem_work.py`'s."""
+"""Options of the commands for physics problems, and how they become problems. What is done with them is `work.py`'s."""
 
 from __future__ import annotations
 

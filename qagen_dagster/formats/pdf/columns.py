@@ -1,7 +1,7 @@
 """Columns, bands and cells of a page whose order of drawing is not its reading order.
 
 What belongs here: the recursive cut of a page along white space. What does not: the cheap test whether it is needed and
-everything on characters (`pdf_order.py`).
+everything on characters (`reading_order.py`).
 """
 
 from __future__ import annotations

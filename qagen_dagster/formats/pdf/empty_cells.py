@@ -1,8 +1,8 @@
 """Empty cells of tables on a page: a row that lacks cells which a neighbour has says where, so that columns stay under
 their heads.
 
-What belongs here: rows whose pieces are cells already. What does not: what a row is (`pdf_order.py`), what a cell is
-(`pdf_text.py`), where tables are (`pdf_tables.py`).
+What belongs here: rows whose pieces are cells already. What does not: what a row is (`reading_order.py`), what a cell is
+(`text.py`), where tables are (`formats/pdf/visuals/tables.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The headings of a PDF: from its outline where that is one, else from how its lines are set.
 
 What belongs here: telling headings from titles, authors and labels. What does not: the title itself and the other
-things that a document says of itself (`pdf_meta.py`).
+things that a document says of itself (`metadata.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the text of a page stands: pieces of its lines with boxes, and which of them are running prose.
 
 What belongs here: boxes and pieces of text, in points as displayed. What does not: captions, tables, figures
-(`pdf_captions.py`, `pdf_tables.py`, `pdf_figures.py`).
+(`formats/pdf/visuals/captions.py`, `formats/pdf/visuals/tables.py`, `formats/pdf/visuals/figures.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lettering inside figures, taken out of the flow of a page's lines: it stands on one line above the figure's caption.
 
 What belongs here: finding runs of loose lettering by the lines alone, without looking at drawings, which would cost as
-much as reading the page again. What does not: where figures are (`pdf_figures.py`).
+much as reading the page again. What does not: where figures are (`formats/pdf/visuals/figures.py`).
 """
 
 from __future__ import annotations

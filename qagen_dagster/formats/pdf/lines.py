@@ -1,6 +1,6 @@
 """The text fragments of one PDF page, from the library's print of it, with repaired characters.
 
-What belongs here: one page's fragments. What does not: their reading order (`pdf_order.py`).
+What belongs here: one page's fragments. What does not: their reading order (`reading_order.py`).
 """
 
 from __future__ import annotations

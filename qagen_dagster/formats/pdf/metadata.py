@@ -1,7 +1,7 @@
 """What a PDF says of itself: title, authors, date, DOI, abstract, language.
 
 What belongs here: reading properties, XMP and the first pages' lines. What does not: extracting lines, headings
-(`pdf_headings.py`).
+(`headings.py`).
 """
 
 from __future__ import annotations

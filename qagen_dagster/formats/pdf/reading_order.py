@@ -1,7 +1,7 @@
 """The reading order of a page's fragments: rows of text in the order in which a person reads them.
 
 What belongs here: directions, and the cheap proof that the order of drawing is the reading order. What does not: the
-search for columns where it is not (`pdf_columns.py`).
+search for columns where it is not (`columns.py`).
 
 Most pages are drawn in reading order, and one pass proves it: each fragment lies below the one before, beside it on the
 same row, or at the top of a column to its right.

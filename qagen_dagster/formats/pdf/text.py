@@ -1,7 +1,7 @@
 """The text of a PDF, page by page: rows joined to lines, pages recognised from pictures where needed and possible.
 
-What belongs here: what goes into the text and the page map. What does not: geometry (`pdf_order.py`), recognition
-(`pdf_scan.py`), titles and headings (`pdf_meta.py`, `pdf_headings.py`).
+What belongs here: what goes into the text and the page map. What does not: geometry (`reading_order.py`), recognition
+(`scanned_pages.py`), titles and headings (`metadata.py`, `headings.py`).
 """
 
 from __future__ import annotations

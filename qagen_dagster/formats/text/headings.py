@@ -1,7 +1,7 @@
 """Headings and case names of plain text: underlined lines, chapters, numbered titles, lines in capitals.
 
 What belongs here: telling a heading from a line of text by its words and the lines around it; in doubt it is none. What
-does not: reading the file and its header (`text.py`).
+does not: reading the file and its header (`reader.py`).
 """
 
 from __future__ import annotations

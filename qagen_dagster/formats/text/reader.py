@@ -1,4 +1,4 @@
-"""Plain text: the file's own lines, pages at form feeds, what a header says (headings: `text_headings.py`).
+"""Plain text: the file's own lines, pages at form feeds, what a header says (headings: `headings.py`).
 
 Titles and sections are taken only where the text leaves little doubt; otherwise there are none.
 """

@@ -1,7 +1,7 @@
 """How well the published questions are answered from their own documents by search and one look at what it finds.
 
 What belongs here: whose model answers from where, and the scores of its answer. What does not: answering (`answering/`),
-the scores themselves (`answer_scores.py`, `grounding/`), order, money and keeping (`evaluation.py`). Nothing is fetched from the
+the scores themselves (`answer_scores.py`, `grounding/`), order, money and keeping (`published_set.py`). Nothing is fetched from the
 network: a full text counts where it is stored already.
 """
 
@@ -148,7 +148,7 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
 
 
 class _Asking:
-    """An examiner of `evaluation.py`."""
+    """An examiner of `published_set.py`."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader

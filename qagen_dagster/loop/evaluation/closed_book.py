@@ -1,7 +1,7 @@
 """Which published questions can be answered without their document: those say nothing about who reads it.
 
 What belongs here: who is asked, and what makes an answer right. What does not: the prompts (`agents/evaluation/closed_book.py`), how two
-answers are compared (`answer_match.py`), order, money and keeping (`evaluation.py`).
+answers are compared (`answer_match.py`), order, money and keeping (`published_set.py`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _examiner(found: Evaluation) -> tuple[str, ModelSpec]:
 
 @dataclass(frozen=True)
 class _Asking:
-    """An examiner of `evaluation.py`."""
+    """An examiner of `published_set.py`."""
 
     corpus_context: str
     answerer: Model

@@ -1,7 +1,7 @@
 """A published set put to the test, question by question: what every evaluation shares.
 
 What belongs here: which questions, by whose models and money, where results lie. What does not: the order of work
-(`evaluation_work.py`), and what a question is put to (`closed_book.py`, `retrieval_baseline.py`, `answer_baseline.py`).
+(`work.py`), and what a question is put to (`closed_book.py`, `retrieval_baseline.py`, `answer_baseline.py`).
 """
 
 from __future__ import annotations

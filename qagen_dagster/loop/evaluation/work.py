@@ -1,6 +1,6 @@
 """The questions of an evaluation on their way: side by side, each document durable as soon as it is done.
 
-What belongs here: order, accounting, what a failure does. What does not: which questions (`evaluation.py`), and what one is put to.
+What belongs here: order, accounting, what a failure does. What does not: which questions (`published_set.py`), and what one is put to.
 """
 
 from __future__ import annotations

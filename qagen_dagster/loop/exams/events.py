@@ -1,4 +1,4 @@
-"""What happens in the work on one exam item: the events its journal keeps. What follows is `exam.py`'s."""
+"""What happens in the work on one exam item: the events its journal keeps. What follows is `states.py`'s."""
 
 from __future__ import annotations
 

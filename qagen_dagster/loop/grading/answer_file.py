@@ -1,7 +1,7 @@
 """Grade a file of answers from elsewhere into one report, a document at a time, so that a long file is never in memory.
 
 What belongs here: rows to documents, grades to the report's JSON. What does not: reading rows (`answer_rows.py`),
-finding documents (`given_documents.py`), grading (`grading.py`), and how it is told (`cli/grading/grade.py`).
+finding documents (`given_documents.py`), grading (`pool.py`), and how it is told (`cli/grading/grade.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A file of answers from elsewhere, row by row: which rows are sound, and which document each is about.
 
 What belongs here: reading rows twice, so that a long file is never in memory: once for the documents, once for the
-answers of one document. What does not: finding documents (`given_documents.py`), grading (`grade_file.py`).
+answers of one document. What does not: finding documents (`given_documents.py`), grading (`answer_file.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Many answers graded side by side, each document's text read and encoded once.
 
 What belongs here: the order of work, and what of an answer a text cannot show. What does not: how one answer is
-graded (`grounding/grade.py`), which answers there are, and where their grades are kept (`grounding_report.py`,
-`grade_file.py`).
+graded (`grounding/grade.py`), which answers there are, and where their grades are kept (`report.py`,
+`answer_file.py`).
 """
 
 from __future__ import annotations

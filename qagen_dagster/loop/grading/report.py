@@ -1,7 +1,7 @@
 """From a combination's validated set to the report of how well its answers rest on their documents.
 
 What belongs here: by whom answers are graded and for whose money, and that nothing is graded twice. What does not: which
-answers (`grading_plan.py`), how many at once (`grading.py`), and how a report is told (`run_summary.py`, `defs/`).
+answers (`plan.py`), how many at once (`pool.py`), and how a report is told (`run_summary.py`, `defs/`).
 """
 
 from __future__ import annotations

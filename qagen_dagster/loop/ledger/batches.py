@@ -1,7 +1,7 @@
 """What is written down about batches, whether it can be read, and what of it nobody needs: for people, never for a run.
 
 What belongs here: counting and judging records and marks. What does not: their form (`models/batches/jobs.py`), entries
-of the ledger (`ledger_report.py`), and how it is told (`cli/ledger.py`).
+of the ledger (`report.py`), and how it is told (`cli/ledger.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Whether a conversion asks for its source's answer and still has it, also where it counts in another unit or rounds.
 
 Where that cannot be decided (no unit is named, a part of the answer is asked for) nothing is said. What an answer says is
-read by `mathematics/`; the structure of conversions is `problem_properties.py`'s.
+read by `mathematics/`; the structure of conversions is `properties.py`'s.
 """
 
 from __future__ import annotations

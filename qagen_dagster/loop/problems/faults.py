@@ -1,6 +1,6 @@
 r"""What is wrong with one text, in words that a model can act on: items, options, solutions, drawings, repetitions.
 
-Which property a fault breaks is said in `problem_properties.py`; the structure of LaTeX itself is `latex/structure.py`'s.
+Which property a fault breaks is said in `properties.py`; the structure of LaTeX itself is `latex/structure.py`'s.
 """
 
 from __future__ import annotations

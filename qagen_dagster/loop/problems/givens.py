@@ -1,7 +1,7 @@
 r"""What a context variant must keep beside its bare numbers: the scale of their units, and the signs of given relations.
 
 Only what can be decided is said: units that are read on both sides, and formulas with a number in them that are the
-source's but for a sign, whatever their symbols are called. Whether the numbers are the same is `problem_properties.py`'s.
+source's but for a sign, whatever their symbols are called. Whether the numbers are the same is `properties.py`'s.
 """
 
 from __future__ import annotations

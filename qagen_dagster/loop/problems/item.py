@@ -1,6 +1,6 @@
 """Work one physics problem: perform each task of its machine, durable before the next; known results are taken again.
 
-Effects only; what happens when is decided in `problem.py`, how a task is done in `problem_task.py`. The result of a task lies
+Effects only; what happens when is decided in `states.py`, how a task is done in `task.py`. The result of a task lies
 under a key that names everything it depends on: that is journal and resume in one, and branches may be worked by different
 processes.
 """

@@ -1,8 +1,8 @@
 r"""The correctness properties of the physics question pipeline, as pure checks of one output each.
 
 A breach has the property's number and words that a model can act on. Property 1 is the schema of the classification and
-12 the search's own; 2, 13, 14 and 15 are about the pipeline and not about what a model wrote: see `problem_rules.py`.
-What is wrong with one text alone is `problem_faults.py`'s, how numbers and words of LaTeX are read `latex/`'s.
+12 the search's own; 2, 13, 14 and 15 are about the pipeline and not about what a model wrote: see `rules.py`.
+What is wrong with one text alone is `faults.py`'s, how numbers and words of LaTeX are read `latex/`'s.
 """
 
 from __future__ import annotations

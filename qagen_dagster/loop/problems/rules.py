@@ -1,6 +1,6 @@
 """The properties of the pipeline itself, that no model can break: which prompt is used, which items are, what is written.
 
-Properties 2, 13, 14 and 15; those of outputs are `problem_properties.py`.
+Properties 2, 13, 14 and 15; those of outputs are `properties.py`.
 """
 
 from __future__ import annotations

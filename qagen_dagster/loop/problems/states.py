@@ -1,7 +1,7 @@
 """One physics problem as a pure state machine: which tasks it has, which comes next, and when it is over.
 
 The order is that of the design: classify, scan, draw, read the ideas; then alternates, variants and conversions, which do
-not wait for each other. How a task ended is for `problem_task.py`; nothing here asks a model or looks at a clock.
+not wait for each other. How a task ended is for `task.py`; nothing here asks a model or looks at a clock.
 """
 
 from __future__ import annotations

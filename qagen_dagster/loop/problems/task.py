@@ -1,6 +1,6 @@
 """Do one task of a problem: take by code what is there, else ask the role, and judge what it submits.
 
-What a breach is is said in `problem_properties.py`; what comes next in `problem.py`.
+What a breach is is said in `properties.py`; what comes next in `states.py`.
 """
 
 from __future__ import annotations

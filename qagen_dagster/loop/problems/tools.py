@@ -1,4 +1,4 @@
-"""What tasks of problems may use of this machine: a TeX engine, folders with references. Found here, used in `problem_task.py`."""
+"""What tasks of problems may use of this machine: a TeX engine, folders with references. Found here, used in `task.py`."""
 
 from __future__ import annotations
 

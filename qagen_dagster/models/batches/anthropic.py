@@ -1,7 +1,7 @@
 """Anthropic's message batches: requests in one body, a job, one file of results.
 
 What belongs here: the endpoint and the form of its lines. What does not: what a request or a response means
-(`anthropic.py`), who waits (`batch.py`).
+(`anthropic.py`), who waits (`desk.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Requests of many threads as one batch: collected, sent once, waited for, handed out.
 
 What belongs here: which requests go by batch, who waits for what, what becomes of requests without an answer.
-What does not: the wires (`openai_batch.py`, `anthropic_batch.py`) and what is written down (`batch_jobs.py`).
+What does not: the wires (`openai.py`, `anthropic.py`) and what is written down (`jobs.py`).
 
 There is no thread of its own: the first thread that asks leads its batch (waits out the window, sends,
 polls, stores every response in the ledger), the others wait for it. A thread that finds its request in a

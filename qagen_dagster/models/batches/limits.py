@@ -1,6 +1,6 @@
 """How a batch endpoint is asked: within the pauses that its server wishes, for itself and for the model.
 
-What belongs here: who waits before a call to it. What does not: how long a refused batch is tried again (`batch.py`), the
+What belongs here: who waits before a call to it. What does not: how long a refused batch is tried again (`desk.py`), the
 pauses themselves (`limits.py`). Requests and tokens per minute are of direct calls: servers count batches apart, by
 what is enqueued.
 """

@@ -1,7 +1,7 @@
 """OpenAI's batches: a file of requests for the Responses API, a job over it, two files of results.
 
 What belongs here: the two endpoints (`files`, `batches`) and the form of their lines. What does not: what a
-request or a response means (`openai.py`), who waits (`batch.py`).
+request or a response means (`openai.py`), who waits (`desk.py`).
 """
 
 from __future__ import annotations

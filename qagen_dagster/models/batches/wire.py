@@ -1,7 +1,7 @@
 """What a provider with batches implements, and how its bodies and files are read.
 
 What belongs here: the protocol, and what both wires do alike. What does not: either wire
-(`openai_batch.py`, `anthropic_batch.py`), and who waits for what (`batch.py`).
+(`openai.py`, `anthropic.py`), and who waits for what (`desk.py`).
 """
 
 from __future__ import annotations

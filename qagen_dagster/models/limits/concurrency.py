@@ -1,7 +1,7 @@
 """Places for requests in flight, shared by all threads and processes of one machine.
 
 A place is a file; who holds its lock holds the place, so a killed process gives back what it held. What
-does not belong here: rates (`pace.py`).
+does not belong here: rates (`rate.py`).
 
 Threads of one process stand in line, and the first looks for a free place. Where others wait already, a newcomer
 does not take one in passing: it waits and looks like them, so that nobody starves.

@@ -2,7 +2,7 @@
 
 What belongs here: what a request will weigh, who waits and how long, what a refusal tells the others. A model without
 limits is asked at any pace, but a pause that its server wishes holds for all who share it, too.
-What does not: the arithmetic (`pace.py`), the places (`slots.py`), whether to try again (`retry.py`).
+What does not: the arithmetic (`rate.py`), the places (`concurrency.py`), whether to try again (`retry.py`).
 
 The state is a few small files named by provider, address, model and key variable. Losing them costs
 nothing but a minute's memory.

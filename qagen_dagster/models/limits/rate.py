@@ -1,7 +1,7 @@
 """When the next request of a model may start: token buckets, and how far a refusal slows them all down.
 
 What belongs here: the arithmetic, and the small file under a lock in which all processes of one machine
-keep it. What does not: waiting (`limits.py`), places in flight (`slots.py`).
+keep it. What does not: waiting (`permits.py`), places in flight (`concurrency.py`).
 
 Buckets are kept as the moment at which they will be full again (the generic cell rate algorithm, ITU-T
 I.371): one number each, and who asks is told when to start, in the order of asking.

@@ -1,7 +1,7 @@
 """What turns text into vectors, as everything above sees it, and how a profile names it.
 
 What belongs here: the spec, the narrow waist, the record of what was used. What does not: how vectors are had
-(`embedder_local.py`, `embedder_paid.py`) and which class does it (`embedder_registry.py`).
+(`local.py`, `paid.py`) and which class does it (`registry.py`).
 """
 
 from __future__ import annotations

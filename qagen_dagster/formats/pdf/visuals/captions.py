@@ -1,6 +1,6 @@
 """Captions on a PDF page: which lines are one, what it calls its thing, its whole paragraph.
 
-What belongs here: reading captions. What does not: finding what they belong to (`pdf_figures.py`, `pdf_tables.py`).
+What belongs here: reading captions. What does not: finding what they belong to (`figures.py`, `tables.py`).
 """
 
 from __future__ import annotations

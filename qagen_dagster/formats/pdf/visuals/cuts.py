@@ -1,6 +1,6 @@
 """What captions tell of the shapes and frames on a PDF page: where one shape is several, which frames hold a figure.
 
-What belongs here: taking shapes apart. What does not: finding them (`pdf_figures.py`), choosing (`pdf_regions.py`).
+What belongs here: taking shapes apart. What does not: finding them (`figures.py`), choosing (`regions.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures and drawings on a PDF page: shapes that are something to look at, and which of them a caption means.
 
-What belongs here: shapes. What does not: captions themselves (`pdf_captions.py`), tables (`pdf_tables.py`).
+What belongs here: shapes. What does not: captions themselves (`captions.py`), tables (`tables.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What there is to look at in a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages.
 
 What belongs here: going through the pages, labels, the lines of the text. What does not: finding things on one page
-(`pdf_captions.py`, `pdf_figures.py`, `pdf_tables.py`, `pdf_regions.py`).
+(`captions.py`, `figures.py`, `tables.py`, `regions.py`).
 """
 
 from __future__ import annotations

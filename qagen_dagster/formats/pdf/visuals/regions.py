@@ -1,7 +1,7 @@
 """What a caption on a PDF page belongs to: the table, picture, drawing or block of text next to it.
 
-What belongs here: choosing among what `pdf_figures.py` and `pdf_tables.py` found. What does not: labels and lines of
-text (`pdf_visuals.py`).
+What belongs here: choosing among what `figures.py` and `tables.py` found. What does not: labels and lines of
+text (`manifest.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables on a PDF page: found by their ruling lines, by level rules alone, or by rows of cells.
 
-What belongs here: boxes of tables. What does not: captions (`pdf_captions.py`), choosing among boxes (`pdf_regions.py`).
+What belongs here: boxes of tables. What does not: captions (`captions.py`), choosing among boxes (`regions.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Work one document by the batch strategy: perform each step of its state machine, and write it down first.
 
-Effects only; what happens when is decided in `loop/questions/batch/transitions.py`, what becomes of it in `batch_result.py`.
+Effects only; what happens when is decided in `loop/questions/batch/transitions.py`, what becomes of it in `result.py`.
 """
 
 from __future__ import annotations

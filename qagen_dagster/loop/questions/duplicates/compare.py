@@ -1,7 +1,7 @@
 """Which accepted question a new one repeats: a guard that vetoes, a similarity that proposes, a model for what is between.
 
 What belongs here: the three steps and their thresholds. What does not: what words alone say of two questions
-(`question_guard.py`), and what the model is asked (`agents/questions/deduplicator.py`).
+(`guard.py`), and what the model is asked (`agents/questions/deduplicator.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a question asks for and who does what to whom in it, read without a parser.
 
 What belongs here: the form of one question as a value, and whether two forms have their roles swapped. What does not:
-numbers, names and directions (`grounding/facts.py`), and what follows from a difference (`question_guard.py`).
+numbers, names and directions (`grounding/facts.py`), and what follows from a difference (`guard.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What tells two questions apart without a model: where the guard speaks, no similarity and no model may join them.
 
 What belongs here: comparing two questions with their answers. What does not: how alike they sound and what is asked of a
-model (`dedupe.py`).
+model (`compare.py`).
 """
 
 from __future__ import annotations
