@@ -24,7 +24,8 @@ from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimat
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
 from qagen_dagster.loop.estimate.cost import BudgetEnd
 from qagen_dagster.loop.estimate.forecast import Range
-from qagen_dagster.loop.questions.combination import RunOptions, effective_budget
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.settings import Settings

@@ -13,7 +13,7 @@ from rich.table import Table
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import budget_options, json_option, profile_option
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record

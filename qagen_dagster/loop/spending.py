@@ -12,9 +12,12 @@ import threading
 import uuid
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
-from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.models.budget import Budget, Spent, reached
+from qagen_dagster.configuration.profiles import Profile, check_priced
+from qagen_dagster.errors import BudgetExhaustedError, ConfigError
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance, Budget, Spent, Toll, reached
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.index import IndexPart
@@ -95,3 +98,25 @@ class DocumentToll:
         self.spent = self.spent.plus(spent)
         if self._counts_shared:
             self.book.add(spent)
+
+
+@runtime_checkable
+class _Chargeable(Protocol):
+    def charged_to(self, toll: Toll) -> Model: ...
+
+
+def charged(model: Model, toll: Toll) -> Model:
+    """The same model, whose calls `toll` allows and counts; one that costs nothing as it is."""
+    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
+
+
+def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
+    """The profile's budget, with another one for the run where it has a wish. Raises ConfigError when money is to be counted without prices."""
+    if run is None:
+        return profile.budget
+    budget = profile.budget.model_copy(update={"run": run})
+    try:
+        check_priced(profile, budget)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return budget

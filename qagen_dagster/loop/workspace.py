@@ -1,25 +1,22 @@
-"""What a combination's work needs at hand: settings, store, corpora, profiles, parsers. Built once per op.
-
-It finds things; it decides nothing.
-"""
+"""The project as one op sees it: settings, store, corpora, profiles, models, parsers. Built once per op."""
 
 from __future__ import annotations
 
 import atexit
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, load_corpora
-from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role, load_profile
+from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.loop.questions.work import QAModels
+from qagen_dagster.grounding.source import Encode
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.batches.desk import Desks
 from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
@@ -35,6 +32,10 @@ class Workspace:
     @cached_property
     def store(self) -> Store:
         return Store(self.settings.assets)
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self.store.blobs("ledger"))
 
     @cached_property
     def corpora(self) -> Corpora:
@@ -59,27 +60,19 @@ class Workspace:
     def profile(self, name: str) -> Profile:
         return load_profile(name, self.settings.profiles)
 
-    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
-        """The models that a strategy asks. Raises ConfigError for an unknown provider or a missing key."""
-        ledger = Ledger(self.store.blobs("ledger"))
-        build = {role: self._model(profile.spec(role, mode), ledger) for role in QUESTION_ROLES}
-        found = QAModels(build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR])
-        if strategy is Strategy.AGENT:
-            return found
-        answerer = self._model(profile.spec(Role.ANSWERER, mode), ledger)
-        return replace(found, answerer=answerer, judge=self.judge(profile, mode))
-
-    def judge(self, profile: Profile, mode: Mode) -> Model | None:
-        """The model that judges answers; None when the profile binds none. Raises ConfigError as `models` does."""
-        spec = profile.find(Role.JUDGE, mode)
-        return None if spec is None else self._model(spec, Ledger(self.store.blobs("ledger")))
+    def find_model(self, profile: Profile, role: Role, mode: Mode) -> Model | None:
+        """The model of a role; None when the profile binds none. Raises ConfigError as `model` does."""
+        spec = profile.find(role, mode)
+        return None if spec is None else self.model(spec)
 
     def model(self, spec: ModelSpec) -> Model:
-        """The model of a spec. Raises ConfigError as `models` does."""
-        return self._model(spec, Ledger(self.store.blobs("ledger")))
+        """The model of a spec. Raises ConfigError for an unknown provider or a missing key."""
+        return build_model(spec, self._ledger, secret, self.settings.state, _desks(self.settings.assets))
 
-    def _model(self, spec: ModelSpec, ledger: Ledger) -> Model:
-        return build_model(spec, ledger, secret, self.settings.state, _desks(self.settings.assets))
+    @property
+    def encode(self) -> Encode:
+        """Texts to vectors, for comparing questions."""
+        return minilm.encode
 
     def parsers(self) -> ParserPool:
         """This process' parser workers; they start when first used and end with the process."""

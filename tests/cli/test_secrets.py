@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.loop.questions.work import question_models
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from tests.cli.conftest import Command
@@ -93,7 +94,7 @@ def test_a_planted_key_is_in_no_exception(
     with WireServer(then=REFUSED) as server:
         qagen.project.profile("leaking", profile(server, (provider,) * 3))
         space = Workspace(qagen.project.settings())
-        model = space.models(space.profile("leaking"), Mode.TEXTUAL).generator
+        model = question_models(space, space.profile("leaking"), Mode.TEXTUAL).generator
         with pytest.raises(PermanentModelError) as caught:
             model.respond(ask())
     told = "".join(traceback.format_exception(caught.value, chain=True))

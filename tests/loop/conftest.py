@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.configuration.profiles import Profile
-from qagen_dagster.loop.questions.work import QAModels
+from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.settings import Settings
@@ -47,8 +46,19 @@ class PlayedWorkspace(Workspace):
 
     plays: list[Play] = field(default_factory=list[Play])
 
-    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
-        return self.plays[-1].models
+    def model(self, spec: ModelSpec) -> Model:
+        played = self.plays[-1].models if self.plays else None
+        parts = {
+            "writer": "generator",
+            "scribe": "generator",
+            "reader": "validator",
+            "matcher": "deduplicator",
+        }
+        return getattr(played, parts[spec.model]) if played and spec.model in parts else super().model(spec)
+
+    @property
+    def encode(self) -> Encode:
+        return self.plays[-1].models.encode if self.plays else super().encode
 
 
 def put_documents(workspace: Workspace, texts: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ResumeError, StoreError
-from qagen_dagster.loop.journal import JournalFile
+from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.states import Compared, Exhausted, GenerationFailed
 from qagen_dagster.store import Store
 
@@ -19,40 +19,40 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_events_come_back_as_they_were(store: Store) -> None:
-    journal = JournalFile(store, "j.json", "w")
+    journal = open_journal(store, "j.json", "w")
     assert journal.events == ()
     journal.append(FIRST)
     journal.append(SECOND)
     assert journal.events == (FIRST, SECOND)
-    assert JournalFile(store, "j.json", "w").events == (FIRST, SECOND)
+    assert open_journal(store, "j.json", "w").events == (FIRST, SECOND)
 
 
 def test_each_event_is_durable_when_append_returns(store: Store) -> None:
-    journal = JournalFile(store, "j.json", "w")
+    journal = open_journal(store, "j.json", "w")
     for count in range(1, 4):
         journal.append(Compared(duplicate_of=None))
-        assert len(JournalFile(store, "j.json", "w").events) == count
+        assert len(open_journal(store, "j.json", "w").events) == count
 
 
 def test_comparisons_of_earlier_versions_still_read(store: Store) -> None:
     old = b'{"work": "w", "events": [{"kind": "compared", "duplicate_of": 0, "detail": "same", "calls": []}]}'
     store.write_bytes("j.json", old)
-    assert JournalFile(store, "j.json", "w").events == (Compared(duplicate_of=0, detail="same"),)
+    assert open_journal(store, "j.json", "w").events == (Compared(duplicate_of=0, detail="same"),)
 
 
 def test_a_new_journal_is_not_written_before_something_happened(store: Store) -> None:
-    JournalFile(store, "j.json", "w")
+    open_journal(store, "j.json", "w")
     assert not store.exists("j.json")
 
 
 def test_a_journal_of_other_work_is_refused_by_name(store: Store) -> None:
-    JournalFile(store, "j.json", "w").append(FIRST)
+    open_journal(store, "j.json", "w").append(FIRST)
     with pytest.raises(ResumeError, match=r"j\.json belongs to other work \(w, not v\)"):
-        JournalFile(store, "j.json", "v")
+        open_journal(store, "j.json", "v")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"work": "w", "events": [{"kind": "unheard of"}]}', b"[]"])
 def test_a_damaged_journal_is_named(store: Store, data: bytes) -> None:
     store.write_bytes("j.json", data)
-    with pytest.raises(StoreError, match=r"j\.json is not a Journal"):
-        JournalFile(store, "j.json", "w")
+    with pytest.raises(StoreError, match=r"j\.json is not a QuestionJournal"):
+        open_journal(store, "j.json", "w")

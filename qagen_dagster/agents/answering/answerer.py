@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.context import call_summaries
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.agents.questions.context import call_summaries
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits
 from qagen_dagster.agents.steps import Finish

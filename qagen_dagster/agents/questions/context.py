@@ -1,19 +1,13 @@
-"""What every question agent is told about its task, and how its model calls are accounted."""
+"""What every question agent is told about its task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.questions.evidence import EvidenceIndex
-from qagen_dagster.agents.runner import AgentRun
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.messages import Response
-from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, one_line
 from qagen_dagster.toolkit.search_meaning import Meaning
@@ -80,35 +74,3 @@ class QAContext:
         """The first words of a document that has no title."""
         words = " ".join(line.strip() for line in self.view.lines[:60])
         return f"begins: {one_line(words, 250)}" if words.strip() else ""
-
-
-def call_summaries(
-    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
-) -> tuple[CallSummary, ...]:
-    """Account for every response of a run."""
-    return response_summaries(run.responses, role, spec, document_id, attempt)
-
-
-def response_summaries(
-    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
-) -> tuple[CallSummary, ...]:
-    """Account for each response."""
-    return tuple(
-        CallSummary(
-            request_key=response.request_key,
-            role=role,
-            model=spec.name,
-            document_id=document_id,
-            attempt=attempt,
-            input_tokens=response.usage.input_tokens,
-            output_tokens=response.usage.output_tokens,
-            cached_tokens=response.usage.cached_tokens,
-            reasoning_tokens=response.usage.reasoning_tokens,
-            cache_write_tokens=response.usage.cache_write_tokens,
-            usd=usd(spec, response.usage, batch=response.batch),
-            seconds=round(response.seconds, 4),
-            retries=response.retries,
-            replayed=response.replayed,
-        )
-        for response in responses
-    )

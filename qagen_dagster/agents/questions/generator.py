@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.context import QAContext, call_summaries
+from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History, prompt_values
 from qagen_dagster.agents.questions.submission import Gate
 from qagen_dagster.agents.runner import AgentRun, run_agent

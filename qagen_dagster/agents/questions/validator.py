@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.questions.context import QAContext, call_summaries
+from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence import skeleton
 from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal

@@ -17,6 +17,7 @@ from qagen_dagster.cli.grading.labels import letter, number, show_highlights
 from qagen_dagster.cli.options import budget_options, json_option, profile_option
 from qagen_dagster.cli.output import OUTPUT, output_store
 from qagen_dagster.cli.progress import Progress
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading.answer_file import CommandToll, FileGrades, FileGrading
@@ -25,8 +26,7 @@ from qagen_dagster.loop.grading.given_documents import Reader, find_documents
 from qagen_dagster.loop.grading.plan import judge_spec
 from qagen_dagster.loop.grading.pool import Grader
 from qagen_dagster.loop.parallel import workers_for
-from qagen_dagster.loop.questions.combination import effective_budget
-from qagen_dagster.loop.questions.work import charged
+from qagen_dagster.loop.spending import charged, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -114,7 +114,7 @@ def _judge(
         if method is Method.HYBRID:
             click.echo(f"qagen: note: the profile {name!r} binds no judge: graded without", err=True)
         return None, True
-    judge = space.judge(chosen, Mode.TEXTUAL)
+    judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
     allowance = effective_budget(chosen, wished).run
     if judge is None or allowance.unlimited:
         return judge, True

@@ -1,9 +1,12 @@
-"""What happens in the work on one exam item: the events its journal keeps. What follows is `states.py`'s."""
+"""The events of one exam item, as its journal keeps them."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.exams.item import (
@@ -61,4 +64,10 @@ class Styled(_Said):
     report: StyleReport | None = None
 
 
-ExamEvent = Designed | Implemented | Examined | Solved | Verified | Styled
+ExamEvent = Annotated[
+    Designed | Implemented | Examined | Solved | Verified | Styled, Field(discriminator="kind")
+]
+
+
+class ExamJournal(Journal[ExamEvent]):
+    """The journal of one exam item."""

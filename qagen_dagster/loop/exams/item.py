@@ -36,7 +36,7 @@ from qagen_dagster.loop.exams.states import (
     transition,
 )
 from qagen_dagster.loop.exams.work import ItemWork
-from qagen_dagster.loop.journal import JournalFile, exam_events
+from qagen_dagster.loop.journal import JournalFile
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Worked:
 
 
 def work_item(
-    work: ItemWork, journal: JournalFile, ideas: Sequence[str], *, design_only: bool = False
+    work: ItemWork, journal: JournalFile[ExamEvent], ideas: Sequence[str], *, design_only: bool = False
 ) -> Worked:
     """Resume or start an item and work it to its end, to its design, or until its budget ends.
 
     `ideas` are those that the designer is to keep away from. Raises ModelError; the journal then keeps its place.
     """
-    known = exam_events(journal)
+    known = journal.events
     state, taken = replay(known, work.limits)
     used: list[ExamEvent] = list(known[:taken])
     step = next_step(state, work.limits)

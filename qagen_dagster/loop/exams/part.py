@@ -14,12 +14,13 @@ from functools import cached_property
 
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import spent_on
+from qagen_dagster.loop.exams.events import ExamEvent
 from qagen_dagster.loop.exams.item import Worked, work_item
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.states import Accepted, replay
 from qagen_dagster.loop.exams.work import ExamModels
-from qagen_dagster.loop.journal import JournalFile, exam_events
+from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.item import IdeaPlan
@@ -80,7 +81,7 @@ def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
     """How far the design of every slot is, in order."""
     found: list[SlotPlan] = []
     for slot in range(1, plan.slots + 1):
-        events = exam_events(plan.journal(slot, workspace))
+        events = plan.journal(slot, workspace).events
         state, taken = replay(events, plan.limits)
         found.append(slot_plan(plan.part, slot, state, events[:taken]))
     return tuple(found)
@@ -174,7 +175,7 @@ class _PartRun:
             self.workspace.store.write(key, result.model_copy(update=done))
         return worked
 
-    def _charged(self, journal: JournalFile) -> ExamModels:
+    def _charged(self, journal: JournalFile[ExamEvent]) -> ExamModels:
         """The models, charged to the item's budget where there is one."""
         if self.plan.budget.unlimited:
             return self.models

@@ -11,11 +11,12 @@ from qagen_dagster.agents.exams.rendering import ExamContext
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
 from qagen_dagster.loop.exams.quota import quotas
 from qagen_dagster.loop.exams.states import ItemLimits
 from qagen_dagster.loop.exams.work import ExamModels, ItemWork, exam_specs, part_fingerprint
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
@@ -73,9 +74,9 @@ class PartPlan:
         """Where lies what a slot gave before its budget ended."""
         return Keys.exam_partial(self.part, slot, self.configuration)
 
-    def journal(self, slot: int, workspace: Workspace) -> JournalFile:
+    def journal(self, slot: int, workspace: Workspace) -> JournalFile[ExamEvent]:
         key = Keys.exam_journal(self.part, slot, self.fingerprint)
-        return JournalFile(workspace.store, key, self.fingerprint)
+        return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
 
     def models(self, workspace: Workspace) -> ExamModels:
         """Raises ConfigError when a model cannot be built."""

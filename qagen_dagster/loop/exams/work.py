@@ -13,7 +13,7 @@ from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.states import ItemLimits
-from qagen_dagster.loop.questions.work import charged
+from qagen_dagster.loop.spending import charged
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.exams.item import ExamPart, QuestionPackage

@@ -23,9 +23,7 @@ from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, judge_spec, paper_of, plan_grading
 from qagen_dagster.loop.grading.pool import Grader, grade_all
 from qagen_dagster.loop.parallel import workers_for
-from qagen_dagster.loop.questions.combination import effective_budget
-from qagen_dagster.loop.questions.work import charged
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
@@ -87,7 +85,7 @@ def _grader(
     combination = plan.combination
     profile = workspace.profile(plan.candidates.profile)
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
-    judge = workspace.judge(profile, combination.mode) if method in ASKING else None
+    judge = workspace.find_model(profile, Role.JUDGE, combination.mode) if method in ASKING else None
     budget = effective_budget(profile, run_budget)
     if judge is not None and not budget.unlimited:
         shared = budget.model_copy(update={"document": Allowance()})  # of making questions

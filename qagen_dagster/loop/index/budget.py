@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.combination import effective_budget
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.index import IndexPart

@@ -15,7 +15,7 @@ from qagen_dagster.loop.problems.rules import prompts
 from qagen_dagster.loop.problems.states import FULL, Wishes, tasks_of
 from qagen_dagster.loop.problems.task import BLIND
 from qagen_dagster.loop.problems.work import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
-from qagen_dagster.loop.questions.combination import effective_budget
+from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget

@@ -11,7 +11,7 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.states import ProblemState, earlier
 from qagen_dagster.loop.problems.text import format_of, item_of, scanned_as
-from qagen_dagster.loop.questions.work import charged
+from qagen_dagster.loop.spending import charged
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.messages import Image

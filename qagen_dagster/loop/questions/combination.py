@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.configuration.profiles import Profile, Role, check_priced
+from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.batch.rules import batch_limits
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
+from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.questions.work import question_models
+from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.corpus import ScenarioConfig, Strategy
@@ -68,9 +70,9 @@ class CombinationPlan:
         parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
         return fingerprint(parts)
 
-    def journal(self, entry: IndexEntry, workspace: Workspace) -> JournalFile:
+    def journal(self, entry: IndexEntry, workspace: Workspace) -> DocumentJournal:
         work = fingerprint([self.fingerprint, entry.version, entry.text_sha256])
-        return JournalFile(workspace.store, Keys.journal(self.combination, entry.id, work), work)
+        return open_journal(workspace.store, Keys.journal(self.combination, entry.id, work), work)
 
 
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
@@ -101,20 +103,8 @@ def check_usable(workspace: Workspace, combination: Combination, options: RunOpt
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
     _check_writers(scenario, profile, name, combination.mode)
-    workspace.models(profile, combination.mode, scenario.strategy)
+    question_models(workspace, profile, combination.mode, scenario.strategy)
     effective_budget(profile, options.run_budget)
-
-
-def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
-    """The profile's budget, with another one for the run where it has a wish. Raises ConfigError when money is to be counted without prices."""
-    if run is None:
-        return profile.budget
-    budget = profile.budget.model_copy(update={"run": run})
-    try:
-        check_priced(profile, budget)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    return budget
 
 
 def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:

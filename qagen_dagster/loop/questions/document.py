@@ -9,10 +9,10 @@ from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.journal import JournalFile, agent_events
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.document import run_batch
 from qagen_dagster.loop.questions.batch.rules import BatchLimits
+from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.questions.states import (
     Dedupe,
@@ -36,7 +36,7 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 
 
-def run_document(work: DocumentWork, models: QAModels, journal: JournalFile) -> GenerationResult:
+def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal) -> GenerationResult:
     """Resume or start a document and work it to its end, or until its budget ends, by the strategy of its limits.
 
     Raises ModelError; the journal then keeps its place, as it does when the budget ends.

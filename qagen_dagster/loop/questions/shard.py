@@ -15,10 +15,10 @@ from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.index.meaning import Meanings
-from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.loop.questions.document import run_document
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.journal import DocumentJournal
+from qagen_dagster.loop.questions.work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -64,7 +64,7 @@ def run_shard(
         else:
             todo.append(entry)
     if todo:
-        models = workspace.models(planned.profile, planned.combination.mode, planned.strategy)
+        models = question_models(workspace, planned.profile, planned.combination.mode, planned.strategy)
         book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
         run = _ShardRun(
             workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned, book)
@@ -132,7 +132,7 @@ class _ShardRun:
         workspace.store.write((planned.partial_key if partial else planned.result_key)(entry), finished)
         return finished
 
-    def _models(self, journal: JournalFile) -> QAModels:
+    def _models(self, journal: DocumentJournal) -> QAModels:
         """The models, charged to the document's budget where there is one."""
         if self.planned.budget.unlimited:
             return self.models

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import side_by_side, workers_for
-from qagen_dagster.loop.questions.combination import effective_budget
 from qagen_dagster.loop.questions.duplicates import compare
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.questions.work import question_models
+from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -49,7 +49,7 @@ def validate_set(
     candidates = workspace.store.read(Keys.candidate_set(combination), CandidateSet)
     pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
     profile = workspace.profile(candidates.profile)
-    models = workspace.models(profile, combination.mode)
+    models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
     if not budget.unlimited:
         book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)

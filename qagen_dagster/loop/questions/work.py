@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.vectors import minilm
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Combination, Mode
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,18 @@ class QAModels:
         )
 
 
-@runtime_checkable
-class _Chargeable(Protocol):
-    def charged_to(self, toll: Toll) -> Model: ...
-
-
-def charged(model: Model, toll: Toll) -> Model:
-    """The same model, whose calls `toll` allows and counts; one that costs nothing as it is."""
-    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
+def question_models(
+    space: Workspace, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT
+) -> QAModels:
+    """The models that a strategy asks. Raises ConfigError for an unknown provider or a missing key."""
+    build = {role: space.model(profile.spec(role, mode)) for role in QUESTION_ROLES}
+    found = QAModels(
+        build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR], encode=space.encode
+    )
+    if strategy is Strategy.AGENT:
+        return found
+    answerer = space.model(profile.spec(Role.ANSWERER, mode))
+    return replace(found, answerer=answerer, judge=space.find_model(profile, Role.JUDGE, mode))
 
 
 @dataclass(frozen=True)

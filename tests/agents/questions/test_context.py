@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from qagen_dagster.agents.questions.context import call_summaries
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.runner import AgentRun
 from qagen_dagster.agents.steps import GiveUp, GiveUpReason
 from qagen_dagster.models.base import ModelSpec

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
@@ -14,11 +13,10 @@ from qagen_dagster.loop.grading.pool import Asked, Grader, in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish
-from qagen_dagster.models.base import Model
+from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.vectors.minilm import Vectors
 from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
-from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     GenerationResult,
@@ -42,8 +40,8 @@ class JudgedWorkspace(PlayedWorkspace):
 
     judges: list[Model] = field(default_factory=list[Model])
 
-    def judge(self, profile: Profile, mode: Mode) -> Model | None:
-        return self.judges[-1] if self.judges else super().judge(profile, mode)
+    def model(self, spec: ModelSpec) -> Model:
+        return self.judges[-1] if self.judges and spec.model in ("assessor", "other") else super().model(spec)
 
 
 def nothing_alike(found: Sequence[str]) -> Vectors:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions.document import run_document, unusable
+from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.states import QALimits
 from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.models.messages import Request
@@ -51,7 +51,7 @@ def fresh() -> Store:
 
 
 def run(play: Play, store: Store, target: int = 3) -> GenerationResult:
-    return run_document(work_of(target), play.models, JournalFile(store, KEY, "w"))
+    return run_document(work_of(target), play.models, open_journal(store, KEY, "w"))
 
 
 def killer(at: int) -> Callable[[str, Request], None]:
@@ -66,7 +66,7 @@ def killer(at: int) -> Callable[[str, Request], None]:
 
 
 def events(store: Store) -> tuple[object, ...]:
-    found = store.find(KEY, Journal)
+    found = store.find(KEY, QuestionJournal)
     return found.events if found else ()
 
 
@@ -184,13 +184,13 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
 def test_limits_end_a_document_that_gives_nothing() -> None:
     piece = [W] * 10
     store = fresh()
-    failing = run_document(work_of(failures=2), Play(piece).models, JournalFile(store, "f.json", "w"))
+    failing = run_document(work_of(failures=2), Play(piece).models, open_journal(store, "f.json", "w"))
     assert (failing.end, failing.stats.total_attempts, failing.stats.exhausted) == (
         DocumentEnd.CONSECUTIVE_FAILURES,
         3,
         True,
     )
-    few = run_document(work_of(attempts=2), Play(piece).models, JournalFile(store, "a.json", "w"))
+    few = run_document(work_of(attempts=2), Play(piece).models, open_journal(store, "a.json", "w"))
     assert (few.end, few.stats.total_attempts, few.stats.exhausted) == (DocumentEnd.MAX_ATTEMPTS, 2, False)
 
 
@@ -221,7 +221,7 @@ def test_where_there_is_nothing_to_ask_no_model_is_asked(
     context: QAContext, end: DocumentEnd, detail: str
 ) -> None:
     play = Play(PIECE)
-    result = run_document(work_of(context=context), play.models, JournalFile(fresh(), "n.json", "w"))
+    result = run_document(work_of(context=context), play.models, open_journal(fresh(), "n.json", "w"))
     assert (result.end, result.end_detail, play.log) == (end, detail, [])
     assert (result.stats.total_attempts, result.stats.exhausted) == (0, False)
     assert result.stats.validation_pass_rate is None

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
+from qagen_dagster.configuration.profiles import QUESTION_ROLES
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.questions.shard import ShardOutcome, run_shard
-from qagen_dagster.loop.questions.work import QAModels
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.limits.permits import limited
 from qagen_dagster.models.registry import build_provider
-from qagen_dagster.records.corpus import Strategy
-from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from qagen_dagster.settings import Settings
 from tests.loop.conftest import COMBINATION, put_documents
@@ -42,17 +40,9 @@ TOO_LONG = Fault(400, {"error": {"message": "prompt is too long: 210000 tokens >
 class Restless(Workspace):
     """A workspace whose models do not wait between their tries."""
 
-    def models(self, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> QAModels:
-        ledger = Ledger(self.store.blobs("ledger"))
-        built = {
-            role: LedgeredModel(
-                limited(build_provider(profile.spec(role, mode), lambda _: "k"), None, self.settings.state),
-                ledger,
-                sleep=lambda _: None,
-            )
-            for role in QUESTION_ROLES
-        }
-        return QAModels(built[Role.GENERATOR], built[Role.VALIDATOR], built[Role.DEDUPLICATOR])
+    def model(self, spec: ModelSpec) -> Model:
+        provider = limited(build_provider(spec, lambda _: "k"), None, self.settings.state)
+        return LedgeredModel(provider, Ledger(self.store.blobs("ledger")), sleep=lambda _: None)
 
 
 def run(

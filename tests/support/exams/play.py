@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.agents.exams.rendering import ExamContext
+from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
 from qagen_dagster.loop.exams.states import ItemLimits
 from qagen_dagster.loop.exams.work import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
@@ -147,5 +148,5 @@ def work(
     return ItemWork(PART, slot, context, limits or ItemLimits(), play.models, examine)
 
 
-def journal(root: Path, slot: int = 1) -> JournalFile:
-    return JournalFile(Store(root), f"journals/{slot}.json", "work")
+def journal(root: Path, slot: int = 1) -> JournalFile[ExamEvent]:
+    return JournalFile(Store(root), f"journals/{slot}.json", "work", ExamJournal)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.questions.batch.reading import Reading
-from qagen_dagster.agents.questions.context import QAContext, call_summaries
+from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits
 from qagen_dagster.agents.steps import GiveUp, GiveUpReason

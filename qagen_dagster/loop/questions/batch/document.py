@@ -21,7 +21,6 @@ from qagen_dagster.grounding.asked import grade_question
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.pool import quoted_lines
-from qagen_dagster.loop.journal import JournalFile, batch_events
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.duplicates import repeats
 from qagen_dagster.loop.questions.batch.events import (
@@ -48,6 +47,7 @@ from qagen_dagster.loop.questions.batch.states import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.transitions import next_step, replay, transition
+from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.states import Dedupe, Done, Proposed, Validate
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.models.base import Model, ModelSpec
@@ -59,7 +59,7 @@ _SAMPLES = 1_000  # attempts at one question at most: they tell equal requests a
 
 
 def run_batch(
-    work: DocumentWork, limits: BatchLimits, models: QAModels, journal: JournalFile
+    work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
 ) -> GenerationResult:
     """Resume or start a document and work it to its end, or until its budget ends.
 

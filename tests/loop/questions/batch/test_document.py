@@ -17,8 +17,8 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions.document import run_document
+from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.states import QALimits
 from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.models.messages import Request
@@ -272,7 +272,7 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
     store = fresh()
     with pytest.raises(PermanentModelError):
         run(BatchPlay(PIECE, busy), store)
-    found = store.find(KEY, Journal)
+    found = store.find(KEY, QuestionJournal)
     assert found is not None
     assert [event.kind for event in found.events] == [
         "asked",
@@ -301,7 +301,7 @@ def test_a_journal_of_the_other_strategy_is_refused() -> None:
     limits = QALimits(target_count=1, max_consecutive_failures=1, max_attempts=1)
     agent = DocumentWork(COMBINATION, context_of(), limits, fingerprint="f" * 16)
     with pytest.raises(ResumeError, match="another strategy"):
-        run_document(agent, BatchPlay(PIECE).models, JournalFile(store, KEY, "w"))
+        run_document(agent, BatchPlay(PIECE).models, open_journal(store, KEY, "w"))
 
 
 def test_of_a_long_document_what_was_shown_is_in_the_result() -> None:
@@ -341,7 +341,7 @@ def test_a_judge_that_answers_nothing_usable_degrades_the_grade_and_one_that_is_
 
 
 def last_of(store: Store) -> str:
-    found = store.find(KEY, Journal)
+    found = store.find(KEY, QuestionJournal)
     assert found is not None
     return found.events[-1].kind
 

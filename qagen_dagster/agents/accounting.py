@@ -1,0 +1,43 @@
+"""Model calls of an agent run as they are accounted for: tokens, cost, time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qagen_dagster.agents.runner import AgentRun
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.messages import Response
+from qagen_dagster.models.pricing import usd
+from qagen_dagster.records.call import CallSummary
+
+
+def call_summaries(
+    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for every response of a run."""
+    return response_summaries(run.responses, role, spec, document_id, attempt)
+
+
+def response_summaries(
+    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
+) -> tuple[CallSummary, ...]:
+    """Account for each response."""
+    return tuple(
+        CallSummary(
+            request_key=response.request_key,
+            role=role,
+            model=spec.name,
+            document_id=document_id,
+            attempt=attempt,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            cached_tokens=response.usage.cached_tokens,
+            reasoning_tokens=response.usage.reasoning_tokens,
+            cache_write_tokens=response.usage.cache_write_tokens,
+            usd=usd(spec, response.usage, batch=response.batch),
+            seconds=round(response.seconds, 4),
+            retries=response.retries,
+            replayed=response.replayed,
+        )
+        for response in responses
+    )
