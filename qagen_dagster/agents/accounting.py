@@ -1,7 +1,8 @@
-"""Model calls of an agent run as they are accounted for: tokens, cost, time."""
+"""What an agent run leaves behind: its model calls with tokens, cost and time, and what the model wrote."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from qagen_dagster.agents.runner import AgentRun
@@ -41,3 +42,15 @@ def response_summaries(
         )
         for response in responses
     )
+
+
+def raw_text(run: AgentRun) -> str:
+    """Text and arguments of every response, in order."""
+    rows: list[str] = []
+    for response in run.responses:
+        rows += [response.message.text] if response.message.text else []
+        rows += [
+            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
+            for call in response.message.tool_calls
+        ]
+    return "\n\n".join(rows)

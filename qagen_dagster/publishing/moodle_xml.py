@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from qagen_dagster.publishing.exams.segments import xml_text
+from qagen_dagster.publishing.segments import xml_text
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from qagen_dagster.agents.accounting import call_summaries
+from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
@@ -45,15 +44,3 @@ def ask(
     if isinstance(run.end, Finish):
         return Said(kind.model_validate(run.end.result), "", raw_text(run), calls)
     return Said(None, f"{run.end.reason.value}: {run.end.detail}", raw_text(run), calls)
-
-
-def raw_text(run: AgentRun) -> str:
-    """Text and arguments of every response, in order."""
-    rows: list[str] = []
-    for response in run.responses:
-        rows += [response.message.text] if response.message.text else []
-        rows += [
-            f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
-            for call in response.message.tool_calls
-        ]
-    return "\n\n".join(rows)

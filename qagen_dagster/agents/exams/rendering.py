@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.item import (
     LETTERS,
-    Difficulty,
     ExamQuestion,
     ExamSchema,
     IdeaPlan,

@@ -11,8 +11,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from qagen_dagster.agents.accounting import call_summaries
-from qagen_dagster.agents.exams.ask import raw_text
+from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal

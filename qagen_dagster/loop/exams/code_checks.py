@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from qagen_dagster.loop.exams.proof import OptionValues, Proving, option_values, prove
 from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.forms import FormError, FormFailure
 from qagen_dagster.mathematics.latex import latex_fault
-from qagen_dagster.mathematics.proof import OptionValues, Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.records.exams.item import QuestionPackage, Severity

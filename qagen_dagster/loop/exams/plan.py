@@ -21,8 +21,12 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.registry import PROVIDERS
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
-from qagen_dagster.records.exams.item import Difficulty, ExamPart, ExamSchema
+from qagen_dagster.records.exams.item import (
+    ExamPart,
+    ExamSchema,
+)
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.store import Keys
 

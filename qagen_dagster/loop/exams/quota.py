@@ -13,7 +13,10 @@ from functools import lru_cache
 
 from qagen_dagster.configuration.exams.loading import Exam, chosen
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.exams.item import Difficulty, ExamPart
+from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.exams.item import (
+    ExamPart,
+)
 from qagen_dagster.records.ids import digest
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
-from qagen_dagster.publishing.exams.markup import with_fences
+from qagen_dagster.publishing.markup import with_fences
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}

@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 
 from qagen_dagster.publishing.exams.feedback import feedback, is_key, letters, solution
-from qagen_dagster.publishing.exams.markup import paragraphs, with_mathml
+from qagen_dagster.publishing.markup import paragraphs, with_mathml
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 from qagen_dagster.records.exams.proof import ProofStatus
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from qagen_dagster.publishing.exams.markup import paragraphs, with_fences
-from qagen_dagster.publishing.exams.segments import split
+from qagen_dagster.publishing.markup import paragraphs, with_fences
+from qagen_dagster.publishing.segments import split
 
 _DIAGRAM = re.compile(r"\\begin\{(tikzpicture|circuitikz)\}.*?\\end\{\1\}", re.DOTALL)
 _TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)

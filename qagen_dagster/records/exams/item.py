@@ -12,8 +12,15 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.exams.text import MathText, as_letter
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.ids import Name
+from qagen_dagster.records.math_text import MathText
+
+
+def as_letter(value: object) -> object:
+    """The letter of an option as models write it: "(b)" is B."""
+    return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
+
 
 LETTERS = "ABCDEFGH"
 Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H"]
@@ -21,14 +28,6 @@ _SaidLetter = Annotated[
     Letter, BeforeValidator(as_letter), WithJsonSchema({"type": "string", "enum": list(LETTERS)})
 ]
 Score = Annotated[int, Field(ge=0, le=10)]
-
-
-class Difficulty(StrEnum):
-    """How hard an item is meant to be."""
-
-    EASY = "easy"
-    MEDIUM = "medium"
-    HARD = "hard"
 
 
 class Verdict(StrEnum):

@@ -16,8 +16,11 @@ from qagen_dagster.loop.exams.bank import (
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import BankStats, ExamItem
-from qagen_dagster.records.exams.item import Difficulty, ExamPart
+from qagen_dagster.records.exams.item import (
+    ExamPart,
+)
 from qagen_dagster.records.exams.result import SlotResult, Stage
 from qagen_dagster.store import Keys
 from tests.support.exams.items import item, question

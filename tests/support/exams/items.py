@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, item_id
 from qagen_dagster.records.exams.item import (
     BlindSolution,
     CheckableForm,
-    Difficulty,
     ExamQuestion,
     ExamSolution,
     IdeaPlan,

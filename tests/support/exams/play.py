@@ -14,8 +14,14 @@ from qagen_dagster.loop.exams.states import ItemLimits
 from qagen_dagster.loop.exams.work import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.models.messages import Request
+from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.item import Difficulty, ExamPart, ExamSchema, QuestionPackage, read_sample
+from qagen_dagster.records.exams.item import (
+    ExamPart,
+    ExamSchema,
+    QuestionPackage,
+    read_sample,
+)
 from qagen_dagster.records.exams.proof import Examination
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from qagen_dagster.mathematics.values import Quantity, equal, value_of
+from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.families import (
     m1_proportionality,
     m2_reverse_algebra,
@@ -21,7 +22,10 @@ from qagen_dagster.models.embedded.exams.families import (
     p6_waves,
     p7_equilibrium,
 )
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+)
 
 FAMILIES: tuple[Family, ...] = tuple(
     family

@@ -5,23 +5,11 @@ Families are in the files of their schemas; choosing one and lettering its optio
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-
-class Draw(random.Random):
-    """The numbers of one attempt; the same seed draws the same ones on every machine."""
-
-    def whole(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, both included."""
-        return self.randint(low, high)
-
-    def two(self, low: int, high: int) -> tuple[int, int]:
-        """Two different whole numbers, the smaller one first."""
-        first, second = sorted(self.sample(range(low, high + 1), 2))
-        return first, second
+from qagen_dagster.models.embedded.draw import Draw
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,12 @@ from typing import Any
 
 from qagen_dagster.mathematics.values import Quantity, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.catalogue import family_of, question_of
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+)
 from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
 from qagen_dagster.records.exams.item import LETTERS, read_sample
 

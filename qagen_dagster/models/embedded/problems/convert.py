@@ -13,7 +13,7 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.compare import same_answer
 from qagen_dagster.latex.said import numbers_of
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
-from qagen_dagster.models.embedded.exams.family import Draw
+from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import chains_of, side_value
 from qagen_dagster.models.embedded.problems.numerals import (

@@ -14,7 +14,7 @@ from itertools import islice, product
 from qagen_dagster.latex.compare import same_numbers
 from qagen_dagster.latex.structure import solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
-from qagen_dagster.models.embedded.exams.family import Draw
+from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import Side, side_value
 from qagen_dagster.models.embedded.problems.layout import Layout, Step, layout_of

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, decimal, number, plain, united
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    decimal,
+    number,
+    plain,
+    united,
+)
 
 _SOLIDS = (
     ("Two solid bronze statues", "statue", "kg", (15, 20, 25)),

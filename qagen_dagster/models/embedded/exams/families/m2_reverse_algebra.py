@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    plain,
+)
 
 
 def _reciprocal(draw: Draw, context: int) -> Made:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain, root
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    plain,
+    root,
+)
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (9, 12, 15))
 

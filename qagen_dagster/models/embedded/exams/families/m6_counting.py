@@ -5,7 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, gcd
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    plain,
+)
 
 _GROUPS = (
     ("chess clubs", "players", "Every player plays exactly one game against every player of each other club, and none within the club", "games are played"),

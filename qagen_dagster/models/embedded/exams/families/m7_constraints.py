@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, root, united
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    root,
+    united,
+)
 
 _FENCES = (
     ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall"),

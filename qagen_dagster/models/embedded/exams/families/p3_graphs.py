@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, root, united
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    root,
+    united,
+)
 
 _JOURNEYS = (
     ("The speed of a tram between two stops is shown on a graph against time", "the two stops"),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain, times
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    plain,
+    times,
+)
 
 _HANGING = (
     "Two bodies of masses ${a}m$ and ${b}m$ hang from the ends of a light string over a light smooth pulley and are released",

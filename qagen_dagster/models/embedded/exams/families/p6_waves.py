@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, decimal, number, plain, united
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    decimal,
+    number,
+    plain,
+    united,
+)
 
 _SPEAKERS = (
     ("Two loudspeakers emit the same note in phase. A microphone is ${a}$ m from one and ${b}$ m from the other", 340, "the sound at the microphone"),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from qagen_dagster.models.embedded.exams.family import Draw, Family, Made, number, plain, united
+from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.exams.family import (
+    Family,
+    Made,
+    number,
+    plain,
+    united,
+)
 
 _BEAMS = (
     ("A uniform beam", "hinged to a wall", "vertical rope", "A sign", 1),

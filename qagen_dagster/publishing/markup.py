@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
-from qagen_dagster.publishing.exams.mathml import mathml
-from qagen_dagster.publishing.exams.segments import Segment, split, xml_text
+from qagen_dagster.publishing.mathml import mathml
+from qagen_dagster.publishing.segments import Segment, split, xml_text
 
 
 def with_mathml(text: str) -> str:

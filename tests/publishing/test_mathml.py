@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from qagen_dagster.publishing.exams.mathml import LONGEST, NAMESPACE, mathml, plain_mathml
+from qagen_dagster.publishing.mathml import LONGEST, NAMESPACE, mathml, plain_mathml
 
 TOKENS = st.sampled_from(
     ["\\frac", "{", "}", "x", "1", "^", "_", "\\sqrt", "&", "\\\\", "<", "\\text{<i>}", "\\left(", "\\right)",

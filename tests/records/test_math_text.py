@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.records.exams.item import BlindSolution, IdeaPlan, VerifierReport, read_sample, sample_of
-from qagen_dagster.records.exams.text import as_letter, mended
+from qagen_dagster.records.exams.item import (
+    BlindSolution,
+    IdeaPlan,
+    VerifierReport,
+    as_letter,
+    read_sample,
+    sample_of,
+)
+from qagen_dagster.records.math_text import mended
 
 
 @pytest.mark.parametrize(

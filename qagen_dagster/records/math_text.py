@@ -1,4 +1,4 @@
-"""Text of exam items as models write it: LaTeX that lost its backslashes to escapes of JSON or YAML, numbers without quotes."""
+"""Short text with formulas as models write it: LaTeX that lost its backslashes to JSON or YAML escapes, unquoted numbers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,6 @@ def mended(value: object) -> object:
     for lost, command in _LOST:
         value = lost.sub(command, value)
     return value.strip()
-
-
-def as_letter(value: object) -> object:
-    """The letter of an option as models write it: "(b)" is B."""
-    return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
 
 
 MathText = Annotated[

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.publishing.exams.segments import Segment, split, xml_text
+from qagen_dagster.publishing.segments import Segment, split, xml_text
 
 PIECES = st.lists(st.sampled_from(["$", "$$", "\\$", "\\(", "\\)", "\\[", "\\]", "x", " ", "\\", "\n"]))
 

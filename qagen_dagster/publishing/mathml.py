@@ -14,7 +14,7 @@ from typing import TypeAlias
 from lxml import etree
 from math_core import LatexError, LatexToMathML
 
-from qagen_dagster.publishing.exams.segments import xml_text
+from qagen_dagster.publishing.segments import xml_text
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 

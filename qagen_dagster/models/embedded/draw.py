@@ -1,0 +1,18 @@
+"""Random numbers for exam items and problem variants, the same from the same seed on every machine."""
+
+from __future__ import annotations
+
+import random
+
+
+class Draw(random.Random):
+    """The numbers of one attempt; the same seed draws the same ones on every machine."""
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return self.randint(low, high)
+
+    def two(self, low: int, high: int) -> tuple[int, int]:
+        """Two different whole numbers, the smaller one first."""
+        first, second = sorted(self.sample(range(low, high + 1), 2))
+        return first, second
