@@ -1,4 +1,4 @@
-"""Reads the marked-up sources of the typeset documents into blocks; README.md lists the marks.
+"""Reads the marked-up sources of the typeset documents into blocks; corpora/README.md lists the marks.
 
 Knows nothing of pages; `typeset.py` sets the blocks.
 """
