@@ -23,7 +23,6 @@ from qagen_dagster.models.registry import PROVIDERS
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import Difficulty, ExamPart, ExamSchema
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.store import Keys
 
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 
@@ -67,14 +66,14 @@ class PartPlan:
         return fingerprint([self.fingerprint, self.limits.model_dump_json()])
 
     def result_key(self, slot: int) -> str:
-        return Keys.exam_result(self.part, slot, self.configuration)
+        return self.part.result_key(slot, self.configuration)
 
     def partial_key(self, slot: int) -> str:
         """Where lies what a slot gave before its budget ended."""
-        return Keys.exam_partial(self.part, slot, self.configuration)
+        return self.part.partial_key(slot, self.configuration)
 
     def journal(self, slot: int, workspace: Workspace) -> JournalFile:
-        key = Keys.exam_journal(self.part, slot, self.fingerprint)
+        key = self.part.journal_key(slot, self.fingerprint)
         return JournalFile(workspace.store, key, self.fingerprint)
 
     def models(self, workspace: Workspace) -> ExamModels:

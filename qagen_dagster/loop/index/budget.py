@@ -6,7 +6,7 @@ from qagen_dagster.loop.questions.combination import effective_budget
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.index import IndexPart
+from qagen_dagster.records.index import SearchIndex
 
 
 def index_toll(
@@ -21,4 +21,4 @@ def index_toll(
     if budget.unlimited:
         return None
     shared = budget.model_copy(update={"document": Allowance()})  # that one is for making questions
-    return DocumentToll(shared, SpendingBook(space.store, launch, IndexPart(corpus=corpus)))
+    return DocumentToll(shared, SpendingBook(space.store, SearchIndex.spending_folder(launch, corpus)))
