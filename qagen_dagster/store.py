@@ -1,4 +1,4 @@
-"""The store: the only maker of paths, and the only code that writes them.
+"""The store: the only code that writes values. Their keys are made by `records/ids.py` and the records.
 
 Values are written whole or not at all (temporary file, fsync, rename; one put on object stores), read
 typed, and named when missing. The root is a folder or any fsspec URL.
@@ -20,184 +20,9 @@ import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.exams.item import ExamPart
-from qagen_dagster.records.ids import Combination, check_name
+from qagen_dagster.records.ids import store_key
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
-
-
-class Keys:
-    """Where each value lies, relative to the root. Every variable segment is a checked name."""
-
-    CATALOG = "catalog.duckdb"
-
-    @staticmethod
-    def document(corpus: str, document_id: str, file: str) -> str:
-        return f"documents/{check_name(corpus)}/{check_name(document_id)}/{check_name(file)}"
-
-    @staticmethod
-    def text(corpus: str, document_id: str) -> str:
-        return Keys.document(corpus, document_id, "text.txt")
-
-    @staticmethod
-    def record(corpus: str, document_id: str) -> str:
-        return Keys.document(corpus, document_id, "document.json")
-
-    @staticmethod
-    def visuals(corpus: str, document_id: str) -> str:
-        return Keys.document(corpus, document_id, "visuals.json")
-
-    @staticmethod
-    def corpus_index(corpus: str) -> str:
-        return f"documents/{check_name(corpus)}/index.json"
-
-    @staticmethod
-    def search_index(corpus: str) -> str:
-        return f"search/{check_name(corpus)}/index.json"
-
-    @staticmethod
-    def search_shard(corpus: str, fingerprint: str, shard: int) -> str:
-        return f"search/{check_name(corpus)}/{check_name(fingerprint)}/shard-{shard:02d}.parquet"
-
-    @staticmethod
-    def result(combination: Combination, document_id: str, fingerprint: str) -> str:
-        return f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def journal(combination: Combination, document_id: str, fingerprint: str) -> str:
-        return f"journals/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def candidate_set(combination: Combination) -> str:
-        return f"candidates/{combination.key}/set.json"
-
-    @staticmethod
-    def validated_set(combination: Combination) -> str:
-        return f"validated/{combination.key}/set.json"
-
-    @staticmethod
-    def grades(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """The grades of one document's answers."""
-        return f"grades/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def grounding(combination: Combination) -> str:
-        """The latest report of grades."""
-        return f"grounding/{combination.key}/report.json"
-
-    @staticmethod
-    def evaluation(combination: Combination, kind: str) -> str:
-        """The latest report of one kind of evaluation."""
-        return f"evaluation/{combination.key}/{check_name(kind)}.json"
-
-    @staticmethod
-    def evaluated(combination: Combination, kind: str, document_id: str, fingerprint: str) -> str:
-        """One document's questions, evaluated."""
-        folder = f"evaluation/{combination.key}/{check_name(kind)}"
-        return f"{folder}/{check_name(document_id)}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def summary(launch: str) -> str:
-        """What the runs of one command or backfill gave, told for people and programs."""
-        return f"summaries/{check_name(launch)}/run_summary.json"
-
-    @staticmethod
-    def published(combination: Combination, path: str) -> str:
-        return f"published/{combination.key}/" + "/".join(check_name(part) for part in path.split("/"))
-
-    @staticmethod
-    def history(combination: Combination, run_id: str, path: str) -> str:
-        return f"history/{combination.key}/{check_name(run_id)}/" + "/".join(
-            check_name(part) for part in path.split("/")
-        )
-
-    @staticmethod
-    def spending_run(spending_id: str) -> str:
-        return f"spending/{check_name(spending_id)}"
-
-    @staticmethod
-    def spending(spending_id: str, combination: Combination) -> str:
-        return f"{Keys.spending_run(spending_id)}/{combination.key}"
-
-    @staticmethod
-    def partial(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """What a document has given whose budget ended before it was finished."""
-        return (
-            f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.partial.json"
-        )
-
-    @staticmethod
-    def exam_result(part: ExamPart, slot: int, fingerprint: str) -> str:
-        """What one slot of a part gave."""
-        return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def exam_partial(part: ExamPart, slot: int, fingerprint: str) -> str:
-        """How far a slot has come whose budget ended before it was finished."""
-        return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.partial.json"
-
-    @staticmethod
-    def exam_journal(part: ExamPart, slot: int, fingerprint: str) -> str:
-        return f"exams/{part.exam}/journals/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def exam_file(exam: str, path: str) -> str:
-        """A file of an exam's bank, or one of its exports."""
-        return f"exams/{check_name(exam)}/" + "/".join(check_name(part) for part in path.split("/"))
-
-    @staticmethod
-    def exam_set(part: ExamPart) -> str:
-        """Which results make up a part now."""
-        return f"exams/{part.exam}/sets/{_within(part)}.json"
-
-    @staticmethod
-    def exam_history(exam: str, run_id: str, path: str) -> str:
-        return Keys.exam_file(exam, f"history/{run_id}/{path}")
-
-    @staticmethod
-    def exam_spending(spending_id: str, part: ExamPart) -> str:
-        return f"{Keys.spending_run(spending_id)}/exams/{part.key}"
-
-    @staticmethod
-    def problem_task(problem_set: str, problem_id: str, task: str, fingerprint: str) -> str:
-        """What one task of a problem gave."""
-        folder = f"problems/{check_name(problem_set)}/tasks/{check_name(problem_id)}"
-        return f"{folder}/{check_name(task)}/{check_name(fingerprint)}.json"
-
-    @staticmethod
-    def problem_file(problem_set: str, path: str) -> str:
-        """A file of a problem set's bank, or one of its exports."""
-        return f"problems/{check_name(problem_set)}/" + "/".join(check_name(part) for part in path.split("/"))
-
-    @staticmethod
-    def problem_history(problem_set: str, run_id: str, path: str) -> str:
-        return Keys.problem_file(problem_set, f"history/{run_id}/{path}")
-
-    @staticmethod
-    def index_spending(spending_id: str, corpus: str) -> str:
-        return f"{Keys.spending_run(spending_id)}/indexes/{check_name(corpus)}"
-
-    @staticmethod
-    def problem_spending(spending_id: str, problem_set: str) -> str:
-        return f"{Keys.spending_run(spending_id)}/problems/{check_name(problem_set)}"
-
-    @staticmethod
-    def picture(sha256: str, suffix: str) -> str:
-        """A picture of a problem, by its content."""
-        return f"pictures/{sha256[:2]}/{check_name(f'{sha256}.{suffix}')}"
-
-    @staticmethod
-    def lock(prefix: str, key: str) -> str:
-        """Where lies the lock of a key under a prefix, while somebody holds it."""
-        return f"locks/{check_name(prefix)}/{check_name(key)}"
-
-    @staticmethod
-    def run(run_id: str, combination: Combination) -> str:
-        return f"runs/{check_name(run_id)}/{combination.key}.json"
-
-
-def _within(part: ExamPart) -> str:
-    return f"{part.schema_id}/{part.difficulty.value}"
 
 
 class Store:
@@ -350,10 +175,10 @@ class Blobs:
 
     def lock_file(self, key: str) -> Path | None:
         """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
-        return self._store.local_path(Keys.lock(self._prefix, key))
+        return self._store.local_path(store_key("locks", self._prefix, key))
 
     def _key(self, key: str) -> str:
-        return f"{self._prefix}/{key[:2]}/{check_name(key)}"
+        return store_key(self._prefix, key[:2], key)
 
 
 def _write_durably(target: Path, data: bytes) -> None:

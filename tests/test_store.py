@@ -7,25 +7,18 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Combination, Mode, document_id
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 
 class Note(Record):
     text: str
     number: int = 0
-
-
-COMBINATION = Combination(corpus="bells", scenario="exam", mode=Mode.VISUAL)
 
 
 @pytest.fixture(params=["folder", "memory", "file-url"])
@@ -179,82 +172,6 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_or_the_new_value(tmp_path:
         assert store.list("") in ([], ["a/key"])
     store.write_bytes("a/key", b"after")
     assert store.read_bytes("a/key") == b"after"
-
-
-# Names.
-
-MAKERS: dict[str, Callable[[str], str]] = {
-    "document's corpus": lambda name: Keys.document(name, "d", "f"),
-    "document": lambda name: Keys.document("c", name, "f"),
-    "document's file": lambda name: Keys.document("c", "d", name),
-    "text": lambda name: Keys.text("c", name),
-    "record": lambda name: Keys.record(name, "d"),
-    "visuals": lambda name: Keys.visuals("c", name),
-    "index": Keys.corpus_index,
-    "result": lambda name: Keys.result(COMBINATION, name, "f"),
-    "result's fingerprint": lambda name: Keys.result(COMBINATION, "d", name),
-    "journal": lambda name: Keys.journal(COMBINATION, name, "f"),
-    "run": lambda name: Keys.run(name, COMBINATION),
-    "history": lambda name: Keys.history(COMBINATION, name, "f"),
-}
-PATHS: dict[str, Callable[[str], str]] = {
-    "published": lambda path: Keys.published(COMBINATION, path),
-    "history": lambda path: Keys.history(COMBINATION, "r", path),
-}
-BAD = ["..", ".", "", "a/b", "../x", "a\\b", "a b", "\0", "...", "~", "/etc"]
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-@pytest.mark.parametrize("name", BAD)
-def test_a_name_that_could_leave_its_folder_makes_no_key(make: Callable[[str], str], name: str) -> None:
-    with pytest.raises(ValueError, match="is not a name"):
-        make(name)
-
-
-@pytest.mark.parametrize("make", PATHS.values(), ids=PATHS)
-@pytest.mark.parametrize("path", ["../x", "a/../b", "/etc/passwd", "a//b", "", "a/.", "a/b/"])
-def test_a_path_that_could_leave_its_folder_makes_no_key(make: Callable[[str], str], path: str) -> None:
-    with pytest.raises(ValueError, match="is not a name"):
-        make(path)
-
-
-@given(st.text(st.sampled_from("ab./\\-~\0 é"), max_size=8), st.sampled_from(sorted({**MAKERS, **PATHS})))
-def test_every_key_stays_under_the_root(name: str, which: str) -> None:
-    try:
-        key = {**MAKERS, **PATHS}[which](name)
-    except ValueError:
-        return
-    root = Path("/root/of/it")
-    assert (root / key).is_relative_to(root)
-    assert ".." not in Path(key).parts
-    assert os.path.normpath(root / key) == str(root / key)
-
-
-def test_the_layout_is_a_contract() -> None:
-    assert Keys.text("bells", "d.txt") == "documents/bells/d.txt/text.txt"
-    assert Keys.record("bells", "d.txt") == "documents/bells/d.txt/document.json"
-    assert Keys.visuals("bells", "d.txt") == "documents/bells/d.txt/visuals.json"
-    assert Keys.corpus_index("bells") == "documents/bells/index.json"
-    assert Keys.published(COMBINATION, "corpus.json") == "published/bells/exam/visual/corpus.json"
-    assert Keys.result(COMBINATION, "d.txt", "f") == "candidates/bells/exam/visual/d.txt/f.json"
-    assert Keys.candidate_set(COMBINATION) == "candidates/bells/exam/visual/set.json"
-    assert Keys.validated_set(COMBINATION) == "validated/bells/exam/visual/set.json"
-    assert Keys.journal(COMBINATION, "d.txt", "f") == "journals/bells/exam/visual/d.txt/f.json"
-    assert Keys.CATALOG == "catalog.duckdb"
-
-
-def test_two_combinations_of_a_run_never_share_a_key() -> None:
-    one = Combination(corpus="a--b", scenario="c", mode=Mode.TEXTUAL)
-    other = Combination(corpus="a", scenario="b--c", mode=Mode.TEXTUAL)
-    assert Keys.run("r", one) != Keys.run("r", other)
-
-
-@pytest.mark.parametrize("key", [Keys.corpus_index("c"), Keys.candidate_set(COMBINATION)])
-def test_no_document_is_called_like_a_file_beside_the_documents(key: str) -> None:
-    """A stray index.json among a corpus' files must not stand where the index belongs."""
-    folder, _, name = key.rpartition("/")
-    taken = {Keys.record("c", document_id(name)), Keys.result(COMBINATION, document_id(name), "f")}
-    assert not any(one.startswith(f"{folder}/{name}/") for one in taken)
 
 
 # Blobs.

@@ -9,7 +9,7 @@ from qagen_dagster.answering.fulltext.keep import stored_text
 from qagen_dagster.answering.fulltext.resolvers import Paper
 from qagen_dagster.records.answering.answer import DocumentTextStatus
 from qagen_dagster.records.document import Document
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
 _WAYS = re.compile(
@@ -58,12 +58,12 @@ class DocumentTexts:
 def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | None:
     """The texts of a stored document; None when there is no such document. Raises StoreError."""
     try:
-        document = store.find(Keys.record(corpus, document_id), Document)
+        document = store.find(Document.key(corpus, document_id), Document)
     except ValueError:  # no document has such a name
         return None
     if document is None:
         return None
-    own = (store.get(Keys.text(corpus, document_id)) or b"").decode("utf-8", "replace")
+    own = (store.get(Document.text_key(corpus, document_id)) or b"").decode("utf-8", "replace")
     fetched = stored_text(store, corpus, document_id)
     if fetched is not None:
         return DocumentTexts(document, own, fetched, True)

@@ -26,10 +26,10 @@ from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.evaluation import ClosedBookAnswer, Kind
+from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.results import CorpusGenerationResult
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 
 _COLUMNS = (
     ("leaked", Kind.CLOSED_BOOK, "leaked_share"),
@@ -90,7 +90,7 @@ def evaluate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
-    published = [one for one in combinations if space.store.exists(Keys.published(one, "corpus.json"))]
+    published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
     if not published:
         raise StoreError(f"nothing that matches is published: {PUBLISH_HINT}")
     wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
@@ -111,7 +111,7 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
         found = latest_of(space.store, combination, kind)
         if found is None:
             continue
-        key = Keys.evaluation(combination, kind.value)
+        key = EvaluationReport.key(combination, kind)
         told[kind.value] = found.model_dump(mode="json", exclude={"questions"}) | {
             "questions": len(found.questions),
             "failed": found.failed,

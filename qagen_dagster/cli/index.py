@@ -19,7 +19,6 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 
 
 class IndexReport(Record):
@@ -69,7 +68,7 @@ def index(
 
 def report(space: Workspace, corpus: str) -> IndexReport:
     """Read what the store has of a corpus' index."""
-    found = space.store.find(Keys.search_index(corpus), SearchIndex)
+    found = space.store.find(SearchIndex.key(corpus), SearchIndex)
     if found is None:
         return IndexReport(corpus=corpus)
     return IndexReport(

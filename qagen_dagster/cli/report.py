@@ -13,8 +13,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
-from qagen_dagster.store import Keys
+from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerationResult, ValidatedSet
 
 
 class CombinationReport(Record):
@@ -32,11 +31,11 @@ class CombinationReport(Record):
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
     """Read what the store has of a combination."""
-    candidates = space.store.find(Keys.candidate_set(combination), CandidateSet)
+    candidates = space.store.find(CandidateSet.key(combination), CandidateSet)
     if candidates is None:
         return CombinationReport(combination=combination.key)
     results = results_of(space, candidates)
-    validated = space.store.find(Keys.validated_set(combination), ValidatedSet)
+    validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     removed = validated.removed if validated else ()
     made = [call for result in results for call in result.calls]
     calls = each_once([*made, *(validated.calls if validated else ())])
@@ -44,7 +43,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         one.rejection_reason.value
         for one in (*removed, *(one for result in results for one in result.rejected))
     )
-    key = Keys.published(combination, "corpus.json")
+    key = CorpusGenerationResult.key(combination)
     return CombinationReport(
         combination=combination.key,
         documents=len(candidates.documents),

@@ -8,9 +8,8 @@ from qagen_dagster.catalog import stats
 from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog
+from qagen_dagster.loop.catalog.source import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.store import Keys
 
 
 def build_catalog() -> dg.AssetsDefinition:
@@ -63,5 +62,5 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
         "rows": dg.MetadataValue.json(counts),
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
-        "file": path(space.store.path(Keys.CATALOG)),
+        "file": path(space.store.path(CATALOG)),
     }

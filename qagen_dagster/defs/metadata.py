@@ -16,7 +16,7 @@ from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 Metadata = dict[str, dg.MetadataValue]  # pyright: ignore[reportMissingTypeArgument]
 MAX_ROWS = 200
@@ -107,7 +107,7 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
         "documents": markdown_table(
             ("document", "format", "outcome", "pages", "lines", "seconds", "detail"), rows
         ),
-        "index": path(store.path(Keys.corpus_index(index.corpus))),
+        "index": path(store.path(CorpusIndex.key(index.corpus))),
     }
 
 

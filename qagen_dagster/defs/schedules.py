@@ -11,7 +11,6 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet
-from qagen_dagster.store import Keys
 
 
 def build_nightly_refresh(partitions: Partitions) -> dg.ScheduleDefinition:
@@ -43,7 +42,7 @@ def out_of_date(space: Workspace, keys: list[str]) -> dict[str, str]:
     versions, _ = wanted_versions(space, keys)
     found: dict[str, str] = {}
     for key, version in versions.items():
-        made = space.store.find(Keys.candidate_set(Combination.from_key(key)), CandidateSet)
+        made = space.store.find(CandidateSet.key(Combination.from_key(key)), CandidateSet)
         if made is None or made.configuration != version:
             found[key] = version
     return found

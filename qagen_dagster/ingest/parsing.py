@@ -16,7 +16,7 @@ from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 Progress = Callable[[int, int, str], None]  # done, all, name
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
@@ -52,7 +52,7 @@ def parse_corpus(
 
     Raises ConfigError when a configured password variable is not set.
     """
-    known = store.find(Keys.corpus_index(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
+    known = store.find(CorpusIndex.key(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
     job = _Job(
         corpus=corpus.key,
         store=store,
@@ -73,13 +73,13 @@ def parse_corpus(
             if progress is not None:
                 progress(done, len(files), file.name)
     index = CorpusIndex(corpus=corpus.key, documents=tuple(entries))
-    store.write(Keys.corpus_index(corpus.key), index)
+    store.write(CorpusIndex.key(corpus.key), index)
     return ParsingResult(index, parsed)
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
     """Whether parsing the corpus again would change nothing: same files, same reading, all stored."""
-    known = store.find(Keys.corpus_index(corpus.key), CorpusIndex)
+    known = store.find(CorpusIndex.key(corpus.key), CorpusIndex)
     if known is None:
         return False
     by_source = _by_source(known.documents)
@@ -99,7 +99,7 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
     """Whether the visuals of this very version were looked for."""
-    found = store.find(Keys.visuals(corpus, entry.id), VisualManifest)
+    found = store.find(VisualManifest.key(corpus, entry.id), VisualManifest)
     return found is not None and found.document_version == entry.version
 
 
@@ -141,7 +141,10 @@ def _still_good(entry: IndexEntry, sha256: str, options_tag: str, corpus: str, s
         return False
     if entry.parser not in {*_PARSERS, _NO_PARSER}:
         return False
-    wanted = [Keys.record(corpus, entry.id), *([Keys.text(corpus, entry.id)] if entry.text_sha256 else [])]
+    wanted = [
+        Document.key(corpus, entry.id),
+        *([Document.text_key(corpus, entry.id)] if entry.text_sha256 else []),
+    ]
     return all(store.exists(key) for key in wanted)
 
 
@@ -157,8 +160,8 @@ def _store(
     if isinstance(entry, ParsedText):
         text = entry.text.encode("utf-8", "replace")
         document = document.model_copy(update={"text_sha256": content_hash(text)})
-        job.store.write_bytes(Keys.text(job.corpus, document.id), text)
-    job.store.write(Keys.record(job.corpus, document.id), document)
+        job.store.write_bytes(Document.text_key(job.corpus, document.id), text)
+    job.store.write(Document.key(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)
 
 
@@ -223,6 +226,6 @@ def _failed_file(
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
-    job.store.remove(Keys.text(job.corpus, document.id))  # of a version that could be read
-    job.store.write(Keys.record(job.corpus, document.id), document)
+    job.store.remove(Document.text_key(job.corpus, document.id))  # of a version that could be read
+    job.store.write(Document.key(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)

@@ -11,7 +11,7 @@ from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 from qagen_dagster.toolkit.document_view import DocumentView
 
 
@@ -19,9 +19,9 @@ def open_view(
     corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
 ) -> DocumentView:
     """The document as tools see it. Raises StoreError when its files are missing."""
-    document = store.read(Keys.record(corpus.key, entry.id), Document)
-    text = store.get(Keys.text(corpus.key, entry.id)) or b""
-    manifest = store.find(Keys.visuals(corpus.key, entry.id), VisualManifest)
+    document = store.read(Document.key(corpus.key, entry.id), Document)
+    text = store.get(Document.text_key(corpus.key, entry.id)) or b""
+    manifest = store.find(VisualManifest.key(corpus.key, entry.id), VisualManifest)
     current = manifest is not None and manifest.document_version == entry.version
     source = FileSource(entry.source, corpus.documents_folder / entry.source)
     return DocumentView(

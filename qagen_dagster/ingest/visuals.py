@@ -14,7 +14,7 @@ from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.ingest.parsing import USABLE, Progress
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 
 def build_manifests(
@@ -41,12 +41,12 @@ def build_manifests(
 def _manifest(
     corpus: Corpus, store: Store, pool: ParserPool, options: ParseOptions, entry: IndexEntry
 ) -> VisualManifest:
-    key = Keys.visuals(corpus.key, entry.id)
+    key = VisualManifest.key(corpus.key, entry.id)
     known = store.find(key, VisualManifest)
     if known is not None and known.document_version == entry.version and known.failure is None:
         return known
     source = FileSource(entry.source, corpus.documents_folder / entry.source)
-    document = store.find(Keys.record(corpus.key, entry.id), Document)
+    document = store.find(Document.key(corpus.key, entry.id), Document)
     options = replace(options, known_pages=document.pages if document else ())
     try:
         visuals, failure = pool.visuals(source, entry.row, options), None

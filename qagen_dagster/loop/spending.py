@@ -18,27 +18,21 @@ from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget, Spent, Toll, reached
-from qagen_dagster.records.exams.item import ExamPart
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.index import IndexPart
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 
 class SpendingBook:
     """The paid calls of one run in one partition, beside those of its other processes and partitions.
 
-    A problem set is a partition by its name.
+    `folder` is the partition's, `spending/<spending id>/...`: the first two segments are the run's.
     """
 
-    def __init__(
-        self, store: Store, spending_id: str, partition: Combination | ExamPart | IndexPart | str
-    ) -> None:
+    def __init__(self, store: Store, folder: str) -> None:
         host = "".join(char if char.isalnum() else "-" for char in platform.node())[:40]
         process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._store, self._lock, self._own = store, threading.Lock(), Spent()
-        self._run = Keys.spending_run(spending_id)
-        self._partition = _partition(spending_id, partition)
-        self._key = f"{self._partition}/{process}.json"
+        self._run, self._partition = "/".join(folder.split("/")[:2]), folder
+        self._key = f"{folder}/{process}.json"
 
     def add(self, spent: Spent) -> None:
         """Write down a paid call."""
@@ -55,16 +49,6 @@ class SpendingBook:
                 run = run.plus(found)
                 partition = partition.plus(found) if key.startswith(f"{self._partition}/") else partition
         return run, partition
-
-
-def _partition(spending_id: str, partition: Combination | ExamPart | IndexPart | str) -> str:
-    if isinstance(partition, str):
-        return Keys.problem_spending(spending_id, partition)
-    if isinstance(partition, IndexPart):
-        return Keys.index_spending(spending_id, partition.corpus)
-    if isinstance(partition, ExamPart):
-        return Keys.exam_spending(spending_id, partition)
-    return Keys.spending(spending_id, partition)
 
 
 @dataclass

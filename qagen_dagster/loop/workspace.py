@@ -20,7 +20,7 @@ from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Workspace:
 
     def index(self, corpus: str) -> CorpusIndex:
         """The parsed documents of a corpus. Raises StoreError when it was never parsed."""
-        found = self.store.find(Keys.corpus_index(corpus), CorpusIndex)
+        found = self.store.find(CorpusIndex.key(corpus), CorpusIndex)
         if found is None:
             raise StoreError(f"corpus {corpus} has not been parsed: materialize parsed_documents first")
         return found

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import store_key
 
 
 class Outcome(StrEnum):
@@ -121,6 +122,19 @@ class Document(Record):
                 return span.page
         return None
 
+    @staticmethod
+    def key(corpus: str, document_id: str) -> str:
+        return store_key("documents", corpus, document_id, "document.json")
+
+    @staticmethod
+    def text_key(corpus: str, document_id: str) -> str:
+        return store_key("documents", corpus, document_id, "text.txt")
+
+    @staticmethod
+    def file_key(corpus: str, document_id: str, file: str) -> str:
+        """Another file beside its text."""
+        return store_key("documents", corpus, document_id, file)
+
 
 class IndexEntry(Record):
     """One document of a corpus as its index lists it."""
@@ -153,6 +167,10 @@ class CorpusIndex(Record):
     corpus: str
     documents: tuple[IndexEntry, ...] = ()
 
+    @staticmethod
+    def key(corpus: str) -> str:
+        return store_key("documents", corpus, "index.json")
+
 
 class VisualManifest(Record):
     """What there is to look at in one version of a document, or why that could not be found out."""
@@ -161,3 +179,7 @@ class VisualManifest(Record):
     document_version: str
     visuals: tuple[Visual, ...] = ()
     failure: str | None = None
+
+    @staticmethod
+    def key(corpus: str, document_id: str) -> str:
+        return store_key("documents", corpus, document_id, "visuals.json")

@@ -15,7 +15,7 @@ from qagen_dagster.records.answering.answer import AnswerSource, QAError
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.index import Ranking
 
 
@@ -102,6 +102,11 @@ class DocumentEvaluation(Record, Generic[QuestionT]):
     document_id: str
     questions: tuple[QuestionT, ...]
 
+    @staticmethod
+    def key(combination: Combination, kind: Kind, document_id: str, fingerprint: str) -> str:
+        folder = f"evaluation/{combination.key}/{kind.value}"
+        return store_key(folder, document_id, fingerprint, suffix=".json")
+
 
 class EvaluationReport(Record, Generic[QuestionT]):
     """One evaluation of one combination by one run. `metrics` leaves out what could not be measured."""
@@ -133,6 +138,11 @@ class EvaluationReport(Record, Generic[QuestionT]):
     def unheard(self) -> int:
         """Questions that the next run asks again."""
         return sum(one.unheard for one in self.questions)
+
+    @staticmethod
+    def key(combination: Combination, kind: Kind) -> str:
+        """The latest report of a kind."""
+        return store_key(f"evaluation/{combination.key}", kind.value, suffix=".json")
 
 
 ClosedBookReport = EvaluationReport[ClosedBookAnswer]

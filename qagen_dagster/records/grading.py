@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination, Mode, store_key
 
 
 class Method(StrEnum):
@@ -125,6 +125,10 @@ class DocumentGrades(Record):
     answers: tuple[GradedAnswer, ...]
     generated: str = ""  # when the answers were made, ISO 8601, UTC; empty for those from elsewhere
 
+    @staticmethod
+    def key(combination: Combination, document_id: str, fingerprint: str) -> str:
+        return store_key(f"grades/{combination.key}", document_id, fingerprint, suffix=".json")
+
 
 class Highlight(Record):
     """An ungrounded answer, for a quick look."""
@@ -159,6 +163,11 @@ class GroundingReport(Record):
     not_measured: int
     documents: tuple[DocumentGrades, ...]
     ungrounded_highlights: tuple[Highlight, ...] = ()
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        """The latest report."""
+        return store_key(f"grounding/{combination.key}", "report.json")
 
 
 def combination_of(found: GroundingReport) -> Combination:

@@ -1,4 +1,4 @@
-"""Names and identifiers: how they look and how they are made. No paths, no storage.
+"""Names, identifiers and keys of the store: how they look and how they are made.
 
 Every identifier is safe as one folder name, so nothing that is named by it can leave its folder.
 """
@@ -32,6 +32,11 @@ def check_name(value: str) -> str:
 Name = Annotated[str, AfterValidator(check_name)]
 
 
+def store_key(folder: str, *names: str, suffix: str = "") -> str:
+    """The key `folder/name/...` plus `suffix`. Raises ValueError for a segment that is not a name."""
+    return "/".join(check_name(segment) for segment in (*folder.split("/"), *names)) + suffix
+
+
 class Mode(StrEnum):
     """What a question may need to be answered: the text, or the look of a page."""
 
@@ -58,6 +63,13 @@ class Combination(Record):
         if len(parts) != 3:
             raise ValueError(f"{key!r} is not corpus/scenario/mode")
         return cls(corpus=parts[0], scenario=parts[1], mode=Mode(parts[2]))
+
+    def history_key(self, run_id: str, path: str) -> str:
+        """A file as a run made it."""
+        return store_key(f"history/{self.key}", run_id, *path.split("/"))
+
+    def spending_folder(self, spending_id: str) -> str:
+        return store_key("spending", spending_id, *self.key.split("/"))
 
 
 def document_id(relative_path: str, row: str | None = None) -> str:

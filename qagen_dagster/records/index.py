@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import store_key
 
 
 class Ranking(StrEnum):
@@ -49,12 +50,6 @@ class IndexedDocument(Record):
     failure: str | None = None
 
 
-class IndexPart(Record):
-    """The search index of one corpus, as something that money is spent on."""
-
-    corpus: str
-
-
 class SearchIndex(Record):
     """What the search index of a corpus was built from. Written last: what it names is there."""
 
@@ -63,3 +58,15 @@ class SearchIndex(Record):
     embedder: dict[str, Any]  # an EmbedderSpec
     documents: tuple[IndexedDocument, ...] = ()
     shards: tuple[int, ...] = ()  # those that hold chunks
+
+    @staticmethod
+    def key(corpus: str) -> str:
+        return store_key("search", corpus, "index.json")
+
+    @staticmethod
+    def shard_key(corpus: str, fingerprint: str, shard: int) -> str:
+        return store_key("search", corpus, fingerprint, f"shard-{shard:02d}.parquet")
+
+    @staticmethod
+    def spending_folder(spending_id: str, corpus: str) -> str:
+        return store_key("spending", spending_id, "indexes", corpus)

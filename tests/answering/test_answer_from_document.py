@@ -29,7 +29,7 @@ from qagen_dagster.records.answering.answer import (
 )
 from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.corpus import IndexOptions
-from qagen_dagster.store import Keys
+from qagen_dagster.records.document import Document
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project
 
@@ -107,7 +107,9 @@ def test_a_full_text_is_fetched_kept_and_cited_by_lines(lamps: Lamps) -> None:
     assert "forty" in found.answer
     assert found.answerable
     (chunk, *_) = found.chunks_used or ()
-    kept = lamps.place.store.read_bytes(Keys.document("lamps", PAPER, "fulltext.txt")).decode().split("\n")
+    kept = (
+        lamps.place.store.read_bytes(Document.file_key("lamps", PAPER, "fulltext.txt")).decode().split("\n")
+    )
     assert chunk.start_line is not None
     assert chunk.end_line is not None
     cited = "\n".join(kept[chunk.start_line - 1 : chunk.end_line])
@@ -262,7 +264,7 @@ def test_every_error_is_a_value(lamps: Lamps, wishes: dict[str, Any], error: QAE
 
 
 def test_a_broken_record_is_a_value(lamps: Lamps) -> None:
-    lamps.place.store.write_bytes(Keys.record("lamps", PAPER), b"{")
+    lamps.place.store.write_bytes(Document.key("lamps", PAPER), b"{")
     assert lamps.ask().error is QAError.DATABASE_ERROR
 
 

@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.loop.catalog.source import catalog_knows, rebuild_catalog
+from qagen_dagster.loop.catalog.source import CATALOG, catalog_knows, rebuild_catalog
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support.graph import metadata
 
@@ -34,9 +34,9 @@ def test_a_catalog_that_missed_a_run_is_known_to_be_old(made: Made, tmp_path: Pa
     never = Combination.from_key("water/reading/textual")
     assert catalog_knows(store, both)
     assert not catalog_knows(store, [*both, never])
-    newer = store.read(Keys.candidate_set(both[0]), CandidateSet).model_copy(update={"run_id": "newer"})
-    store.write(Keys.candidate_set(both[0]), newer)
+    newer = store.read(CandidateSet.key(both[0]), CandidateSet).model_copy(update={"run_id": "newer"})
+    store.write(CandidateSet.key(both[0]), newer)
     assert not catalog_knows(store, both)
     assert catalog_knows(store, both[1:])
-    Path(store.path(Keys.CATALOG)).unlink()
+    Path(store.path(CATALOG)).unlink()
     assert not catalog_knows(store, both[1:])

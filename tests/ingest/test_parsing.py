@@ -13,10 +13,9 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import is_current, parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.corpus import DocumentOptions
-from qagen_dagster.records.document import CorpusIndex, Document, Outcome
+from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 from tests.ingest.conftest import Desk
 
 ROWS = '{"id": "a", "text": "First notice."}\n{"id": "b", "text": "Second notice."}\n'
@@ -38,7 +37,7 @@ def encrypted_pdf(password: str) -> bytes:
 def test_text_is_stored_exactly_as_its_lines_are_counted(desk: Desk) -> None:
     desk.add("sub/a.txt", "one\r\ntwo\r\n\r\nfour\n")
     (entry,) = desk.parse().index.documents
-    text = desk.store.read_bytes(Keys.text("notes", "sub--a.txt"))
+    text = desk.store.read_bytes(Document.text_key("notes", "sub--a.txt"))
     assert text == b"one\ntwo\n\nfour"
     assert (entry.id, entry.source, entry.format, entry.outcome) == (
         "sub--a.txt",
@@ -47,14 +46,14 @@ def test_text_is_stored_exactly_as_its_lines_are_counted(desk: Desk) -> None:
         Outcome.PARSED,
     )
     assert (entry.line_count, entry.char_count, entry.text_sha256) == (4, 13, content_hash(text))
-    document = desk.store.read(Keys.record("notes", "sub--a.txt"), Document)
+    document = desk.store.read(Document.key("notes", "sub--a.txt"), Document)
     assert document.version == entry.version
     assert (document.line_count, document.text_sha256, document.parser) == (
         4,
         content_hash(text),
         entry.parser,
     )
-    assert desk.store.read(Keys.corpus_index("notes"), CorpusIndex).documents == (entry,)
+    assert desk.store.read(CorpusIndex.key("notes"), CorpusIndex).documents == (entry,)
 
 
 def test_each_row_is_a_document(desk: Desk) -> None:
@@ -64,11 +63,11 @@ def test_each_row_is_a_document(desk: Desk) -> None:
     assert [entry.outcome for entry in entries[:3]] == [Outcome.PARSED, Outcome.PARSED, Outcome.CORRUPT]
     assert entries[3].outcome is Outcome.EMPTY
     assert len({entry.id for entry in entries}) == 4
-    assert desk.store.read_bytes(Keys.text("notes", entries[1].id)) == b"Second notice."
-    records = [desk.store.read(Keys.record("notes", entry.id), Document) for entry in entries]
+    assert desk.store.read_bytes(Document.text_key("notes", entries[1].id)) == b"Second notice."
+    records = [desk.store.read(Document.key("notes", entry.id), Document) for entry in entries]
     assert [record.row for record in records] == [entry.row for entry in entries]
     assert records[2].detail
-    assert not desk.store.exists(Keys.text("notes", entries[2].id))
+    assert not desk.store.exists(Document.text_key("notes", entries[2].id))
 
 
 def test_every_bad_file_has_its_outcome_and_a_record(desk: Desk, tmp_path: Path) -> None:
@@ -101,7 +100,7 @@ def test_every_bad_file_has_its_outcome_and_a_record(desk: Desk, tmp_path: Path)
         "wait... what.txt": "parsed",
     }
     for entry in entries.values():
-        record = desk.store.read(Keys.record("notes", entry.id), Document)
+        record = desk.store.read(Document.key("notes", entry.id), Document)
         assert (record.outcome, record.detail, record.source) == (entry.outcome, entry.detail, entry.source)
         assert bool(entry.detail) == (entry.outcome is not Outcome.PARSED)
     everything = b"".join(desk.store.read_bytes(key) for key in desk.store.list(""))
@@ -119,7 +118,7 @@ def test_what_did_not_change_is_not_parsed_again(desk: Desk) -> None:
     second = desk.parse()
     assert (second.parsed_files, desk.pool.parsed, second.index) == (0, [], first.index)
     touched = {key for key in desk.store.list("") if os.stat(desk.store.path(key)).st_mtime != 1}
-    assert touched <= {Keys.corpus_index("notes")}
+    assert touched <= {CorpusIndex.key("notes")}
 
 
 def test_only_what_changed_is_parsed_again(desk: Desk) -> None:
@@ -136,7 +135,7 @@ def test_only_what_changed_is_parsed_again(desk: Desk) -> None:
     assert list(after) == ["a.txt", "b.txt", "d.txt"]
     assert after["a.txt"] == before["a.txt"]
     assert after["b.txt"].version != before["b.txt"].version
-    assert desk.store.read_bytes(Keys.text("notes", "b.txt")) == b"another text"
+    assert desk.store.read_bytes(Document.text_key("notes", "b.txt")) == b"another text"
 
 
 def test_a_touched_file_is_not_a_changed_one(desk: Desk) -> None:
@@ -161,9 +160,9 @@ def test_what_was_lost_from_the_store_is_made_again(desk: Desk, lost: str) -> No
     desk.add("a.txt", "one")
     desk.add("b.txt", "two")
     desk.parse()
-    Path(desk.store.path(Keys.document("notes", "a.txt", lost))).unlink()
+    Path(desk.store.path(Document.file_key("notes", "a.txt", lost))).unlink()
     assert desk.parse().parsed_files == 1
-    assert desk.store.exists(Keys.document("notes", "a.txt", lost))
+    assert desk.store.exists(Document.file_key("notes", "a.txt", lost))
 
 
 def test_a_password_that_came_later_opens_the_file(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +174,7 @@ def test_a_password_that_came_later_opens_the_file(desk: Desk, monkeypatch: pyte
     monkeypatch.setenv("PDF_PASSWORD", "wool")
     assert outcomes(desk)["locked.pdf"] is Outcome.PARSED
     assert desk.pool.parsed == ["locked.pdf"]
-    assert b"opens at noon" in desk.store.read_bytes(Keys.text("notes", "locked.pdf"))
+    assert b"opens at noon" in desk.store.read_bytes(Document.text_key("notes", "locked.pdf"))
     everything = b"".join(desk.store.read_bytes(key) for key in desk.store.list(""))
     assert b"wool" not in everything
     assert b"silk" not in everything
@@ -194,7 +193,7 @@ def test_a_file_that_broke_keeps_no_old_text(desk: Desk) -> None:
     desk.add("a.txt", b"\x00\x01\x02" * 500)
     entry = desk.entry("a.txt")
     assert (entry.outcome, entry.text_sha256) == (Outcome.BINARY, "")
-    assert not desk.store.get(Keys.text("notes", "a.txt"))
+    assert not desk.store.get(Document.text_key("notes", "a.txt"))
 
 
 def test_a_file_that_cannot_be_read_costs_itself_alone(desk: Desk) -> None:
@@ -266,11 +265,11 @@ def put_link_in_place(desk: Desk) -> None:
 
 
 def lose_text(desk: Desk) -> None:
-    desk.store.remove(Keys.text("notes", "a.txt"))
+    desk.store.remove(Document.text_key("notes", "a.txt"))
 
 
 def lose_manifest(desk: Desk) -> None:
-    desk.store.remove(Keys.visuals("notes", "a.txt"))
+    desk.store.remove(VisualManifest.key("notes", "a.txt"))
 
 
 def stop_before_manifests(desk: Desk) -> None:

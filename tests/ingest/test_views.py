@@ -8,8 +8,7 @@ from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.store import Keys
+from qagen_dagster.records.document import Document, VisualManifest
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.ingest.conftest import Desk
 
@@ -24,7 +23,7 @@ def test_a_view_has_exactly_the_stored_lines(desk: Desk) -> None:
     desk.add("a.txt", "one\n\u2028two\x0b\n\n three ")
     desk.add("empty.md", "")
     lines = view(desk, "a.txt").lines
-    assert lines == tuple(desk.store.read_bytes(Keys.text("notes", "a.txt")).decode().split("\n"))
+    assert lines == tuple(desk.store.read_bytes(Document.text_key("notes", "a.txt")).decode().split("\n"))
     assert len(lines) == view(desk, "a.txt").document.line_count
     assert view(desk, "a.txt", 99_000).max_image_pixels == 99_000
     assert view(desk, "empty.md").lines == ()
@@ -42,7 +41,7 @@ def test_visuals_of_an_older_version_are_not_shown(desk: Desk) -> None:
 def test_a_document_whose_record_is_lost_is_named(desk: Desk) -> None:
     desk.add("a.txt", "one")
     entry = desk.entry("a.txt")
-    Path(desk.store.path(Keys.record("notes", "a.txt"))).unlink()
+    Path(desk.store.path(Document.key("notes", "a.txt"))).unlink()
     with pytest.raises(StoreError, match=r"a\.txt/document\.json is missing"):
         open_view(desk.corpus, entry, desk.store, desk.pool, max_image_pixels=1)
 
@@ -72,7 +71,7 @@ def test_manifests_are_made_once_per_version(desk: Desk) -> None:
     assert (manifest.document_id, manifest.failure) == ("a.md", None)
     assert seen == [(1, 1, "a.md")]
     assert {visual.type.value for visual in manifest.visuals} >= {"table"}
-    key = Keys.visuals("notes", "a.md")
+    key = VisualManifest.key("notes", "a.md")
     marked = manifest.model_copy(update={"visuals": manifest.visuals[:1]})
     desk.store.write(key, marked)
     assert build() == [marked]

@@ -11,7 +11,6 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 from tests.support.documents import MANUAL
 from tests.support.play import Play
 
@@ -69,9 +68,9 @@ def put_documents(workspace: Workspace, texts: dict[str, str]) -> None:
         common |= {"source_sha256": content_hash(text.encode()), "text_sha256": content_hash(text.encode())}
         common |= {"line_count": text.count("\n") + 1}
         entries.append(IndexEntry.model_validate(common))
-        workspace.store.write(Keys.record("probes", name), Document.model_validate(common))
-        workspace.store.write_bytes(Keys.text("probes", name), text.encode())
-    workspace.store.write(Keys.corpus_index("probes"), CorpusIndex(corpus="probes", documents=tuple(entries)))
+        workspace.store.write(Document.key("probes", name), Document.model_validate(common))
+        workspace.store.write_bytes(Document.text_key("probes", name), text.encode())
+    workspace.store.write(CorpusIndex.key("probes"), CorpusIndex(corpus="probes", documents=tuple(entries)))
 
 
 def texts(count: int) -> dict[str, str]:

@@ -24,8 +24,7 @@ from qagen_dagster.records.answering.answer import (
     SemanticSearchAnswer,
 )
 from qagen_dagster.records.answering.options import AnsweringOptions, FulltextOptions
-from qagen_dagster.records.document import CorpusIndex
-from qagen_dagster.store import Keys
+from qagen_dagster.records.document import CorpusIndex, Document
 from tests.support.paper_server import Answer, Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project
 
@@ -157,7 +156,7 @@ def _place(root: Path, papers: list[Paper], server: PaperServer) -> Place:
     project.corpus("papers", CORPUS, {"papers.jsonl": "\n".join(map(json.dumps, rows))})
     space = Workspace(project.settings(profile="embedded"))
     parse_corpus(space.corpus("papers"), space.store, space.parsers(), space.settings)
-    assert len(space.store.read(Keys.corpus_index("papers"), CorpusIndex).documents) == len(papers)
+    assert len(space.store.read(CorpusIndex.key("papers"), CorpusIndex).documents) == len(papers)
     fulltext = FulltextOptions(
         download=True, doi_url=server.url("/doi/{doi}"), unpaywall_url=server.url("/up/{doi}?email={email}"),
         europe_pmc_url=server.url("/pmc?q={doi}"), email="reader@paper.example", allow_private=(server.host,),
@@ -200,7 +199,9 @@ def _rests_on_the_abstract(found: SemanticSearchAnswer, one: Paper, error: QAErr
 def _rests_on_the_full_text(found: SemanticSearchAnswer, one: Paper, place: Place) -> None:
     assert (found.error, found.used_fulltext, found.fulltext_error) == (None, True, None), one
     assert found.success
-    kept = place.store.read_bytes(Keys.document("papers", one.document, "fulltext.txt")).decode().split("\n")
+    kept = (
+        place.store.read_bytes(Document.file_key("papers", one.document, "fulltext.txt")).decode().split("\n")
+    )
     for chunk in found.chunks_used or ():
         assert chunk.start_line is not None
         assert chunk.end_line is not None

@@ -1,69 +1,114 @@
-"""A key of every kind that the store can make, for tests that hold documentation to them."""
+"""A key of every kind that the package can make, for tests that hold documentation to them."""
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from qagen_dagster.answering.fulltext import keep
+from qagen_dagster.loop.catalog.source import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.publishing.questions import corpus_json, jsonl
+from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.store import Keys
+from qagen_dagster.records.problems.item import Picture
+from qagen_dagster.store import Store
+from tests.support.source_tree import Source, dotted, package
 
-WHERE = Combination.from_key("corpus/scenario/textual")
+VALUES: dict[str, Any] = {
+    "Combination.self": Combination.from_key("corpus/scenario/textual"),
+    "ExamPart.self": ExamPart.from_key("exam/M1/easy"),
+    "Blobs.self": Store("/").blobs("ledger"),
+    "combination": Combination.from_key("corpus/scenario/textual"),
+    "corpus": "corpus",
+    "document_id": "document",
+    "fingerprint": "0123abcd",
+    "run_id": "run",
+    "spending_id": "run",
+    "shard": 3,
+    "launch": "run",
+    "key": "aabbcc",
+    "kind": Kind.CLOSED_BOOK,
+    "slot": 7,
+    "exam": "exam",
+    "problem_set": "mechanics",
+    "problem_id": "p-1",
+    "task": "variant-numerical-1",
+}
+SEVERAL: dict[str, tuple[Any, ...]] = {
+    "Document.file_key.file": (keep.PDF, keep.TEXT, keep.RECORD),
+    "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE),
+    "Combination.history_key.path": (corpus_json.FILE,),
+    "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),
+    "ItemBank.history_key.path": bank.FILES,
+    "ProblemBank.file_key.path": (
+        *problem_bank.FILES,
+        problem_bank.SOURCES,
+        f"{problem_bank.EXPORTS}/moodle.xml",
+    ),
+    "ProblemBank.history_key.path": problem_bank.FILES,
+    "picture_key.picture": tuple(
+        Picture.model_validate({"sha256": "aabbcc", "media_type": f"image/{kind}"})
+        for kind in ("png", "jpeg")
+    ),
+}
+
+
+@cache
+def makers() -> dict[str, Callable[..., Any]]:
+    """Every function of the package that makes a key, by name."""
+    found: dict[str, Callable[..., Any]] = {}
+    for source in package():
+        for owner in ast.walk(source.tree):
+            if isinstance(owner, ast.ClassDef | ast.Module):
+                names = [one.name for one in owner.body if isinstance(one, ast.FunctionDef) and _makes(one)]
+                prefix = f"{owner.name}." if isinstance(owner, ast.ClassDef) else ""
+                found |= {f"{prefix}{name}": _function(source, f"{prefix}{name}") for name in names}
+    return found
+
+
+def parameters(name: str) -> dict[str, str]:
+    """The parameters of a maker with their types."""
+    return {key: str(one.annotation) for key, one in inspect.signature(makers()[name]).parameters.items()}
+
+
+def make(name: str, **given: Any) -> str:
+    """The key that a maker gives for the values above, or for others."""
+    values = {key: given[key] if key in given else _values(name, key)[0] for key in parameters(name)}
+    made = makers()[name](**values)
+    return made.relative_to("/").as_posix() if isinstance(made, Path) else made
 
 
 def stored_keys() -> Iterator[str]:
-    """A key of every kind that the store can make."""
-    yield Keys.CATALOG
-    yield from (Keys.document("corpus", "document", name) for name in (keep.PDF, keep.TEXT, keep.RECORD))
-    values: dict[str, Any] = {
-        "corpus": "corpus",
-        "document_id": "document",
-        "file": "text.txt",
-        "combination": WHERE,
-        "fingerprint": "0123abcd",
-        "path": "corpus.json",
-        "run_id": "run",
-        "spending_id": "run",
-        "shard": 3,
-        "launch": "run",
-        "prefix": "ledger",
-        "key": "aabbcc",
-        "kind": "closed_book",
-        "part": ExamPart.from_key("exam/M1/easy"),
-        "slot": 7,
-        "exam": "exam",
-        "problem_set": "mechanics",
-        "problem_id": "p-1",
-        "task": "variant-numerical-1",
-        "sha256": "aabbcc",
-        "suffix": "png",
-    }
-    for name, maker in inspect.getmembers(Keys, inspect.isfunction):
-        if name == "published":
-            yield from (maker(WHERE, path) for path in (corpus_json.FILE, jsonl.FILE))
-        elif name in ("exam_file", "exam_history"):
-            place = ("exam",) if name == "exam_file" else ("exam", "run")
-            made = ("schemas.json", f"{bank.EXPORTS}/gift.txt") if name == "exam_file" else ()
-            yield from (maker(*place, path) for path in (*bank.FILES, *made))
-        elif name in ("problem_file", "problem_history"):
-            place = ("mechanics",) if name == "problem_file" else ("mechanics", "run")
-            made = (
-                (problem_bank.SOURCES, f"{problem_bank.EXPORTS}/moodle.xml") if name == "problem_file" else ()
-            )
-            yield from (maker(*place, path) for path in (*problem_bank.FILES, *made))
-        elif name == "picture":
-            yield from (maker("aabbcc", suffix) for suffix in ("png", "jpg"))
-        elif name == "problem_spending":
-            yield f"{maker('run', 'mechanics')}/host-1-0123abcd.json"
-        elif name == "exam_spending":
-            yield f"{maker('run', values['part'])}/host-1-0123abcd.json"
-        elif name == "spending":
-            yield f"{maker('run', WHERE)}/host-1-0123abcd.json"
-        elif name not in ("document", "spending_run"):
-            yield maker(*(values[parameter] for parameter in inspect.signature(maker).parameters))
+    """A key of every kind that the package can make."""
+    yield CATALOG
+    for name in makers():
+        several = [key for key in parameters(name) if f"{name}.{key}" in SEVERAL]
+        for value in _values(name, several[0]) if several else (None,):
+            key = make(name, **({several[0]: value} if several else {}))
+            is_folder = name.endswith("spending_folder") and name != "SearchIndex.spending_folder"
+            yield f"{key}/host-1-0123abcd.json" if is_folder else key
+
+
+def _values(name: str, parameter: str) -> tuple[Any, ...]:
+    if parameter == "self":
+        return (VALUES[f"{name.partition('.')[0]}.self"],)
+    return SEVERAL.get(f"{name}.{parameter}") or (VALUES[parameter],)
+
+
+def _makes(function: ast.FunctionDef) -> bool:
+    return any(isinstance(one, ast.Call) and dotted(one) == "store_key" for one in ast.walk(function))
+
+
+def _function(source: Source, name: str) -> Callable[..., Any]:
+    found: Any = import_module(source.name.removesuffix(".py").replace("/", "."))
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found

@@ -11,8 +11,9 @@ from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.records.answering.answer import FulltextRecord
 from qagen_dagster.records.answering.options import FulltextOptions
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import content_hash
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 PDF, TEXT, RECORD = "fulltext.pdf", "fulltext.txt", "fulltext.json"  # beside document.json
 
@@ -36,8 +37,8 @@ def add_fulltext(
 
 def stored_text(store: Store, corpus: str, document_id: str) -> str | None:
     """The text of the stored full text; None when there is none. Raises StoreError for a broken record."""
-    record = store.find(Keys.document(corpus, document_id, RECORD), FulltextRecord)
-    data = store.get(Keys.document(corpus, document_id, TEXT)) if record else None
+    record = store.find(Document.file_key(corpus, document_id, RECORD), FulltextRecord)
+    data = store.get(Document.file_key(corpus, document_id, TEXT)) if record else None
     if record is None or data is None or content_hash(data) != record.text_sha256:
         return None
     return data.decode("utf-8")
@@ -59,7 +60,7 @@ def _keep(
         document_id=document_id, origin=origin, resolver=resolver, url=url, sha256=content_hash(data),
         bytes=len(data), parser=parsed.parser, page_count=entry.page_count, text_sha256=content_hash(text),
     )  # fmt: skip
-    store.write_bytes(Keys.document(corpus, document_id, PDF), data)
-    store.write_bytes(Keys.document(corpus, document_id, TEXT), text)
-    store.write(Keys.document(corpus, document_id, RECORD), record)
+    store.write_bytes(Document.file_key(corpus, document_id, PDF), data)
+    store.write_bytes(Document.file_key(corpus, document_id, TEXT), text)
+    store.write(Document.file_key(corpus, document_id, RECORD), record)
     return record

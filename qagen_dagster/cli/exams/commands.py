@@ -25,9 +25,9 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS, bank_exporter
 from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [one.name for one in BANK_EXPORTERS]
@@ -262,7 +262,7 @@ def _is_due(space: Workspace, plan: PartPlan, force: bool) -> bool:
 
 
 def _is_read(space: Workspace, one: Exam) -> bool:
-    return space.store.get(Keys.exam_file(one.key, "schemas.json")) == schema_library(one)
+    return space.store.get(ItemBank.file_key(one.key, "schemas.json")) == schema_library(one)
 
 
 def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:

@@ -25,7 +25,7 @@ from qagen_dagster.loop.grading.run_summary import (
 )
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 SECONDS = 19  # characters of a time that a person reads
 MOST_DOCUMENTS = 40  # rows on a terminal; the JSON has all
@@ -62,7 +62,7 @@ def summary(
     reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
     found = summarize(reports, run_id or reports[0].launch)
     data = (found.model_dump_json(indent=1) + "\n").encode()
-    key = Keys.summary(found.run_id)
+    key = RunSummary.key(found.run_id)
     store.write_if_changed(key, data)
     if output is not None:
         write_output(output, data)

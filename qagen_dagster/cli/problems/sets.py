@@ -24,7 +24,6 @@ from qagen_dagster.loop.problems.bank import (
 from qagen_dagster.loop.problems.plan import ProblemOptions
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.result import ProblemBank
-from qagen_dagster.store import Keys
 
 
 def process_set(
@@ -48,7 +47,7 @@ def process_set(
     if output is not None:
         write_folder(output, bank_files(bank) | export_files(export_of(bank)))
     told = {"failures": errors, "warnings": warnings}
-    _tell(bank, told, space.store.path(Keys.problem_file(key, FILES[0])), as_json=as_json)
+    _tell(bank, told, space.store.path(ProblemBank.file_key(key, FILES[0])), as_json=as_json)
     say_lines(warnings, errors)
     return 1 if errors else 0
 

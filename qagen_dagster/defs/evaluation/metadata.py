@@ -24,7 +24,6 @@ from qagen_dagster.records.evaluation import (
     RetrievedQuestion,
 )
 from qagen_dagster.records.index import Ranking
-from qagen_dagster.store import Keys
 
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of a time that a person reads
@@ -125,7 +124,7 @@ def _common(space: Workspace, report: EvaluationReport[Any], telling: Sequence[s
         )
         for one in runs
     ]
-    key = Keys.history(report.combination, report.run_id, f"{report.kind.value}.json")
+    key = report.combination.history_key(report.run_id, f"{report.kind.value}.json")
     return {
         "asked_again": dg.MetadataValue.int(report.unheard),
         "runs": markdown_table(("when (UTC)", "run", "profile", "model", "questions", *telling), rows),

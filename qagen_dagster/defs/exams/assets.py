@@ -17,11 +17,9 @@ from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_librar
 from qagen_dagster.loop.exams.part import PartOutcome, design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.records.difficulty import Difficulty
-from qagen_dagster.records.exams.item import (
-    ExamPart,
-)
+from qagen_dagster.records.exams.bank import ItemBank
+from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.store import Keys
 
 GROUP = "exams"
 
@@ -78,7 +76,7 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
         space = workspace.open()
         exam = find_exam(space.settings.corpora, context.partition_key)
         library = schema_library(exam)
-        space.store.write_if_changed(Keys.exam_file(exam.key, "schemas.json"), library)
+        space.store.write_if_changed(ItemBank.file_key(exam.key, "schemas.json"), library)
         return dg.MaterializeResult(
             metadata=metadata.of_schemas(exam),
             data_version=dg.DataVersion(fingerprint([library.decode(), exam.config.model_dump_json()])),

@@ -13,7 +13,6 @@ from qagen_dagster.defs.questions.metadata import cost
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
-from qagen_dagster.store import Keys
 
 MOST_BARS = 25  # documents in the chart, the least grounded first
 _PARTS = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
@@ -40,7 +39,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "sentences": bar_chart(statuses, "sentences by status"),
         "ungrounded_highlights": _highlights(report),
         "not_measured_answers": _not_measured(answers),
-        "report": path(space.store.path(Keys.history(combination_of(report), report.run_id, HISTORY_FILE))),
+        "report": path(space.store.path(combination_of(report).history_key(report.run_id, HISTORY_FILE))),
         **cost(call for _, answer in answers for call in answer.grading.calls),
     }
     if report.overall_confidence is not None:

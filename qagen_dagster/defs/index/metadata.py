@@ -6,7 +6,8 @@ import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table, path
 from qagen_dagster.loop.index.build import IndexBuild
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.records.index import SearchIndex
+from qagen_dagster.store import Store
 
 
 def of_build(built: IndexBuild, store: Store) -> Metadata:
@@ -30,5 +31,5 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
         "paid_tokens": dg.MetadataValue.int(use.tokens),
         "usd": dg.MetadataValue.text("unknown") if use.usd is None else dg.MetadataValue.float(use.usd),
         "documents": markdown_table(("document", "chunks", "embedded", "why not"), rows),
-        "index": path(store.path(Keys.search_index(index.corpus))),
+        "index": path(store.path(SearchIndex.key(index.corpus))),
     }

@@ -11,7 +11,6 @@ from qagen_dagster.loop.questions.validated_set import broken_evidence, results_
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet
-from qagen_dagster.store import Keys
 
 VALIDATED_CHECKS = [
     dg.AssetCheckSpec(
@@ -77,7 +76,7 @@ def _validated_by_itself(pair: QAPair) -> bool:
 
 
 def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
-    results = results_of(space, space.store.read(Keys.candidate_set(combination), CandidateSet))
+    results = results_of(space, space.store.read(CandidateSet.key(combination), CandidateSet))
     validated = sum(len(result.verdicts) for result in results)
     passed = sum(len(result.accepted) for result in results)
     wanted = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate

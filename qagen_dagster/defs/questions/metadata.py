@@ -21,7 +21,6 @@ from qagen_dagster.records.questions.results import (
     RejectedQA,
     ValidatedSet,
 )
-from qagen_dagster.store import Keys
 
 MAX_CROPS = 4
 
@@ -201,7 +200,7 @@ def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
     for pair in validated.questions:
         if len(pictures) >= MAX_CROPS or pair.document_id not in sources:
             continue
-        manifest = space.store.find(Keys.visuals(corpus.key, pair.document_id), VisualManifest)
+        manifest = space.store.find(VisualManifest.key(corpus.key, pair.document_id), VisualManifest)
         visuals = {v.label: v for v in manifest.visuals} if manifest else {}
         visual = next((visuals[label] for label in pair.content_refs if label in visuals), None)
         if visual is None or visual.page is None:

@@ -31,7 +31,7 @@ from qagen_dagster.records.corpus import CorpusConfig, IndexOptions, ScenarioCon
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 _LOOSE = "file"  # the corpus of a file that is in none
 _LOOSE_CONFIG = CorpusConfig(
@@ -106,7 +106,7 @@ def _row(path: Path, index: CorpusIndex, row: str | None) -> str:
 
 
 def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
-    index = space.store.find(Keys.corpus_index(corpus), CorpusIndex)
+    index = space.store.find(CorpusIndex.key(corpus), CorpusIndex)
     entries = index.documents if index is not None else ()
     exact = [entry.id for entry in entries if entry.id == document]
     return exact or [entry.id for entry in entries if entry.source == document]

@@ -24,39 +24,41 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.exams.bank import REJECTED, REPEATS
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
-from qagen_dagster.records.exams.bank import PartSet, RejectedItem
+from qagen_dagster.records.exams.bank import ItemBank, PartSet, RejectedItem
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
+
+CATALOG = "catalog.duckdb"
 
 
 def rebuild_catalog(store: Store) -> dict[str, int]:
     """Derive the catalog from everything in the store and publish it; rows by table."""
-    local = store.local_path(Keys.CATALOG)
+    local = store.local_path(CATALOG)
     if local is not None:
         return rebuild(source_of(store), local)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / Keys.CATALOG
+        file = Path(folder) / CATALOG
         counts = rebuild(source_of(store), file)
-        store.publish_file(Keys.CATALOG, file)
+        store.publish_file(CATALOG, file)
     return counts
 
 
 @contextmanager
 def catalog_file(store: Store) -> Generator[Path]:
     """The catalog as a local file. Raises StoreError when there is none."""
-    local = store.local_path(Keys.CATALOG)
+    local = store.local_path(CATALOG)
     if local is not None:
         yield local
         return
-    data = store.get(Keys.CATALOG)
+    data = store.get(CATALOG)
     if data is None:
-        raise StoreError(f"{store.path(Keys.CATALOG)} is missing: run `qagen run` first")
+        raise StoreError(f"{store.path(CATALOG)} is missing: run `qagen run` first")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / Keys.CATALOG
+        file = Path(folder) / CATALOG
         file.write_bytes(data)
         yield file
 
@@ -68,7 +70,7 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
             known = {one.combination: one.run_id for one in stats.combinations(file)}
     except StoreError:
         return False
-    found = ((one.key, store.find(Keys.candidate_set(one), CandidateSet)) for one in combinations)
+    found = ((one.key, store.find(CandidateSet.key(one), CandidateSet)) for one in combinations)
     return all(made is not None and known.get(key) == made.run_id for key, made in found)
 
 
@@ -104,7 +106,7 @@ def _evaluation(store: Store, key: str) -> EvaluationReport[Any]:
 def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:
     for index in indexes:
         for entry in index.documents:
-            document = store.find(Keys.record(index.corpus, entry.id), Document)
+            document = store.find(Document.key(index.corpus, entry.id), Document)
             if document is not None:
                 yield DocumentRow(corpus=index.corpus, document=document, seconds=entry.seconds)
 
@@ -112,7 +114,7 @@ def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow
 def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
     for index in indexes:
         for entry in index.documents:
-            manifest = store.find(Keys.visuals(index.corpus, entry.id), VisualManifest)
+            manifest = store.find(VisualManifest.key(index.corpus, entry.id), VisualManifest)
             for visual in manifest.visuals if manifest else ():
                 yield VisualRow(corpus=index.corpus, document_id=entry.id, visual=visual)
 
@@ -173,7 +175,7 @@ def _exams(store: Store) -> Iterator[ExamRow]:
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     repeats: dict[tuple[ExamPart, int], str] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
-        for line in (store.get(Keys.exam_file(exam, REJECTED)) or b"").splitlines():
+        for line in (store.get(ItemBank.file_key(exam, REJECTED)) or b"").splitlines():
             one = RejectedItem.model_validate_json(line)
             if one.stage == REPEATS:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)

@@ -23,7 +23,6 @@ from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet
-from qagen_dagster.store import Keys
 
 AS_AGENT = "strategy: batch has run nowhere yet: guessed as if an agent asked, without answerer and judge"
 _RARELY = 0.1  # accepted questions that some other document's may repeat, before any set was compared
@@ -182,7 +181,7 @@ def _work(space: Workspace, planned: CombinationPlan) -> _Work:
 
 
 def _visuals(space: Workspace, planned: CombinationPlan, entry: IndexEntry) -> int:
-    found = space.store.find(Keys.visuals(planned.combination.corpus, entry.id), VisualManifest)
+    found = space.store.find(VisualManifest.key(planned.combination.corpus, entry.id), VisualManifest)
     return len(found.visuals) if found is not None and found.document_version == entry.version else 0
 
 
@@ -247,7 +246,7 @@ def _comparisons(
     space: Workspace, planned: CombinationPlan, new: float, past: past_runs.Past
 ) -> dict[str, Range]:
     """What comparing all questions of the combination across its documents takes: it grows with their pairs."""
-    made = space.store.find(Keys.candidate_set(planned.combination), CandidateSet)
+    made = space.store.find(CandidateSet.key(planned.combination), CandidateSet)
     total = new + (sum(document.accepted for document in made.documents) if made is not None else 0)
     known = past_runs.set_rate(planned, past)
     spec = planned.profile.spec(Role.DEDUPLICATOR, planned.combination.mode)

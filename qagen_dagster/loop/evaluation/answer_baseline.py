@@ -36,7 +36,6 @@ from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
-from qagen_dagster.store import Keys
 
 VERSION = "1"  # raised when the same responses would be scored otherwise
 _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
@@ -126,7 +125,7 @@ def _how(found: Evaluation) -> tuple[str, ...]:
 
 def _indexed(found: Evaluation) -> dict[str, str]:
     """The index' fingerprint by the documents whose present text it has."""
-    index = found.space.store.find(Keys.search_index(found.combination.corpus), SearchIndex)
+    index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
     texts = {one.id: one.text_sha256 for one in index.documents if one.failure is None}

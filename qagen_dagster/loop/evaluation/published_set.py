@@ -19,11 +19,11 @@ from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, eff
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.evaluation import EvaluationReport, Kind
+from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.results import CorpusGenerationResult, QAPair, ValidatedSet
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"
 
@@ -53,7 +53,8 @@ class Evaluation:
         if self.budget.unlimited:
             return None
         shared = self.budget.model_copy(update={"document": Allowance()})  # that one is for making questions
-        return DocumentToll(shared, SpendingBook(self.space.store, self.run.launch, self.combination))
+        book = SpendingBook(self.space.store, self.combination.spending_folder(self.run.launch))
+        return DocumentToll(shared, book)
 
     def charged(self, model: Model) -> Model:
         """The same model, held to the budget of the run."""
@@ -61,7 +62,8 @@ class Evaluation:
 
     def text(self, document_id: str) -> str:
         """The parsed text of a document, empty where it has none."""
-        return (self.space.store.get(Keys.text(self.combination.corpus, document_id)) or b"").decode("utf-8")
+        key = Document.text_key(self.combination.corpus, document_id)
+        return (self.space.store.get(key) or b"").decode("utf-8")
 
 
 def open_evaluation(
@@ -72,8 +74,8 @@ def open_evaluation(
     run_budget: Allowance | None = None,
 ) -> Evaluation:
     """What an evaluation of the published set begins with. Raises StoreError when nothing is published, and ConfigError."""
-    published = space.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
-    validated = space.store.find(Keys.validated_set(combination), ValidatedSet)
+    published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
+    validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions}
@@ -118,7 +120,7 @@ def pieces_of(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]
     pieces: list[Piece] = []
     for name, pairs in by_document.items():
         asked = (text for pair in pairs for text in (pair.id, pair.question, pair.answer))
-        key = Keys.evaluated(found.combination, kind.value, name, fingerprint([*how(name), *asked]))
+        key = DocumentEvaluation.key(found.combination, kind, name, fingerprint([*how(name), *asked]))
         pieces.append(Piece(name, key, tuple(pairs)))
     return Pieces(tuple(pieces))
 
@@ -149,14 +151,14 @@ def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
 
 def keep(found: Evaluation, report: EvaluationReport[Any]) -> None:
     """Store a report as the latest one, and for good under its run."""
-    store, name = found.space.store, report.kind.value
-    store.write(Keys.history(found.combination, report.run_id, f"{name}.json"), report)
-    store.write(Keys.evaluation(found.combination, name), report)
+    store = found.space.store
+    store.write(found.combination.history_key(report.run_id, f"{report.kind.value}.json"), report)
+    store.write(EvaluationReport.key(found.combination, report.kind), report)
 
 
 def latest(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
     """The latest report; None when there is none."""
-    return store.find(Keys.evaluation(combination, name.value), kind)
+    return store.find(EvaluationReport.key(combination, name), kind)
 
 
 def earlier(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:

@@ -20,7 +20,6 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex
 from qagen_dagster.records.questions.results import Evidence, QAPair
-from qagen_dagster.store import Keys
 
 VERSION = "1"  # raised when the same index would give other places
 DEPTH = 100  # chunks that are looked at; what comes later counts as not found
@@ -30,7 +29,7 @@ HELD = 0.5  # of the most that any chunk holds of a quote
 def retrieval_fingerprint(found: Evaluation) -> str:
     """Changes with the index, the documents or the questions. Raises StoreError when there is no index."""
     corpus = found.combination.corpus
-    index = found.space.store.find(Keys.search_index(corpus), SearchIndex)
+    index = found.space.store.find(SearchIndex.key(corpus), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus} has no search index: {BUILD_HINT}")
     documents = (f"{one.id} {one.text_sha256} {one.failure or ''}" for one in index.documents)

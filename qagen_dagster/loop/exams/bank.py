@@ -19,7 +19,6 @@ from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank, PartSet, RejectedItem
 from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.exams.result import SlotEnd, SlotResult
-from qagen_dagster.store import Keys
 
 REPEATS = "repeats"  # the stage that a duplicate is rejected at
 REJECTED = "rejected.jsonl"
@@ -64,13 +63,13 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
         started=started,
         ended=datetime.now(UTC).isoformat(),
     )
-    workspace.store.write(Keys.exam_set(plan.part), found)
+    workspace.store.write(plan.part.set_key(), found)
     return found
 
 
 def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
     """What makes up a part; None when it was never run."""
-    return workspace.store.find(Keys.exam_set(part), PartSet)
+    return workspace.store.find(part.set_key(), PartSet)
 
 
 def gather(workspace: Workspace, key: str) -> Bank:
@@ -90,11 +89,11 @@ def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
     files = bank_files(found) | export_files(found.bank)
     changed: list[str] = []
     for path, data in files.items():
-        if workspace.store.write_if_changed(Keys.exam_file(key, path), data):
+        if workspace.store.write_if_changed(ItemBank.file_key(key, path), data):
             changed.append(path)
             if path in FILES:
-                workspace.store.write_bytes(Keys.exam_history(key, run_id, path), data)
-    paths = tuple(workspace.store.path(Keys.exam_file(key, path)) for path in files)
+                workspace.store.write_bytes(ItemBank.history_key(key, run_id, path), data)
+    paths = tuple(workspace.store.path(ItemBank.file_key(key, path)) for path in files)
     return Bank(found.bank, found.rejected, found.results, found.stats, paths, tuple(changed))
 
 
@@ -200,4 +199,4 @@ def is_bank_current(workspace: Workspace, key: str) -> bool:
     """Whether the bank's files and exports say what the results say. Raises ConfigError, StoreError."""
     found = gather(workspace, key)
     files = bank_files(found) | export_files(found.bank)
-    return all(workspace.store.get(Keys.exam_file(key, path)) == data for path, data in files.items())
+    return all(workspace.store.get(ItemBank.file_key(key, path)) == data for path, data in files.items())

@@ -105,7 +105,7 @@ class _PartRun:
 
     @cached_property
     def book(self) -> SpendingBook:
-        return SpendingBook(self.workspace.store, self.spending_id, self.plan.part)
+        return SpendingBook(self.workspace.store, self.plan.part.spending_folder(self.spending_id))
 
     def design(self) -> PartOutcome:
         """Each design is told of those before it, and one that failed in an earlier run of those after it, too."""

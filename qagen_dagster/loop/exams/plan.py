@@ -28,7 +28,6 @@ from qagen_dagster.records.exams.item import (
     ExamSchema,
 )
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.store import Keys
 
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 
@@ -72,14 +71,14 @@ class PartPlan:
         return fingerprint([self.fingerprint, self.limits.model_dump_json()])
 
     def result_key(self, slot: int) -> str:
-        return Keys.exam_result(self.part, slot, self.configuration)
+        return self.part.result_key(slot, self.configuration)
 
     def partial_key(self, slot: int) -> str:
         """Where lies what a slot gave before its budget ended."""
-        return Keys.exam_partial(self.part, slot, self.configuration)
+        return self.part.partial_key(slot, self.configuration)
 
     def journal(self, slot: int, workspace: Workspace) -> JournalFile[ExamEvent]:
-        key = Keys.exam_journal(self.part, slot, self.fingerprint)
+        key = self.part.journal_key(slot, self.fingerprint)
         return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
 
     def models(self, workspace: Workspace) -> ExamModels:

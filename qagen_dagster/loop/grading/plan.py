@@ -17,7 +17,7 @@ from qagen_dagster.loop.grading.pool import Asked, Paper, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.grading import GroundingReport, Method
+from qagen_dagster.records.grading import DocumentGrades, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -28,7 +28,6 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     ValidatedSet,
 )
-from qagen_dagster.store import Keys
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
 REPORT_VERSION = "3"  # raised when the same answers would be graded or reported otherwise
@@ -59,9 +58,9 @@ class GradingPlan:
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
     """Which documents are to be graded. Raises StoreError or ConfigError."""
     store = workspace.store
-    candidates = store.read(Keys.candidate_set(combination), CandidateSet)
+    candidates = store.read(CandidateSet.key(combination), CandidateSet)
     kept: dict[str, list[QAPair]] = {}
-    for pair in store.read(Keys.validated_set(combination), ValidatedSet).questions:
+    for pair in store.read(ValidatedSet.key(combination), ValidatedSet).questions:
         kept.setdefault(pair.document_id, []).append(pair)
     entries = {entry.id: entry for entry in workspace.index(combination.corpus).documents}
     how = _how(workspace, combination, candidates)
@@ -70,13 +69,14 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
         pairs = tuple(kept.get(one.document_id, ()))
         if one.result_key is not None and (pairs or one.rejected):
             name = _fingerprint(one, entries.get(one.document_id), pairs, how)
-            documents.append(PlannedDocument(one, Keys.grades(combination, one.document_id, name), pairs))
+            key = DocumentGrades.key(combination, one.document_id, name)
+            documents.append(PlannedDocument(one, key, pairs))
     return GradingPlan(combination, candidates, tuple(documents))
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
     """Whether grading again would change nothing. Raises StoreError or ConfigError."""
-    found = workspace.store.find(Keys.grounding(combination), GroundingReport)
+    found = workspace.store.find(GroundingReport.key(combination), GroundingReport)
     if found is None or found.undecided:
         return False
     return found.fingerprint == plan_grading(workspace, combination).fingerprint
@@ -91,10 +91,10 @@ def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> t
     """A planned document with its answers, and when they were made. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
-    record = store.find(Keys.record(combination.corpus, name), Document)
+    record = store.find(Document.key(combination.corpus, name), Document)
 
     def text() -> str:
-        return (store.get(Keys.text(combination.corpus, name)) or b"").decode("utf-8")
+        return (store.get(Document.text_key(combination.corpus, name)) or b"").decode("utf-8")
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)

@@ -28,7 +28,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
 from qagen_dagster.records.ids import Combination, fingerprint
-from qagen_dagster.store import Keys
 
 HISTORY_FILE = "grounding.json"
 _UNHEARD = tuple(  # as the judge's failures begin; others are answers, which would be replayed
@@ -64,8 +63,8 @@ def grade_set(
     work = _Work(workspace, plan, progress)
     work.grade(grader)
     found = _report(workspace, plan, work.documents(), run)
-    workspace.store.write(Keys.grounding(combination), found)
-    workspace.store.write(Keys.history(combination, run.run_id, HISTORY_FILE), found)
+    workspace.store.write(GroundingReport.key(combination), found)
+    workspace.store.write(combination.history_key(run.run_id, HISTORY_FILE), found)
     return found
 
 
@@ -89,7 +88,8 @@ def _grader(
     budget = effective_budget(profile, run_budget)
     if judge is not None and not budget.unlimited:
         shared = budget.model_copy(update={"document": Allowance()})  # of making questions
-        judge = charged(judge, DocumentToll(shared, SpendingBook(workspace.store, run.launch, combination)))
+        book = SpendingBook(workspace.store, combination.spending_folder(run.launch))
+        judge = charged(judge, DocumentToll(shared, book))
     return Grader(
         method,
         encode,

@@ -13,6 +13,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.grounding.grade import overall
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import (
     DocumentGrades,
     Grade,
@@ -22,7 +23,8 @@ from qagen_dagster.records.grading import (
     JudgeVerdict,
     combination_of,
 )
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.records.ids import store_key
+from qagen_dagster.store import Store
 
 
 class QADetail(Record):
@@ -98,6 +100,10 @@ class RunSummary(Record):
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]
 
+    @staticmethod
+    def key(launch: str) -> str:
+        return store_key("summaries", launch, "run_summary.json")
+
 
 def latest_reports(store: Store) -> list[GroundingReport]:
     """The reports of the last command or backfill that graded anything. Raises StoreError when there is none."""
@@ -157,7 +163,7 @@ def described_outputs(
     for one in reports:
         combination = combination_of(one)
         for document in one.documents:
-            text = store.get(Keys.text(combination.corpus, document.document_id)) or b""
+            text = store.get(Document.text_key(combination.corpus, document.document_id)) or b""
             yield (
                 f"{combination.key}/{document.document_id}.json",
                 _output(one, document, text.decode("utf-8")),

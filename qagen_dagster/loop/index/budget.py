@@ -5,7 +5,7 @@ from __future__ import annotations
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.index import IndexPart
+from qagen_dagster.records.index import SearchIndex
 
 
 def index_toll(
@@ -20,4 +20,4 @@ def index_toll(
     if budget.unlimited:
         return None
     shared = budget.model_copy(update={"document": Allowance()})  # that one is for making questions
-    return DocumentToll(shared, SpendingBook(space.store, launch, IndexPart(corpus=corpus)))
+    return DocumentToll(shared, SpendingBook(space.store, SearchIndex.spending_folder(launch, corpus)))

@@ -29,11 +29,11 @@ from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.vectors.registry import build_embedder
-from qagen_dagster.records.document import IndexEntry
+from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.index import IndexedDocument, SearchIndex
 from qagen_dagster.settings import secret
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 SHARDS = 16
 PATIENCE = 5  # documents in a row that cannot be embedded: then it is not they who are at fault
@@ -95,7 +95,7 @@ class _Job:
     done: Callable[[str], None]
 
     def key(self, shard: int) -> str:
-        return Keys.search_shard(self.corpus.key, self.fingerprint, shard)
+        return SearchIndex.shard_key(self.corpus.key, self.fingerprint, shard)
 
 
 def build_index(
@@ -134,7 +134,7 @@ def build_index(
 
 
 def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple[str, ...]]:
-    before = job.store.find(Keys.search_index(job.corpus.key), SearchIndex)
+    before = job.store.find(SearchIndex.key(job.corpus.key), SearchIndex)
     known = before if before is not None and before.fingerprint == job.fingerprint else None
     documents: dict[str, IndexedDocument] = {}
     embedded: list[str] = []
@@ -155,7 +155,7 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
         shards=tuple(number for number in range(SHARDS) if job.store.exists(job.key(number))),
     )
     if index != before:
-        job.store.write(Keys.search_index(job.corpus.key), index)
+        job.store.write(SearchIndex.key(job.corpus.key), index)
     for key in job.store.list(f"search/{job.corpus.key}/"):
         if key.endswith(".parquet") and f"/{job.fingerprint}/" not in key:
             job.store.remove(key)
@@ -215,7 +215,7 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     failure = ""
     try:
         if job.patience.left > 0:
-            text = (job.store.get(Keys.text(job.corpus.key, entry.id)) or b"").decode("utf-8")
+            text = (job.store.get(Document.text_key(job.corpus.key, entry.id)) or b"").decode("utf-8")
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
             job.patience.went_well()
             return done
@@ -238,7 +238,7 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
     """Whether the index, by whatever embedder, has the present text of every usable document. Raises StoreError."""
-    index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
+    index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
     wanted = {
@@ -249,7 +249,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
 
 def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> CorpusSearch:
     """The search index of a corpus, in memory; `toll` allows and counts paid queries. Raises StoreError, with what makes one, when there is none."""
-    index = space.store.find(Keys.search_index(corpus_key), SearchIndex)
+    index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
     spec = EmbedderSpec.model_validate(index.embedder)
@@ -257,7 +257,7 @@ def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> C
         space.settings.profile
     ).embedder  # its key, limits and address may have changed since
     embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, toll=toll)
-    keys = [Keys.search_shard(corpus_key, index.fingerprint, number) for number in index.shards]
+    keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
         if len(files) < len(keys):
             raise StoreError(f"the search index of corpus {corpus_key} is incomplete: {BUILD_HINT}")

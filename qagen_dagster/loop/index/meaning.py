@@ -16,7 +16,6 @@ from qagen_dagster.loop.index.build import embedder_of, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.records.index import ChunkHit, SearchIndex
-from qagen_dagster.store import Keys
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.search_meaning import Meaning
 
@@ -48,7 +47,7 @@ class Meanings:
 
 
 def _indexed(space: Workspace, corpus: str, wanted: str, toll: Toll | None) -> Indexed | None:
-    known = space.store.find(Keys.search_index(corpus), SearchIndex)
+    known = space.store.find(SearchIndex.key(corpus), SearchIndex)
     if known is None or known.fingerprint != wanted:
         return None
     try:

@@ -32,7 +32,6 @@ from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem
 from qagen_dagster.records.problems.item import Breach, Format, VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
 from qagen_dagster.records.problems.source import ProblemSources
-from qagen_dagster.store import Keys
 
 SOURCES = "sources.json"
 FILES = ("bank.json", "results.jsonl")
@@ -52,7 +51,7 @@ class PublishedBank:
 
 def read_sources(space: Workspace, key: str) -> ProblemSources:
     """The problems of a set as they were last read. Raises StoreError when they never were."""
-    found = space.store.find(Keys.problem_file(key, SOURCES), ProblemSources)
+    found = space.store.find(ProblemBank.file_key(key, SOURCES), ProblemSources)
     if found is None:
         raise StoreError(f"problem set {key} has not been read: materialize problem_sources first")
     return found
@@ -61,7 +60,7 @@ def read_sources(space: Workspace, key: str) -> ProblemSources:
 def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
     """Read a set's sources and write down what they hold. Raises as `problem_sources.read_file` does."""
     found = read_set(space, problem_set)
-    space.store.write(Keys.problem_file(problem_set.key, SOURCES), found)
+    space.store.write(ProblemBank.file_key(problem_set.key, SOURCES), found)
     return found
 
 
@@ -141,11 +140,11 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> Publis
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
     changed: list[str] = []
     for path, data in files.items():
-        if space.store.write_if_changed(Keys.problem_file(plan.name, path), data):
+        if space.store.write_if_changed(ProblemBank.file_key(plan.name, path), data):
             changed.append(path)
             if path in FILES:
-                space.store.write_bytes(Keys.problem_history(plan.name, run_id, path), data)
-    paths = tuple(space.store.path(Keys.problem_file(plan.name, path)) for path in files)
+                space.store.write_bytes(ProblemBank.history_key(plan.name, run_id, path), data)
+    paths = tuple(space.store.path(ProblemBank.file_key(plan.name, path)) for path in files)
     return PublishedBank(bank, export, paths, tuple(changed), plan.missing)
 
 

@@ -15,7 +15,7 @@ from qagen_dagster.loop.problems.states import Absent, Ended, ProblemState, Step
 from qagen_dagster.loop.problems.task import perform
 from qagen_dagster.loop.problems.work import ProblemWork, task_fingerprint
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskResult
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Shelf:
     problem_id: str
 
     def key(self, task: Task, fingerprint: str) -> str:
-        return Keys.problem_task(self.problem_set, self.problem_id, task.key, fingerprint)
+        return TaskResult.key(self.problem_set, self.problem_id, task.key, fingerprint)
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
         return self.store.find(self.key(task, fingerprint), TaskResult)

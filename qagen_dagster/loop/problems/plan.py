@@ -20,10 +20,10 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Image, Request, Response
-from qagen_dagster.records.ids import check_name, content_hash
+from qagen_dagster.records.ids import check_name, content_hash, store_key
 from qagen_dagster.records.problems.item import Picture, Problem
 from qagen_dagster.records.problems.result import Stage
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
@@ -178,7 +178,7 @@ def keep_picture(store: Store, data: bytes, media_type: str) -> Picture:
 
 def picture_key(picture: Picture) -> str:
     """Where its bytes lie in the store."""
-    return Keys.picture(picture.sha256, _SUFFIXES[picture.media_type])
+    return store_key("pictures", picture.sha256[:2], f"{picture.sha256}.{_SUFFIXES[picture.media_type]}")
 
 
 def see_picture(store: Store, picture: Picture) -> Image:

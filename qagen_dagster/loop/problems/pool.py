@@ -86,7 +86,8 @@ class _SetRun:
 
     @cached_property
     def book(self) -> SpendingBook:
-        return SpendingBook(self.workspace.store, self.spending_id, self.plan.name)
+        folder = ProblemBank.spending_folder(self.spending_id, self.plan.name)
+        return SpendingBook(self.workspace.store, folder)
 
     def work(self, problems: Sequence[Problem]) -> SetOutcome:
         outcome = SetOutcome()

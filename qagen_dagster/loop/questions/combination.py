@@ -28,7 +28,6 @@ from qagen_dagster.records.questions.results import (
     DocumentEnd,
     GenerationResult,
 )
-from qagen_dagster.store import Keys
 
 RULES = "embedded"  # the provider that follows rules
 
@@ -60,11 +59,11 @@ class CombinationPlan:
         return self.corpus.scenario(self.combination.scenario).strategy
 
     def result_key(self, entry: IndexEntry) -> str:
-        return Keys.result(self.combination, entry.id, self._result(entry))
+        return GenerationResult.key(self.combination, entry.id, self._result(entry))
 
     def partial_key(self, entry: IndexEntry) -> str:
         """Where lies what the document gave before its budget ended."""
-        return Keys.partial(self.combination, entry.id, self._result(entry))
+        return GenerationResult.partial_key(self.combination, entry.id, self._result(entry))
 
     def _result(self, entry: IndexEntry) -> str:
         parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
@@ -72,7 +71,8 @@ class CombinationPlan:
 
     def journal(self, entry: IndexEntry, workspace: Workspace) -> DocumentJournal:
         work = fingerprint([self.fingerprint, entry.version, entry.text_sha256])
-        return open_journal(workspace.store, Keys.journal(self.combination, entry.id, work), work)
+        key = GenerationResult.journal_key(self.combination, entry.id, work)
+        return open_journal(workspace.store, key, work)
 
 
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
@@ -176,8 +176,8 @@ def collect(
         ended=ended,
         documents=tuple(_line(workspace, planned, entry) for entry in planned.documents),
     )
-    workspace.store.write(Keys.run(run_id, planned.combination), candidates)
-    workspace.store.write(Keys.candidate_set(planned.combination), candidates)
+    workspace.store.write(CandidateSet.run_key(run_id, planned.combination), candidates)
+    workspace.store.write(CandidateSet.key(planned.combination), candidates)
     return candidates
 
 

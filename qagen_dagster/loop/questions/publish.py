@@ -12,9 +12,9 @@ from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.base import EvalSet
 from qagen_dagster.publishing.questions.registry import EXPORTERS
+from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerationResult, ValidatedSet
-from qagen_dagster.store import Keys
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
 
     Raises StoreError when a question's evidence does not stand in its document: nothing is published then.
     """
-    validated = workspace.store.read(Keys.validated_set(combination), ValidatedSet)
+    validated = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
@@ -40,10 +40,10 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
     changed: list[str] = []
     for exporter in EXPORTERS:
         for path, data in exporter.export(eval_set).items():
-            key = Keys.published(combination, path)
+            key = CorpusGenerationResult.file_key(combination, path)
             paths.append(workspace.store.path(key))
             if workspace.store.write_if_changed(key, data):
-                workspace.store.write_bytes(Keys.history(combination, run_id, path), data)
+                workspace.store.write_bytes(combination.history_key(run_id, path), data)
                 changed.append(path)
     return Published(eval_set, tuple(paths), tuple(changed))
 
@@ -53,11 +53,11 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
 
     Raises ConfigError.
     """
-    if not workspace.store.exists(Keys.corpus_index(combination.corpus)):
+    if not workspace.store.exists(CorpusIndex.key(combination.corpus)):
         return False
     planned = plan(workspace, combination, options)
-    made = workspace.store.find(Keys.candidate_set(combination), CandidateSet)
-    validated = workspace.store.find(Keys.validated_set(combination), ValidatedSet)
+    made = workspace.store.find(CandidateSet.key(combination), CandidateSet)
+    validated = workspace.store.find(ValidatedSet.key(combination), ValidatedSet)
     if made is None or validated is None or validated.run_id != made.run_id or validated.undecided:
         return False
     wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
@@ -90,6 +90,6 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
 def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
     """The published set; None when there is none, or none that can be read: it is made anew then."""
     try:
-        return workspace.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
+        return workspace.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     except StoreError:
         return None

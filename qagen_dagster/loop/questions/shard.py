@@ -65,7 +65,7 @@ def run_shard(
             todo.append(entry)
     if todo:
         models = question_models(workspace, planned.profile, planned.combination.mode, planned.strategy)
-        book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
+        book = SpendingBook(workspace.store, planned.combination.spending_folder(spending_id or run_id))
         run = _ShardRun(
             workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned, book)
         )

@@ -13,6 +13,7 @@ from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_bu
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.results import (
     CallSummary,
@@ -23,7 +24,6 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     ValidatedSet,
 )
-from qagen_dagster.store import Keys
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
@@ -46,13 +46,13 @@ def validate_set(
 
     `run_budget` and `spending_id` are those of the run, as for its documents.
     """
-    candidates = workspace.store.read(Keys.candidate_set(combination), CandidateSet)
+    candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
     pairs = [pair for result in results_of(workspace, candidates) for pair in result.accepted]
     profile = workspace.profile(candidates.profile)
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
     if not budget.unlimited:
-        book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
+        book = SpendingBook(workspace.store, combination.spending_folder(spending_id or candidates.run_id))
         models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
     workers = workers_for(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
@@ -69,7 +69,7 @@ def validate_set(
         undecided=sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed),
         calls=tuple(calls),
     )
-    workspace.store.write(Keys.validated_set(combination), validated)
+    workspace.store.write(ValidatedSet.key(combination), validated)
     return validated
 
 
@@ -147,7 +147,7 @@ def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPai
     broken: list[str] = []
     for pair in questions:
         if pair.document_id not in texts:
-            data = workspace.store.get(Keys.text(corpus, pair.document_id)) or b""
+            data = workspace.store.get(Document.text_key(corpus, pair.document_id)) or b""
             texts[pair.document_id] = data.decode("utf-8").split("\n") if data else []
         if not pair.evidence or not all(
             _stands(place.quote, place.start_line, place.end_line, texts[pair.document_id])

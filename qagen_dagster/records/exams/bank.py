@@ -21,7 +21,7 @@ from qagen_dagster.records.exams.item import (
     VerifierReport,
 )
 from qagen_dagster.records.exams.proof import Proof
-from qagen_dagster.records.ids import Name, fingerprint, normalise
+from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 
 
 class ExamItem(Record):
@@ -92,6 +92,16 @@ class ItemBank(Record):
     name: str
     items: tuple[ExamItem, ...]
     timestamp: AwareDatetime  # of the set, not of an export: the same bank gives the same bytes
+
+    @staticmethod
+    def file_key(exam: str, path: str) -> str:
+        """A file of the bank, or one of its exports."""
+        return store_key("exams", exam, *path.split("/"))
+
+    @staticmethod
+    def history_key(exam: str, run_id: str, path: str) -> str:
+        """A file of the bank as a run made it."""
+        return store_key("exams", exam, "history", run_id, *path.split("/"))
 
 
 class PartSet(Record):

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.difficulty import Difficulty
-from qagen_dagster.records.ids import Name
+from qagen_dagster.records.ids import Name, store_key
 from qagen_dagster.records.math_text import MathText
 
 
@@ -112,6 +112,26 @@ class ExamPart(Record):
         if len(parts) != 3:
             raise ValueError(f"{key!r} is not exam/schema/difficulty")
         return cls(exam=parts[0], schema_id=parts[1], difficulty=Difficulty(parts[2]))
+
+    def result_key(self, slot: int, fingerprint: str) -> str:
+        return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".json")
+
+    def partial_key(self, slot: int, fingerprint: str) -> str:
+        """What a slot gave before its budget ended."""
+        return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".partial.json")
+
+    def journal_key(self, slot: int, fingerprint: str) -> str:
+        return store_key(self._folder("journals"), f"{slot:04d}", fingerprint, suffix=".json")
+
+    def set_key(self) -> str:
+        """Which results make up the part now."""
+        return store_key(self._folder("sets"), suffix=".json")
+
+    def spending_folder(self, spending_id: str) -> str:
+        return store_key("spending", spending_id, "exams", *self.key.split("/"))
+
+    def _folder(self, kind: str) -> str:
+        return f"exams/{self.exam}/{kind}/{self.schema_id}/{self.difficulty.value}"
 
 
 class ExamSchema(Record):

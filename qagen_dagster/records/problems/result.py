@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.call import CallSummary
-from qagen_dagster.records.ids import Name
+from qagen_dagster.records.ids import Name, store_key
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     Breach,
@@ -143,6 +143,10 @@ class TaskResult(Record):
             or self.conversion
         )
 
+    @staticmethod
+    def key(problem_set: str, problem_id: str, task: str, fingerprint: str) -> str:
+        return store_key("problems", problem_set, "tasks", problem_id, task, fingerprint, suffix=".json")
+
 
 class ProblemEnd(StrEnum):
     """What became of a problem as a whole; only the first is in the bank."""
@@ -211,3 +215,17 @@ class ProblemBank(Record):
     @property
     def accepted(self) -> tuple[ProblemRecord, ...]:
         return tuple(one for one in self.problems if one.end is ProblemEnd.ACCEPTED)
+
+    @staticmethod
+    def file_key(problem_set: str, path: str) -> str:
+        """A file of the bank, or one of its exports."""
+        return store_key("problems", problem_set, *path.split("/"))
+
+    @staticmethod
+    def history_key(problem_set: str, run_id: str, path: str) -> str:
+        """A file of the bank as a run made it."""
+        return store_key("problems", problem_set, "history", run_id, *path.split("/"))
+
+    @staticmethod
+    def spending_folder(spending_id: str, problem_set: str) -> str:
+        return store_key("spending", spending_id, "problems", problem_set)

@@ -15,7 +15,7 @@ from pydantic import Field
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Combination, Mode, store_key
 
 
 class Evidence(Record):
@@ -172,6 +172,19 @@ class GenerationResult(Record):
     grades: dict[str, AnswerGrade] = Field(default_factory=dict)
     shown: tuple[LineSpan, ...] = ()
 
+    @staticmethod
+    def key(combination: Combination, document_id: str, fingerprint: str) -> str:
+        return store_key(f"candidates/{combination.key}", document_id, fingerprint, suffix=".json")
+
+    @staticmethod
+    def partial_key(combination: Combination, document_id: str, fingerprint: str) -> str:
+        """What a document gave before its budget ended."""
+        return store_key(f"candidates/{combination.key}", document_id, fingerprint, suffix=".partial.json")
+
+    @staticmethod
+    def journal_key(combination: Combination, document_id: str, fingerprint: str) -> str:
+        return store_key(f"journals/{combination.key}", document_id, fingerprint, suffix=".json")
+
 
 class ValidatedSet(Record):
     """Accepted questions of one combination after corpus-wide deduplication."""
@@ -185,6 +198,10 @@ class ValidatedSet(Record):
     removed: tuple[RejectedQA, ...]
     undecided: int = 0  # of the removed: not compared because the budget ended; the next run decides
     calls: tuple[CallSummary, ...] = ()
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"validated/{combination.key}", "set.json")
 
 
 class PublishedQuestion(Record):
@@ -209,6 +226,15 @@ class CorpusGenerationResult(Record):
     mode: Mode
     questions: tuple[PublishedQuestion, ...] = Field(default=())
     timestamp: str
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"published/{combination.key}", "corpus.json")
+
+    @staticmethod
+    def file_key(combination: Combination, path: str) -> str:
+        """Another file of the published set."""
+        return store_key(f"published/{combination.key}", *path.split("/"))
 
 
 class Candidate(Record):
@@ -254,3 +280,12 @@ class CandidateSet(Record):
     started: str  # ISO 8601, UTC
     ended: str
     documents: tuple[CandidateDocument, ...] = ()
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"candidates/{combination.key}", "set.json")
+
+    @staticmethod
+    def run_key(run_id: str, combination: Combination) -> str:
+        """The set as a run made it."""
+        return store_key("runs", run_id, *combination.key.split("/"), suffix=".json")

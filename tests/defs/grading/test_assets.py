@@ -22,7 +22,6 @@ from qagen_dagster.records.grading import (
 )
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys
 from tests.defs.conftest import TEXTUAL, Made
 from tests.support.graph import checks, metadata, version
 
@@ -60,7 +59,7 @@ def test_the_report_is_materialized_shown_and_checked(made: Made) -> None:
     assert len(shown["ungrounded_highlights"].splitlines()[2:]) == shown["ungrounded"]
     stored = GroundingReport.model_validate_json(
         (
-            made.project.assets / Keys.history(Combination.from_key(TEXTUAL), run.run_id, "grounding.json")
+            made.project.assets / Combination.from_key(TEXTUAL).history_key(run.run_id, "grounding.json")
         ).read_bytes()
     )
     assert shown["report"].endswith(f"{run.run_id}/grounding.json")

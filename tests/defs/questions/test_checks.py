@@ -8,6 +8,7 @@ import pytest
 from qagen_dagster.defs.questions.checks import published_results, validated_results
 from qagen_dagster.loop.questions.publish import publish
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -21,7 +22,6 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
     VerdictRecord,
 )
-from qagen_dagster.store import Keys
 from tests.support import waterworks
 from tests.support.project import Project
 
@@ -35,7 +35,7 @@ def space(tmp_path: Path) -> Workspace:
     project = Project.make(tmp_path / "project")
     project.corpus("water", waterworks.corpus(), {"ridge.txt": "\n".join(LINES)})
     space = Workspace(project.settings())
-    space.store.write_bytes(Keys.text("water", "ridge.txt"), "\n".join(LINES).encode())
+    space.store.write_bytes(Document.text_key("water", "ridge.txt"), "\n".join(LINES).encode())
     return space
 
 
@@ -71,12 +71,12 @@ def test_a_low_pass_rate_warns(space: Workspace, accepted: int, verdicts: int, p
 
 def test_proof_that_moved_fails(space: Workspace) -> None:
     pairs = [_pair(0), _pair(1)]
-    space.store.write(Keys.validated_set(WHERE), _set(*pairs))
+    space.store.write(ValidatedSet.key(WHERE), _set(*pairs))
     published = publish(space, WHERE, "run-1")
     (good,) = published_results(space, WHERE, published)
     assert (good.passed, good.metadata["share_proven"].value) == (True, 1.0)
     text = "\n".join(LINES).replace(QUOTES[1], QUOTES[1].replace("bar", "metres"))
-    space.store.write_bytes(Keys.text("water", "ridge.txt"), text.encode())
+    space.store.write_bytes(Document.text_key("water", "ridge.txt"), text.encode())
     (broken,) = published_results(space, WHERE, published)
     assert (broken.passed, broken.metadata["share_proven"].value, broken.metadata["broken"].value) == (
         False,
@@ -131,7 +131,7 @@ def _candidates(space: Workspace, *, accepted: list[QAPair], verdicts: int) -> N
     result = GenerationResult(
         accepted=tuple(accepted), rejected=(), stats=stats, verdicts=(verdict,) * verdicts
     )
-    key = Keys.result(WHERE, "ridge.txt", "f")
+    key = GenerationResult.key(WHERE, "ridge.txt", "f")
     space.store.write(key, result)
     document = CandidateDocument(
         document_id="ridge.txt", document_version="v", result_key=key, end=DocumentEnd.TARGET_REACHED
@@ -140,4 +140,4 @@ def _candidates(space: Workspace, *, accepted: list[QAPair], verdicts: int) -> N
         corpus="water", scenario="facts", mode=WHERE.mode, run_id="r", profile="dry_run", models={}, prompts={},
         fingerprint="f", configuration="c", target_count=2, started="", ended="", documents=(document,),
     )  # fmt: skip
-    space.store.write(Keys.candidate_set(WHERE), candidates)
+    space.store.write(CandidateSet.key(WHERE), candidates)

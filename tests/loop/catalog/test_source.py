@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from qagen_dagster.errors import PermanentModelError, StoreError
-from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog, source_of
+from qagen_dagster.loop.catalog.source import CATALOG, catalog_file, rebuild_catalog, source_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.shard import run_shard
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents, texts
 from tests.support.documents import TABLE
 from tests.support.play import Outcome, Play
@@ -39,7 +38,7 @@ def make(workspace: PlayedWorkspace) -> None:
     )
     entry = planned.documents[0]
     manifest = VisualManifest(document_id=entry.id, document_version=entry.version, visuals=(TABLE,))
-    workspace.store.write(Keys.visuals("probes", entry.id), manifest)
+    workspace.store.write(VisualManifest.key("probes", entry.id), manifest)
 
 
 def test_everything_in_the_store_is_a_row(workspace: PlayedWorkspace) -> None:
@@ -62,7 +61,7 @@ def test_the_catalog_is_derived_from_the_store(workspace: PlayedWorkspace) -> No
     assert counts["verdicts"] == 6
     assert rebuild_catalog(workspace.store) == counts
     with catalog_file(workspace.store) as file:
-        assert file == workspace.store.local_path(Keys.CATALOG)
+        assert file == workspace.store.local_path(CATALOG)
         assert file.is_file()
 
 
@@ -78,4 +77,4 @@ def test_a_store_that_is_no_folder_has_its_catalog_as_one_value(workspace: Playe
     counts = rebuild_catalog(far.store)
     assert counts["documents"] == 3
     with catalog_file(far.store) as file:
-        assert file.read_bytes() == far.store.read_bytes(Keys.CATALOG)
+        assert file.read_bytes() == far.store.read_bytes(CATALOG)

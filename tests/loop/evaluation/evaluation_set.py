@@ -13,7 +13,6 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Mode, question_id
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, QAPair, ValidatedSet
-from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION
 
 RUN = RunMark("run-1", "launch-1")
@@ -68,7 +67,7 @@ def put_published(space: Workspace, pairs: Sequence[QAPair]) -> None:
         questions=tuple(pairs),
         removed=(),
     )
-    space.store.write(Keys.validated_set(COMBINATION), validated)
+    space.store.write(ValidatedSet.key(COMBINATION), validated)
     publish(space, COMBINATION, "run-0")
 
 

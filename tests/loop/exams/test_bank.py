@@ -17,12 +17,9 @@ from qagen_dagster.loop.exams.bank import (
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.difficulty import Difficulty
-from qagen_dagster.records.exams.bank import BankStats, ExamItem
-from qagen_dagster.records.exams.item import (
-    ExamPart,
-)
+from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank
+from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult, Stage
-from qagen_dagster.store import Keys
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, rejected, store_part, write_exam
 from tests.support.project import Project
@@ -86,7 +83,7 @@ def test_the_catalog_has_every_slot_with_its_outcome_in_the_bank(space: Workspac
 def test_files_are_as_described(space: Workspace) -> None:
     fill(space)
     found = publish_bank(space, "mini", "run-1")
-    read = {name: space.store.read_bytes(Keys.exam_file("mini", name)).decode() for name in FILES}
+    read = {name: space.store.read_bytes(ItemBank.file_key("mini", name)).decode() for name in FILES}
     items = [ExamItem.model_validate_json(line) for line in read["accepted.jsonl"].splitlines()]
     assert tuple(items) == found.bank.items
     assert len(read["rejected.jsonl"].splitlines()) == 2
@@ -113,7 +110,7 @@ def test_a_bank_whose_file_is_lost_is_not_current(space: Workspace, name: str) -
     """A run may be killed between two files."""
     fill(space)
     publish_bank(space, "mini", "run-1")
-    Path(space.store.path(Keys.exam_file("mini", name))).unlink()
+    Path(space.store.path(ItemBank.file_key("mini", name))).unlink()
     assert not is_bank_current(space, "mini")
     assert publish_bank(space, "mini", "run-2").changed == (name,)
     assert is_bank_current(space, "mini")

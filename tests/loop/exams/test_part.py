@@ -10,6 +10,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
 from qagen_dagster.loop.exams.part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
+from qagen_dagster.loop.spending import SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
@@ -194,6 +195,15 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
     assert run_part(here, later, "run-2").finished == [1, 2, 3]
     assert ends(here, later) == [(1, "accepted"), (2, "accepted"), (3, "accepted")]
     assert len(play.log) == 15, "nothing was asked twice"
+
+
+def test_other_processes_of_a_run_see_what_a_part_has_paid(space: Space) -> None:
+    here = space(ExamPlay())
+    plan = planned(here, run_budget=Allowance(max_calls=9))
+    design_part(here, plan, "run-1", spending_id="launch")
+    folders = ("exams/trial/M1/easy", "exams/trial/M1/hard", "water/facts/textual")
+    books = [SpendingBook(here.store, f"spending/launch/{folder}") for folder in folders]
+    assert [[spent.calls for spent in book.totals()] for book in books] == [[3, 3], [3, 0], [3, 0]]
 
 
 def test_options_are_checked(space: Space) -> None:

@@ -24,7 +24,6 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     ValidatedSet,
 )
-from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.loop.questions.test_publish import apart, make
 from tests.support.models import FakeModel, Turn, call, say, told
@@ -69,7 +68,7 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
     grade_set(space, COMBINATION, apart, RUN)
-    pairs = space.store.read(Keys.validated_set(COMBINATION), ValidatedSet).questions
+    pairs = space.store.read(ValidatedSet.key(COMBINATION), ValidatedSet).questions
     assert len(pairs) == len(judge.requests) == 2
     for pair, asked in zip(pairs, judge.requests, strict=True):
         assert "passages that were quoted for it" in told(asked)
@@ -90,9 +89,9 @@ def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> Non
     assert len(judge.requests) == asked == 2
     assert report_version(again) == report_version(first)
     for run in ("run-1", "run-2"):
-        kept = space.store.read(Keys.history(COMBINATION, run, "grounding.json"), GroundingReport)
+        kept = space.store.read(COMBINATION.history_key(run, "grounding.json"), GroundingReport)
         assert (kept.run_id, kept.documents) == (run, first.documents)
-    assert space.store.read(Keys.grounding(COMBINATION), GroundingReport) == again
+    assert space.store.read(GroundingReport.key(COMBINATION), GroundingReport) == again
 
 
 @pytest.mark.parametrize("change", ["document", "method", "judge"])
@@ -164,7 +163,7 @@ def test_the_budget_ends_judging_and_the_next_run_goes_on(workspace: PlayedWorks
 
 def test_answers_kept_though_ungrounded_are_graded_and_marked(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    made = workspace.store.read(Keys.candidate_set(COMBINATION), CandidateSet)
+    made = workspace.store.read(CandidateSet.key(COMBINATION), CandidateSet)
     (key,) = [one.result_key for one in made.documents if one.document_id == "b.txt"]
     assert key is not None
     result = workspace.store.read(key, GenerationResult)

@@ -13,8 +13,8 @@ from qagen_dagster.loop.index.budget import index_toll
 from qagen_dagster.loop.index.build import PATIENCE, SHARDS, build_index, open_index, shard_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.index import Ranking
-from qagen_dagster.store import Keys
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.index import Ranking, SearchIndex
 from tests.support import waterworks
 from tests.support.embeddings import embeddings
 from tests.support.project import Project
@@ -152,9 +152,9 @@ def test_a_killed_build_goes_on_from_its_shards(tmp_path: Path) -> None:
         place = Place(tmp_path, server)
         whole = build_index(place.space, "water")
         store = place.space.store
-        store.remove(Keys.search_index("water"))
+        store.remove(SearchIndex.key("water"))
         gone = whole.index.shards[-1]
-        store.remove(Keys.search_shard("water", whole.index.fingerprint, gone))
+        store.remove(SearchIndex.shard_key("water", whole.index.fingerprint, gone))
         paid = len(server.requests)
         again = build_index(place.space, "water")
     assert {shard_of(name) for name in again.embedded} == {gone}
@@ -173,7 +173,7 @@ def test_an_open_index_finds_in_one_document_or_in_all(tmp_path: Path) -> None:
     assert hits[0].document_id == "station4.txt"
     assert {hit.document_id for hit in inside} == {"station2.txt"}
     entries = {entry.id: entry for entry in place.space.index("water").documents}
-    text = place.space.store.read_bytes(Keys.text("water", "station2.txt")).decode()
+    text = place.space.store.read_bytes(Document.text_key("water", "station2.txt")).decode()
     piece = text[inside[0].chunk.start : inside[0].chunk.end].strip()
     assert piece in "\n".join(text.split("\n")[inside[0].chunk.start_line - 1 : inside[0].chunk.end_line])
     assert opened.holds(entries["station2.txt"])
@@ -195,7 +195,7 @@ def test_an_index_whose_shard_was_lost_says_so(tmp_path: Path) -> None:
     with WireServer(embeddings) as server:
         place = Place(tmp_path, server)
         index = build_index(place.space, "water").index
-        place.space.store.remove(Keys.search_shard("water", index.fingerprint, index.shards[0]))
+        place.space.store.remove(SearchIndex.shard_key("water", index.fingerprint, index.shards[0]))
         with pytest.raises(StoreError, match=r"incomplete.*document_index"):
             open_index(place.space, "water")
 

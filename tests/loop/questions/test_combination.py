@@ -18,9 +18,9 @@ from qagen_dagster.loop.questions.combination import (
 from qagen_dagster.loop.questions.shard import STOP_AFTER, ShardOutcome, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.messages import Request
+from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult
-from qagen_dagster.store import Keys
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
 
@@ -214,8 +214,8 @@ def test_progress_is_told_of_each_document(workspace: PlayedWorkspace) -> None:
 def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None:
     _, planned = run(workspace, Play(PIECE))
     found = gather(workspace, planned, "run-7")
-    assert workspace.store.read(Keys.candidate_set(COMBINATION), CandidateSet) == found
-    assert workspace.store.read(Keys.run("run-7", COMBINATION), CandidateSet) == found
+    assert workspace.store.read(CandidateSet.key(COMBINATION), CandidateSet) == found
+    assert workspace.store.read(CandidateSet.run_key("run-7", COMBINATION), CandidateSet) == found
     assert (found.profile, found.target_count, found.run_id) == ("mine", 2, "run-7")
     assert found.models["generator"] == "scripted:writer"
     assert set(found.prompts) == {
@@ -289,6 +289,6 @@ def test_what_is_not_configured_is_said(
 
 
 def test_a_corpus_that_was_not_parsed_is_said(workspace: PlayedWorkspace) -> None:
-    workspace.store.remove(Keys.corpus_index("probes"))
+    workspace.store.remove(CorpusIndex.key("probes"))
     with pytest.raises(StoreError, match="corpus probes has not been parsed"):
         plan(workspace, COMBINATION, PLAIN)

@@ -14,13 +14,13 @@ from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish
 from qagen_dagster.loop.questions.shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
-from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
-from qagen_dagster.store import Keys
+from qagen_dagster.records.document import CorpusIndex, Document
+from qagen_dagster.records.questions.results import CorpusGenerationResult, RejectionReason, ValidatedSet
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
 
 PIECE = [Outcome.ACCEPTED, Outcome.WRONG, Outcome.ACCEPTED, Outcome.ACCEPTED, Outcome.EXHAUSTED]
-JSON = Keys.published(COMBINATION, "corpus.json")
+JSON = CorpusGenerationResult.file_key(COMBINATION, "corpus.json")
 
 
 def apart(questions: Sequence[str]) -> NDArray[np.float32]:
@@ -95,9 +95,9 @@ def test_every_set_that_was_published_is_kept(workspace: PlayedWorkspace) -> Non
     first = workspace.store.read_bytes(JSON)
     make(workspace, "run-2", RunOptions(target_count=3))
     assert "corpus.json" in publish(workspace, COMBINATION, "run-2").changed
-    assert workspace.store.read_bytes(Keys.history(COMBINATION, "run-1", "corpus.json")) == first
+    assert workspace.store.read_bytes(COMBINATION.history_key("run-1", "corpus.json")) == first
     assert workspace.store.read_bytes(
-        Keys.history(COMBINATION, "run-2", "corpus.json")
+        COMBINATION.history_key("run-2", "corpus.json")
     ) == workspace.store.read_bytes(JSON)
     assert len(published(workspace)["questions"]) == 3
     kept = {one["id"] for one in json.loads(first)["questions"]}
@@ -108,7 +108,7 @@ def test_nothing_is_published_without_its_proof(workspace: PlayedWorkspace) -> N
     make(workspace)
     publish(workspace, COMBINATION, "run-1")
     before = workspace.store.read_bytes(JSON)
-    workspace.store.write_bytes(Keys.text("probes", "a.txt"), b"Another text altogether.")
+    workspace.store.write_bytes(Document.text_key("probes", "a.txt"), b"Another text altogether.")
     with pytest.raises(StoreError, match="not published: the evidence of q-"):
         publish(workspace, COMBINATION, "run-2")
     assert workspace.store.read_bytes(JSON) == before
@@ -157,11 +157,11 @@ def lose_publication(workspace: PlayedWorkspace) -> None:
 
 
 def lose_index(workspace: PlayedWorkspace) -> None:
-    workspace.store.remove(Keys.corpus_index("probes"))
+    workspace.store.remove(CorpusIndex.key("probes"))
 
 
 def lose_validated(workspace: PlayedWorkspace) -> None:
-    workspace.store.remove(Keys.validated_set(COMBINATION))
+    workspace.store.remove(ValidatedSet.key(COMBINATION))
 
 
 CHANGES = [
@@ -224,8 +224,8 @@ def test_a_document_that_failed_leaves_the_set_unfinished(workspace: PlayedWorks
 
 def test_a_set_with_questions_that_nobody_compared_is_unfinished(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    validated = workspace.store.read(Keys.validated_set(COMBINATION), ValidatedSet)
+    validated = workspace.store.read(ValidatedSet.key(COMBINATION), ValidatedSet)
     assert validated.undecided == 0
-    workspace.store.write(Keys.validated_set(COMBINATION), validated.model_copy(update={"undecided": 1}))
+    workspace.store.write(ValidatedSet.key(COMBINATION), validated.model_copy(update={"undecided": 1}))
     finish(workspace)
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())

@@ -20,10 +20,11 @@ from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request
 from qagen_dagster.models.registry import build_model
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, QAPair, RejectionReason
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Keys, Store
+from qagen_dagster.store import Store
 from tests.support.batches.server import BatchServer
 from tests.support.models import FakeModel, Turn, call, told
 from tests.support.wire_server import Call, Reply
@@ -220,7 +221,7 @@ def test_comparisons_that_do_not_depend_on_each_other_are_asked_at_once() -> Non
 def workspace(tmp_path: Path) -> Workspace:
     space = Workspace(Settings(corpora=tmp_path / "corpora", assets=str(tmp_path / "assets")))
     text = "one\ntwo words\nthree more words\n"
-    space.store.write_bytes(Keys.text("c", "a"), text.encode())
+    space.store.write_bytes(Document.text_key("c", "a"), text.encode())
     return space
 
 
