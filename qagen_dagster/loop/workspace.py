@@ -15,7 +15,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.loop.questions.work import QAModels
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batches.desk import Desks
+from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
@@ -79,7 +79,7 @@ class Workspace:
         return self._model(spec, Ledger(self.store.blobs("ledger")))
 
     def _model(self, spec: ModelSpec, ledger: Ledger) -> Model:
-        return build_model(spec, ledger, secret, self.settings.state, _desks(self.settings.assets))
+        return build_model(spec, ledger, secret, self.settings.state, _batchers(self.settings.assets))
 
     def parsers(self) -> ParserPool:
         """This process' parser workers; they start when first used and end with the process."""
@@ -88,9 +88,9 @@ class Workspace:
 
 
 @cache
-def _desks(assets: str) -> Desks:
+def _batchers(assets: str) -> Batchers:
     """Kept for the process: whatever ops work in it share their batches."""
-    return Desks(JobBook(Store(assets).blobs("batches")))
+    return Batchers(JobBook(Store(assets).blobs("batches")))
 
 
 @cache

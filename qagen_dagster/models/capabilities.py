@@ -18,11 +18,13 @@ from qagen_dagster.models.messages import (
     Image,
     Message,
     Request,
+    Response,
     Stop,
     Text,
     ToolCall,
     ToolMessage,
     ToolResult,
+    Usage,
     UserMessage,
 )
 
@@ -82,20 +84,22 @@ def wire_name(name: str) -> str:
     return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"
 
 
-def without_cut_call(
-    parts: Iterable[AssistantPart], stop: Stop, *, partial: bool = False
-) -> AssistantMessage:
-    """The message of `parts`, in which a last call that the output limit cut off is a fault, not a call.
+def response(
+    parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
+) -> Response:
+    """The response of `parts`. A last call that the output limit cut off has a fault instead of arguments.
 
-    Text that is cut off shows it; a call whose arguments had not begun looks like one without. `partial`:
-    the server makes arguments whole, so that no last call can be trusted.
+    Without arguments a cut-off call looks like a call of a tool that takes none. `partial`: the server closes
+    cut-off JSON itself, so that the arguments of a last call are never reliable.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
     if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
         fault = "the arguments were cut off at the output limit"
         kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
-    return AssistantMessage(content=tuple(kept))
+    message = AssistantMessage(content=tuple(kept))
+    stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
+    return Response(message=message, stop=stop, usage=usage, model=model or "")
 
 
 def _tool_turn(

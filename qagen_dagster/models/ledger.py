@@ -54,6 +54,19 @@ class Blobs(Protocol):
         ...
 
 
+class CallSpec(Protocol):
+    """The part of a ModelSpec or EmbedderSpec that says how to call the model."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def max_attempts(self) -> int: ...
+
+    @property
+    def deadline_seconds(self) -> float: ...
+
+
 class Entry(Record):
     """One stored response. Holds no header, no key, and of the request only its hash."""
 
@@ -111,10 +124,42 @@ class Ledger:
         self._blobs.put(key, _seal(entry))
         return entry
 
+    def obtain(
+        self,
+        key: str,
+        send: Callable[[], dict[str, Any]],
+        spec: CallSpec,
+        cost: Callable[[Entry], Spent],
+        toll: Toll | None,
+        sleep: Callable[[float], None],
+    ) -> tuple[Entry, bool]:
+        """The stored response and True, or one that `send` gives, with retries, and False. Raises ModelError.
+
+        `toll` decides whether the call may be paid, and counts its `cost`.
+        """
+        entry = self.get(key)
+        if entry is not None:
+            return entry, True
+        with self.only_one(key):
+            entry = self.get(key)  # another thread or process may have paid meanwhile
+            if entry is not None:
+                return entry, True
+            if toll is not None:
+                toll.before()
+            started = time.monotonic()
+            body, retries = call_with_retry(
+                send, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
+            )
+            seconds = round(time.monotonic() - started, 6)
+            entry = self.put(key, body, model=spec.name, seconds=seconds, retries=retries)
+            if toll is not None:
+                toll.paid(cost(entry))
+            return entry, False
+
     @contextmanager
     def only_one(self, key: str) -> Generator[None]:
-        """Hold `key`, so that two who ask the same do not both pay: against all threads of this process and, where
-        the entries lie on a local disk, all processes that use it. The end of a process frees what it held.
+        """Lock `key`, so that the same request is not paid twice: against all threads of this process and, if the
+        entries are on a local disk, all processes that use it. The end of a process releases its locks.
         """
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
@@ -155,23 +200,15 @@ class LedgeredModel:
     def respond(self, request: Request) -> Response:
         """Replay the stored response, or send, store and read. Raises ModelError; of it BudgetExhaustedError before
         anything is sent."""
-        key = request_key(self.spec, request)
-        entry = self._ledger.get(key)
-        replayed = entry is not None
-        if entry is None:
-            with self._ledger.only_one(key):
-                entry = self._ledger.get(key)  # by now another one may have paid
-                replayed = entry is not None
-                entry = entry or self._charged(key, request)
+        entry, replayed = self._ledger.obtain(
+            request_key(self.spec, request),
+            lambda: self._provider.send(request),
+            self.spec,
+            self._cost,
+            self._toll,
+            self._sleep,
+        )
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
-
-    def _charged(self, key: str, request: Request) -> Entry:
-        if self._toll is not None:
-            self._toll.before()
-        entry = self._pay(key, request)
-        if self._toll is not None:
-            self._toll.paid(self._cost(entry))
-        return entry
 
     def _cost(self, entry: Entry) -> Spent:
         """What a stored response cost; of one that cannot be read only that it was a call."""
@@ -179,17 +216,6 @@ class LedgeredModel:
             return cost_of(self.spec, self._provider.read(entry.body).usage, batch=entry.batch)
         except MalformedResponseError:
             return Spent(calls=1)
-
-    def _pay(self, key: str, request: Request) -> Entry:
-        started = time.monotonic()
-        body, retries = call_with_retry(
-            lambda: self._provider.send(request),
-            max_attempts=self.spec.max_attempts,
-            deadline_seconds=self.spec.deadline_seconds,
-            sleep=self._sleep,
-        )
-        seconds = round(time.monotonic() - started, 6)
-        return self._ledger.put(key, body, model=self.spec.name, seconds=seconds, retries=retries)
 
 
 class LocalModel:

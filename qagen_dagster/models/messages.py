@@ -38,7 +38,16 @@ class Image(Record):
 
     @field_serializer("data", when_used="json")
     def _encode(self, value: bytes, info: FieldSerializationInfo) -> str:
-        return content_hash(value) if info.context is _BY_HASH else base64.b64encode(value).decode("ascii")
+        return content_hash(value) if info.context is _BY_HASH else self.encoded
+
+    @property
+    def encoded(self) -> str:
+        """The bytes in base64."""
+        return base64.b64encode(self.data).decode("ascii")
+
+    @property
+    def data_url(self) -> str:
+        return f"data:{self.media_type};base64,{self.encoded}"
 
     @property
     def sha256(self) -> str:

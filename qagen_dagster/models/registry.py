@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
-from qagen_dagster.models.batches.desk import BatchDesk, BatchModel, Desks
+from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.batches.limits import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
-from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.wires.emulation import EmulatedTools
 
 
@@ -61,11 +61,11 @@ def build_model(
     ledger: Ledger,
     secret: Callable[[str], str | None],
     state: Path,
-    desks: Desks | None = None,
+    batchers: Batchers | None = None,
 ) -> Model:
     """Build the model of `spec`; `secret` looks up the value of an environment variable.
 
-    `state` is the folder by which processes share limits, `desks` where threads hand in what goes by batch. Raises
+    `state` is the folder by which processes share limits, `batchers` where threads hand in what goes by batch. Raises
     ConfigError for an unknown provider, for a missing key, naming its variable, for a folder that cannot be used,
     and for batches where there are none.
     """
@@ -76,22 +76,22 @@ def build_model(
     direct = limited(provider, spec.api_key_env or entry.key_env, state)
     if spec.execution == "direct":
         return LedgeredModel(direct, ledger)
-    return BatchModel(direct, ledger, _desk(spec, entry, ledger, secret, state, desks))
+    return BatchModel(direct, ledger, _batcher(spec, entry, ledger, secret, state, batchers))
 
 
-def _desk(
+def _batcher(
     spec: ModelSpec,
     entry: _Entry,
     ledger: Ledger,
     secret: Callable[[str], str | None],
     state: Path,
-    desks: Desks | None,
-) -> BatchDesk:
+    batchers: Batchers | None,
+) -> Batcher:
     fault = why_no_batch(spec)
-    if fault is not None or entry.batch is None or desks is None:
+    if fault is not None or entry.batch is None or batchers is None:
         raise ConfigError(fault or f"{spec.name}: there is no place to keep batches in", key="execution")
     endpoint, variable = _load(entry.batch), spec.api_key_env or entry.key_env
-    return desks.of(
+    return batchers.of(
         spec, ledger, lambda: LimitedBatch(endpoint(spec, _key(spec, entry, secret)), spec, variable, state)
     )
 

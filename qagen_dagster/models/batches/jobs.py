@@ -1,7 +1,7 @@
 """What is written down about batches, so that none is sent twice: a record per batch, a mark per request.
 
 What belongs here: the record, the marks and their order on disk. What does not: asking, waiting and reading
-(`desk.py`), and what a server says (`openai.py`, `anthropic.py`).
+(`batcher.py`), and what a server says (`openai.py`, `anthropic.py`).
 
 The record and the marks are durable before a batch is sent, the server's id as soon as it is known. A mark
 stays until the response it stands for has been charged to somebody, so that also what a killed run paid is counted.

@@ -6,9 +6,7 @@ blocks go back unchanged. Cache markers stand where this turn's prefix ends and 
 
 from __future__ import annotations
 
-import base64
 import re
-import weakref
 from typing import Any, cast
 
 import anthropic
@@ -32,7 +30,8 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import anthropic_client, faults
+from qagen_dagster.models.wires import faults
+from qagen_dagster.models.wires.anthropic_client import AnthropicClient
 
 _WIRE = "anthropic"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
@@ -63,24 +62,14 @@ class _Reply(faults.Shape):
     model: str | None = None
 
 
-class AnthropicProvider:
+class AnthropicProvider(AnthropicClient):
     """`POST /v1/messages`."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = anthropic_client.make_client(spec, api_key)
-        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         model, max_tokens, messages = (body.pop(name) for name in ("model", "max_tokens", "messages"))
-        create = self._client.messages.with_raw_response.create
-        answer = anthropic_client.call(
-            self._spec,
+        create = self.client.messages.with_raw_response.create
+        answer = self.call(
             lambda: (
                 create(
                     model=model,
@@ -89,20 +78,17 @@ class AnthropicProvider:
                     extra_body=body,
                     timeout=self._spec.timeout_seconds,
                 ).http_response.text
-            ),
-            self._key,
+            )
         )
         if answer.get("type") == "error":
-            raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
+            raise self.failure(answer.get("error"))
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
         reply = faults.shaped(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
-        message = capabilities.without_cut_call(parts, stop, partial=True)
-        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
-        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+        return capabilities.response(parts, stop, _usage(body), reply.model, partial=True)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
@@ -188,8 +174,10 @@ def _assistant_blocks(part: AssistantPart) -> list[dict[str, Any]]:
 def _content(part: Content) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    data = base64.b64encode(part.data).decode("ascii")
-    return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": part.media_type, "data": part.encoded},
+    }
 
 
 def _part(block: _Block) -> list[AssistantPart]:

@@ -6,10 +6,8 @@ Servers differ in where they put reasoning; it is kept apart from the answer whe
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import weakref
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -27,10 +25,10 @@ from qagen_dagster.models.messages import (
     Thinking,
     ToolCall,
     ToolMessage,
-    Usage,
     UserMessage,
 )
 from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.models.wires.openai_client import OpenAIClient
 from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
@@ -83,29 +81,18 @@ class _Reply(faults.Shape):
     model: str | None = None
 
 
-class OpenAICompatibleProvider:
+class OpenAICompatibleProvider(OpenAIClient):
     """`POST /chat/completions` at `spec.base_url`; the key is optional."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = openai_client.make_client(spec, api_key)
-        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         messages = body.pop("messages")
-        completions = self._client.chat.completions.with_raw_response
-        answer = openai_client.call(
-            self._spec,
-            lambda: completions.create(messages=messages, model=self._spec.model, extra_body=body),
-            self._key,
+        completions = self.client.chat.completions.with_raw_response
+        answer = self.call(
+            lambda: completions.create(messages=messages, model=self._spec.model, extra_body=body).text
         )
         if answer.get("error") and not answer.get("choices"):
-            raise faults.from_error_body(self._spec.name, answer["error"], self._key)
+            raise self.failure(answer["error"])
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
@@ -117,10 +104,9 @@ class OpenAICompatibleProvider:
         text = said.refusal or text
         parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        stop = _STOPS.get(choice.finish_reason or "", Stop.TOOLS if calls else Stop.END)
-        stop = Stop.REFUSAL if said.refusal else stop
-        message = capabilities.without_cut_call((*parts, *calls), stop)
-        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+        stop = Stop.REFUSAL if said.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
+        usage = openai_client.usage(body, "prompt", "completion")
+        return capabilities.response((*parts, *calls), stop, usage, reply.model)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
@@ -209,8 +195,7 @@ def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
         if isinstance(part, Text):
             parts.append({"type": "text", "text": part.text})
         else:
-            data = base64.b64encode(part.data).decode("ascii")
-            parts.append({"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{data}"}})
+            parts.append({"type": "image_url", "image_url": {"url": part.data_url}})
     return parts
 
 
@@ -239,13 +224,3 @@ def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking
     told = said.reasoning_content or said.reasoning or in_text
     text = told if isinstance(told, str) else in_text
     return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []
-
-
-def _usage(body: dict[str, Any]) -> Usage:
-    return Usage(
-        input_tokens=faults.count(body, "usage", "prompt_tokens"),
-        output_tokens=faults.count(body, "usage", "completion_tokens"),
-        cached_tokens=faults.count(body, "usage", "prompt_tokens_details", "cached_tokens"),
-        cache_write_tokens=faults.count(body, "usage", "prompt_tokens_details", "cache_write_tokens"),
-        reasoning_tokens=faults.count(body, "usage", "completion_tokens_details", "reasoning_tokens"),
-    )

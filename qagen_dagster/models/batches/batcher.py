@@ -63,7 +63,7 @@ class _Group:
     unsent: bool = False  # the server does not have it: its requests go into another
 
 
-class BatchDesk:
+class Batcher:
     """Where the threads of a process hand in what goes by batch to one model."""
 
     def __init__(
@@ -255,46 +255,46 @@ class BatchDesk:
 class BatchModel(LedgeredModel):
     """A `LedgeredModel` whose single-turn requests go by batch."""
 
-    def __init__(self, provider: Provider, ledger: Ledger, desk: BatchDesk) -> None:
+    def __init__(self, provider: Provider, ledger: Ledger, batcher: Batcher) -> None:
         super().__init__(provider, ledger)
-        self._desk = desk
+        self._batcher = batcher
 
     def respond(self, request: Request) -> Response:
         """As `LedgeredModel.respond`. What a batch has answered is charged to the first who takes it."""
         if not single_turn(request):
             return super().respond(request)
         key = request_key(self.spec, request)
-        if self._ledger.get(key) is None or self._desk.book.marked(key):
+        if self._ledger.get(key) is None or self._batcher.book.marked(key):
             with self._ledger.only_one(key):
                 if self._ledger.get(key) is None:
                     self._by_batch(key, request)
                 entry = self._ledger.get(key)
-                if entry is not None and self._desk.book.marked(key):
+                if entry is not None and self._batcher.book.marked(key):
                     if self._toll is not None:
                         self._toll.paid(self._cost(entry))
-                    self._desk.book.unmark(key)
+                    self._batcher.book.unmark(key)
                     return finish(self._provider.read(entry.body), entry, replayed=False)
         return super().respond(request)  # stored and paid, or asked directly
 
     def _by_batch(self, key: str, request: Request) -> None:
         """Ask the toll, unless the request is in a batch already and so as good as paid."""
-        if self._toll is not None and self._desk.book.open_for(key) is None:
+        if self._toll is not None and self._batcher.book.open_for(key) is None:
             self._toll.before()
-        self._desk.ask(key, request)
+        self._batcher.ask(key, request)
 
 
-class Desks:
-    """The desks of a process over one store, one per model: ops that work at once share batches."""
+class Batchers:
+    """The batchers of a process over one store, one per model: ops that work at once share batches."""
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
         self._lock = threading.Lock()
-        self._desks: dict[str, BatchDesk] = {}
+        self._batchers: dict[str, Batcher] = {}
 
-    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> BatchDesk:
-        """The desk of `spec`; `make` gives its endpoint when it is first asked for."""
+    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
+        """The batcher of `spec`; `make` gives its endpoint when it is first asked for."""
         name = spec.model_dump_json()
         with self._lock:
-            if name not in self._desks:
-                self._desks[name] = BatchDesk(spec, make(), ledger, self._book)
-            return self._desks[name]
+            if name not in self._batchers:
+                self._batchers[name] = Batcher(spec, make(), ledger, self._book)
+            return self._batchers[name]
