@@ -198,7 +198,7 @@ def test_only_wires_with_batches_have_them(tmp_path: Path) -> None:
     ]
     assert able == ["openai", "anthropic"]
     spec = ModelSpec(provider="openai", model="m", execution="batch")
-    with pytest.raises(ConfigError, match="no place to keep batches"):
+    with pytest.raises(ConfigError, match="no store for batches"):
         build_model(spec, Ledger(Store(tmp_path).blobs("ledger")), lambda _: KEY, tmp_path)
     compatible = ModelSpec(
         provider="openai_compatible", model="m", execution="batch", base_url="http://127.0.0.1"
