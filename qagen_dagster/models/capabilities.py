@@ -1,6 +1,6 @@
-"""What wires cannot do, made up for once: pictures in tool results, names, errors, schemas, cut-off calls.
+"""Workarounds that wires share: pictures in tool results, tool names, errors, schemas, cut-off calls.
 
-Works on neutral messages and gives neutral messages back, so a wire only translates.
+The functions take and return neutral messages, so that a wire only translates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from qagen_dagster.models.messages import (
 
 
 class ResultImages(StrEnum):
-    """Where a wire takes the pictures of tool results."""
+    """Where a wire accepts the pictures of tool results."""
 
     INLINE = "inline"  # inside the result
     DEFERRED = "deferred"  # in one user message after the last result of the turn
@@ -40,12 +40,12 @@ _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool) -> tuple[Message, ...]:
-    """The conversation as the wire can carry it.
+    """The conversation in a form that the wire accepts.
 
-    Pictures stay in their result, or move to ONE user message after all results of the turn, or, for
-    a model without eyes, become a note. Each is preceded by its title. Results are never empty; where
-    the wire has no error flag, an error says so in words. Empty assistant messages are dropped, and
-    a user message that follows pictures joins theirs.
+    Pictures stay in their result, or move to ONE user message after all results of the turn, or become a note if the
+    model takes no pictures. Each follows its title. Results are never empty. If the wire has no error flag, the text
+    of an error says that it is one. Empty assistant messages are dropped, and a user message that follows pictures
+    joins theirs.
     """
     fitted: list[Message] = []
     for message in request.messages:
@@ -64,7 +64,7 @@ def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: 
 
 
 def system_text(request: Request, spec: ModelSpec) -> str:
-    """The system prompt; with the output schema in words where the server does not enforce one."""
+    """The system prompt; with the output schema as text if the server does not enforce it."""
     if request.output_schema is None or spec.structured_output == "json_schema":
         return request.system
     asked = "Reply with one JSON object and nothing else."
@@ -75,12 +75,12 @@ def system_text(request: Request, spec: ModelSpec) -> str:
 
 
 def joined(content: Iterable[Content]) -> str:
-    """The text of `content`, parts apart by an empty line."""
+    """The text parts of `content`, separated by an empty line."""
     return "\n\n".join(part.text for part in content if isinstance(part, Text))
 
 
 def wire_name(name: str) -> str:
-    """A tool name that a server accepts, also when the model made it up."""
+    """A tool name that a server accepts, even if the model made it up."""
     return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"
 
 

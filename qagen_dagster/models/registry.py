@@ -71,11 +71,7 @@ def why_no_batch(spec: ModelSpec) -> str | None:
     if entry is not None and entry.batch is None:
         able = ", ".join(name for name, one in PROVIDERS.items() if one.batch)
         return f"{spec.name} has no batches (execution: batch is for {able})"
-    return (
-        f"{spec.name}: batches need tool_calling: native"
-        if spec.tool_calling == "emulated"
-        else None
-    )
+    return f"{spec.name}: batches need tool_calling: native" if spec.tool_calling == "emulated" else None
 
 
 def build_model(

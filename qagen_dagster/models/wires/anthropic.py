@@ -1,7 +1,7 @@
 """Anthropic's wire, the Messages API.
 
-All results of a turn go into one user message, in call order, pictures inside their result. Thinking
-blocks go back unchanged. Cache markers stand where this turn's prefix ends and where the last one's ended.
+All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go
+back unchanged. Cache markers are at the end of this turn's prefix and at the end of the previous turn's prefix.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from qagen_dagster.models.wires.anthropic_client import AnthropicClient
 _WIRE = "anthropic"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
 _CHOICES = {ToolChoice.AUTO: "auto", ToolChoice.REQUIRED: "any", ToolChoice.NONE: "none"}
-_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # families that think unless told not to
+_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # model families that think by default
 _STOPS = {
     "tool_use": Stop.TOOLS,
     "max_tokens": Stop.LENGTH,
@@ -46,7 +46,7 @@ _STOPS = {
 
 
 class _Block(faults.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back whole
+    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back with all its fields
 
     type: str
     text: str = ""
@@ -119,7 +119,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """A model that thinks may not be forced to call a tool: the server refuses that."""
+    """The server refuses to force a tool call on a model that thinks."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -129,8 +129,8 @@ def _choice(request: Request, spec: ModelSpec) -> str:
 def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]:
     """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
 
-    The server looks some twenty blocks back from a marker for what it has stored, and a turn of many calls is
-    longer: so the marker of the turn before stays where it was.
+    From a marker, the server looks about twenty blocks back for a prefix in its cache, and a turn with many calls is
+    longer than that. So the marker of the previous turn stays as well.
     """
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -181,7 +181,7 @@ def _content(part: Content) -> dict[str, Any]:
 
 
 def _part(block: _Block) -> list[AssistantPart]:
-    """The part of one content block; blocks of kinds we never ask for give none."""
+    """The part of one content block; none for kinds of blocks that we never ask for."""
     if block.type == "text":
         return [Text(text=block.text)]
     if block.type in ("thinking", "redacted_thinking"):
@@ -193,7 +193,7 @@ def _part(block: _Block) -> list[AssistantPart]:
 
 
 def _usage(body: dict[str, Any]) -> Usage:
-    """The server counts cached input apart; ours includes it."""
+    """The server counts cached input separately; our count of input includes it."""
     read = faults.count(body, "usage", "cache_read_input_tokens")
     written = faults.count(body, "usage", "cache_creation_input_tokens")
     return Usage(

@@ -44,7 +44,7 @@ class _Piece(faults.Shape):
 
 
 class _Item(faults.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back whole
+    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back with all its fields
 
     type: str
     call_id: str = ""
@@ -112,7 +112,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         "input": [item for message in messages for item in _items(message)],
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
-        # Requests with one beginning go to one machine, where it is cached.
+        # Requests with the same prefix go to the same machine, which has it in its cache.
         "prompt_cache_key": digest(request.system, *(message.model_dump_json() for message in messages[:1]))[
             :32
         ],
@@ -141,7 +141,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _reasons(spec: ModelSpec) -> bool:
-    """Whether reasoning is to be asked for: models without it refuse that, others keep it to themselves."""
+    """Whether to ask for reasoning: models without it refuse that, and other models send none unless asked."""
     reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
     return reasoning.get("effort") != "none" if reasoning else bool(_REASONING.match(spec.model))
 
@@ -182,7 +182,7 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
             }
         ]
     if isinstance(part, Text):
-        # The long form of an assistant's words: llama.cpp's server takes no other.
+        # The long form of an assistant's text, because llama.cpp's server accepts no other.
         words: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
         return [{"type": "message", "role": "assistant", "content": [words]}] if part.text.strip() else []
     return [part.payload] if part.wire == _WIRE and part.payload else []
@@ -195,7 +195,7 @@ def _content(part: Content) -> dict[str, Any]:
 
 
 def _parts(item: _Item) -> list[AssistantPart]:
-    """The parts of one output item; items of kinds we never ask for give none."""
+    """The parts of one output item; none for kinds of items that we never ask for."""
     if item.type == "function_call":
         arguments, fault = json_reply.read_arguments(item.arguments)
         return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
@@ -208,6 +208,6 @@ def _parts(item: _Item) -> list[AssistantPart]:
 
 
 def _returnable(item: _Item) -> dict[str, Any]:
-    """A reasoning item as it goes back, or nothing: without content the server would not know it."""
+    """A reasoning item to send back; empty if it has no content, because the server would not know it."""
     fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
     return fields if item.encrypted_content or item.content else {}

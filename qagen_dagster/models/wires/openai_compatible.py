@@ -1,7 +1,7 @@
 """Chat Completions, the wire of vLLM, llama.cpp, Ollama, Gemini's compatible endpoint and many more.
 
 Tool results are text here: pictures follow in one user message after the last result of the turn.
-Servers differ in where they put reasoning; it is kept apart from the answer wherever it stands.
+Servers put reasoning in different places; it is separated from the answer wherever it is.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
-# Not in quotes: an answer may speak of the tags.
+# Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
-_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the beginning of an answer that no tag may break
-# Fields of a message that its server wants back unchanged in the next turn. Not `reasoning`: servers
-# that use that name refuse it in requests.
+_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the start of an answer in which tags have no meaning
+# Fields of a message that the server needs unchanged in the next turn. Not `reasoning`: servers that use
+# that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
 
 
@@ -116,7 +116,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += [item for message in fitted for item in _messages(message)]
     body: dict[str, Any] = {"model": spec.model, "messages": messages}
-    if "max_completion_tokens" not in spec.options:  # the newer name, which few servers know
+    if "max_completion_tokens" not in spec.options:  # the newer name, which few servers accept
         body["max_tokens"] = spec.max_output_tokens
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
@@ -132,11 +132,11 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a text with `<think>` blocks in it.
+    """The reasoning and the answer in a text with `<think>` blocks.
 
-    Chat templates may put the first opening tag into the prompt, so the first block may begin without it; a
-    reply cut off inside a block that stands on a line of its own is reasoning from there on. What begins as JSON
-    or as a code block is an answer to its end.
+    Chat templates may put the first opening tag into the prompt, so the first block may begin without one. If a reply
+    is cut off inside a block that starts on a line of its own, the rest is reasoning. A text that begins as JSON or as a
+    code block is an answer to its end.
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -187,7 +187,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
-    """A plain string where it can be one: some chat templates take nothing else."""
+    """A plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return capabilities.joined(content)
     parts: list[dict[str, Any]] = []
@@ -200,7 +200,7 @@ def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
 
 
 def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
-    """Tool calls with ids that are there and differ, also from servers that give none."""
+    """Tool calls with distinct ids, even if the server gives none."""
     calls: list[ToolCall] = []
     for number, item in enumerate(said.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
@@ -214,7 +214,7 @@ def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
 
 def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
     payload = said.model_dump(include=_RETURNED, exclude_none=True)
-    # Gemini signs its calls beside the function and refuses the next turn without the signature.
+    # Gemini puts a signature next to the function and refuses the next turn without it.
     signed = {
         call.id: {"extra_content": item.extra_content}
         for call, item in zip(calls, said.tool_calls or (), strict=True)
