@@ -24,7 +24,7 @@ from typing import NamedTuple
 from qagen_dagster.errors import ModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.messages import Request, Text, UserMessage
 from qagen_dagster.models.registry import build_provider
 from qagen_dagster.store import Store

@@ -12,7 +12,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.grounding.source import Encode
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batches.desk import Desks
+from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
@@ -67,7 +67,7 @@ class Workspace:
 
     def model(self, spec: ModelSpec) -> Model:
         """The model of a spec. Raises ConfigError for an unknown provider or a missing key."""
-        return build_model(spec, self._ledger, secret, self.settings.state, _desks(self.settings.assets))
+        return build_model(spec, self._ledger, secret, self.settings.state, _batchers(self.settings.assets))
 
     @property
     def encode(self) -> Encode:
@@ -81,9 +81,9 @@ class Workspace:
 
 
 @cache
-def _desks(assets: str) -> Desks:
+def _batchers(assets: str) -> Batchers:
     """Kept for the process: whatever ops work in it share their batches."""
-    return Desks(JobBook(Store(assets).blobs("batches")))
+    return Batchers(JobBook(Store(assets).blobs("batches")))
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Language models behind one method. Everything provider-specific stays in its wire's file."""
+"""Language models behind one method. Provider-specific code stays in the file of its wire."""

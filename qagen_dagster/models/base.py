@@ -1,7 +1,7 @@
-"""The narrow waist: what a provider implements, and what everything above calls.
+"""The interface of models: what a provider implements, and what all other code calls.
 
-A `Provider` sends one request over its wire and reads one stored body; between the two, the ledger
-writes the body down. A `Model` is what agents hold: `respond(request) -> Response`.
+A `Provider` sends one request over its wire and reads one stored body; in between, the ledger stores the
+body. Agents use a `Model`: `respond(request) -> Response`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import Field
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
 
-EMBEDDED_VERSION = "3"  # raised when the embedded mechanisms would answer a request differently
+EMBEDDED_VERSION = "3"  # raise it when the embedded models answer a request differently
 
 
 class ModelSpec(Record):
@@ -21,7 +21,7 @@ class ModelSpec(Record):
 
     provider: str  # a name in models/registry.py: openai, openai_compatible, anthropic, embedded, scripted
     model: str
-    temperature: float | None = None  # None: the provider's default, and nothing is sent
+    temperature: float | None = None  # None: nothing is sent, and the provider uses its default
     max_output_tokens: int = Field(default=4096, ge=16)
     base_url: str | None = None
     api_key_env: str | None = None  # name of the variable, never its value
@@ -32,25 +32,21 @@ class ModelSpec(Record):
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)
     usd_per_million_input: float | None = Field(default=None, ge=0)
     usd_per_million_output: float | None = Field(default=None, ge=0)
-    usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: as input
+    usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: the price of input
     usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see pricing.py
     max_attempts: int = Field(
         default=8, ge=1
-    )  # of one call, transport failures only; 8 outlive 30 s of outage
-    deadline_seconds: float = Field(default=600.0, gt=0)  # of one call with all its attempts
-    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
+    )  # of one call, at transport failures; 8 survive an outage of 30 s
+    deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
+    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
-    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts under way at once
-    execution: str = Field(
-        default="direct", pattern="^(direct|batch)$"
-    )  # batch: see batch.py for which requests
-    batch_window_seconds: float = Field(default=5.0, ge=0)  # how long requests are collected for one batch
-    batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two looks at a batch under way
-    batch_deadline_seconds: float = Field(
-        default=90_000.0, gt=0
-    )  # waited for a batch; servers take up to 24 h
-    batch_discount: float = Field(default=0.5, ge=0, le=1)  # share of the price that a batch saves
-    options: dict[str, Any] = Field(default_factory=dict)  # sent as they are with every request
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
+    execution: str = Field(default="direct", pattern="^(direct|batch)$")  # batch: see batches/batcher.py
+    batch_window_seconds: float = Field(default=5.0, ge=0)  # how long to collect requests for one batch
+    batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two polls of a batch
+    batch_deadline_seconds: float = Field(default=90_000.0, gt=0)  # for a batch; servers take up to 24 h
+    batch_discount: float = Field(default=0.5, ge=0, le=1)  # the fraction of the price that a batch saves
+    options: dict[str, Any] = Field(default_factory=dict)  # sent unchanged with every request
 
     @property
     def name(self) -> str:
@@ -58,7 +54,7 @@ class ModelSpec(Record):
         return f"{self.provider}:{self.model}"
 
     def identity(self) -> dict[str, Any]:
-        """What of this spec can change a response: part of the ledger key and of fingerprints."""
+        """The settings that can change a response: part of the ledger key and of fingerprints."""
         said = self.model_dump(
             mode="json",
             include={
@@ -70,13 +66,13 @@ class ModelSpec(Record):
 
 
 class Provider(Protocol):
-    """One wire. Built from a `ModelSpec`; holds a client; safe to call from many threads."""
+    """One wire. It is built from a `ModelSpec`, holds a client, and is safe to call from many threads."""
 
     @property
     def spec(self) -> ModelSpec: ...
 
     def send(self, request: Request) -> dict[str, Any]:
-        """Send once, without retries of its own, and return the body as JSON.
+        """Send once, without retries, and return the body as JSON.
 
         Raises TransientModelError, ContextOverflowError or PermanentModelError.
         """
@@ -94,5 +90,5 @@ class Model(Protocol):
     def spec(self) -> ModelSpec: ...
 
     def respond(self, request: Request) -> Response:
-        """Give the response to `request`, paid or replayed. Raises ModelError."""
+        """Return the response to `request`, paid or replayed. Raises ModelError."""
         ...

@@ -1,7 +1,7 @@
-"""What may be spent, and what was: limits of a run, a partition and a document.
+"""Budgets of a run, a partition and a document, and what has been spent.
 
 What belongs here: the values and the comparison. What does not: adding up over processes (`loop/spending.py`),
-and what happens to a document when its money has ended (`loop/`).
+and what happens to a document when its budget is exhausted (`loop/`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qagen_dagster.records.base import Record
 
 
 class Allowance(Record):
-    """What one scope may spend on paid calls; None: without limit. Replayed calls cost nothing."""
+    """What one scope may spend on paid calls; None: no limit. Replayed calls cost nothing."""
 
     max_usd: float | None = Field(default=None, ge=0)  # US dollars
     max_tokens: int | None = Field(default=None, ge=0)  # input and output together
@@ -29,10 +29,12 @@ class Allowance(Record):
 
 
 class Budget(Record):
-    """The allowances of the three scopes; a call must fit all of them."""
+    """The allowances of the three scopes; a call must be within all of them."""
 
-    run: Allowance = Field(default_factory=Allowance)  # all combinations worked by one command or backfill
-    partition: Allowance = Field(default_factory=Allowance)  # one combination in that run
+    run: Allowance = Field(
+        default_factory=Allowance
+    )  # all combinations of one launch: a command or a backfill
+    partition: Allowance = Field(default_factory=Allowance)  # one combination in that launch
     document: Allowance = Field(default_factory=Allowance)  # one document in one combination, over all runs
 
     @property
@@ -45,7 +47,7 @@ class Budget(Record):
 
 
 class Spent(Record):
-    """What was paid."""
+    """What has been paid."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -58,25 +60,25 @@ class Spent(Record):
 
 
 class Toll(Protocol):
-    """Who lets a call be paid, and writes down what it cost."""
+    """Checks the budget before a paid call, and records what the call cost."""
 
     def before(self) -> None:
-        """Raises BudgetExhaustedError when nothing more may be paid."""
+        """Raises BudgetExhaustedError when the budget is exhausted."""
         ...
 
     def paid(self, spent: Spent) -> None:
-        """A call was paid; also one whose response cannot be read."""
+        """Record a paid call, even if its response cannot be read."""
         ...
 
 
 def cost_of(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> Spent:
-    """What one call of `usage` costs; money of an unknown price is 0, which `Budget.counts_money` must rule out."""
+    """What one call of `usage` costs. An unknown price counts as 0, so callers must check `Budget.counts_money`."""
     tokens = usage.input_tokens + usage.output_tokens
     return Spent(usd=usd(spec, usage, batch=batch) or 0.0, tokens=tokens, calls=1)
 
 
 def reached(allowance: Allowance, spent: Spent) -> str | None:
-    """Which limit of `allowance` is used up, in words; None when another call may be paid."""
+    """The limit of `allowance` that is used up, in words; None when another call may be paid."""
     if allowance.max_usd is not None and spent.usd >= allowance.max_usd:
         return f"max_usd {allowance.max_usd:g} (spent {spent.usd:.4f})"
     if allowance.max_tokens is not None and spent.tokens >= allowance.max_tokens:

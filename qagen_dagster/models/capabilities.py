@@ -1,6 +1,6 @@
-"""What wires cannot do, made up for once: pictures in tool results, names, errors, schemas, cut-off calls.
+"""Workarounds that wires share: pictures in tool results, tool names, errors, schemas, cut-off calls.
 
-Works on neutral messages and gives neutral messages back, so a wire only translates.
+The functions take and return neutral messages, so that a wire only translates.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from qagen_dagster.models.messages import (
     Image,
     Message,
     Request,
+    Response,
     Stop,
     Text,
     ToolCall,
     ToolMessage,
     ToolResult,
+    Usage,
     UserMessage,
 )
 
 
 class ResultImages(StrEnum):
-    """Where a wire takes the pictures of tool results."""
+    """Where a wire accepts the pictures of tool results."""
 
     INLINE = "inline"  # inside the result
     DEFERRED = "deferred"  # in one user message after the last result of the turn
@@ -38,12 +40,12 @@ _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool) -> tuple[Message, ...]:
-    """The conversation as the wire can carry it.
+    """The conversation in a form that the wire accepts.
 
-    Pictures stay in their result, or move to ONE user message after all results of the turn, or, for
-    a model without eyes, become a note. Each is preceded by its title. Results are never empty; where
-    the wire has no error flag, an error says so in words. Empty assistant messages are dropped, and
-    a user message that follows pictures joins theirs.
+    Pictures stay in their result, or move to ONE user message after all results of the turn, or become a note if the
+    model takes no pictures. Each follows its title. Results are never empty. If the wire has no error flag, the text
+    of an error says that it is one. Empty assistant messages are dropped, and a user message that follows pictures
+    joins theirs.
     """
     fitted: list[Message] = []
     for message in request.messages:
@@ -62,7 +64,7 @@ def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: 
 
 
 def system_text(request: Request, spec: ModelSpec) -> str:
-    """The system prompt; with the output schema in words where the server does not enforce one."""
+    """The system prompt; with the output schema as text if the server does not enforce it."""
     if request.output_schema is None or spec.structured_output == "json_schema":
         return request.system
     asked = "Reply with one JSON object and nothing else."
@@ -73,29 +75,31 @@ def system_text(request: Request, spec: ModelSpec) -> str:
 
 
 def joined(content: Iterable[Content]) -> str:
-    """The text of `content`, parts apart by an empty line."""
+    """The text parts of `content`, separated by an empty line."""
     return "\n\n".join(part.text for part in content if isinstance(part, Text))
 
 
 def wire_name(name: str) -> str:
-    """A tool name that a server accepts, also when the model made it up."""
+    """A tool name that a server accepts, even if the model made it up."""
     return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"
 
 
-def without_cut_call(
-    parts: Iterable[AssistantPart], stop: Stop, *, partial: bool = False
-) -> AssistantMessage:
-    """The message of `parts`, in which a last call that the output limit cut off is a fault, not a call.
+def response(
+    parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
+) -> Response:
+    """The response of `parts`. A last call that the output limit cut off has a fault instead of arguments.
 
-    Text that is cut off shows it; a call whose arguments had not begun looks like one without. `partial`:
-    the server makes arguments whole, so that no last call can be trusted.
+    Without arguments a cut-off call looks like a call of a tool that takes none. `partial`: the server closes
+    cut-off JSON itself, so that the arguments of a last call are never reliable.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
     if stop is Stop.LENGTH and isinstance(last, ToolCall) and (partial or not (last.arguments or last.fault)):
         fault = "the arguments were cut off at the output limit"
         kept[-1] = last.model_copy(update={"arguments": {}, "fault": fault})
-    return AssistantMessage(content=tuple(kept))
+    message = AssistantMessage(content=tuple(kept))
+    stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
+    return Response(message=message, stop=stop, usage=usage, model=model or "")
 
 
 def _tool_turn(

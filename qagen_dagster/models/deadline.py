@@ -1,8 +1,8 @@
-"""How long a call and one attempt of it may take, whatever a server does with its bytes.
+"""Deadlines of a call and of each attempt of it, which hold however slowly a server sends.
 
-The SDKs' time-outs are of one read of a socket each, so a server that sends a byte now and then holds a
-call for ever. What belongs here: the moments at which the call and the attempt of this thread end, and
-network streams that keep to them. What does not: when to try again (`retry.py`).
+The timeouts of the SDKs are for one read of a socket, so a server that sends a byte now and then could keep a
+call open for ever. What belongs here: the moments at which the call and the attempt of this thread end, and
+network streams that stop at them. What does not: when to retry (`retry.py`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-_SHORTEST = 0.001  # seconds: of an attempt whose call has no time left
-_PIECE = 65_536  # bytes written between two looks at the clock
+_SHORTEST = 0.001  # seconds of an attempt whose call has no time left
+_PIECE = 65_536  # bytes to write between two checks of the clock
 _call_ends: ContextVar[float] = ContextVar("call_ends", default=math.inf)
 _attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=math.inf)
 
 
 @contextmanager
 def call(seconds: float) -> Generator[None]:
-    """What runs in here, in this thread, is one call that ends after `seconds`."""
+    """The body, in this thread, is one call that ends after `seconds`."""
     token = _call_ends.set(min(call_ends(), time.monotonic() + seconds))
     try:
         yield
@@ -31,15 +31,15 @@ def call(seconds: float) -> Generator[None]:
 
 
 def call_ends() -> float:
-    """When the call of this thread ends, in `time.monotonic()` seconds; infinite outside of one."""
+    """When the call of this thread ends, in `time.monotonic()` seconds; infinite outside a call."""
     return _call_ends.get()
 
 
 @contextmanager
 def attempt(seconds: float) -> Generator[float]:
-    """What runs in here is one attempt, of `seconds` or what is left of its call; yields how many.
+    """The body is one attempt, of `seconds` or the rest of its call if that is shorter; yields the seconds.
 
-    Streams of bounded clients raise TimeoutError beyond it.
+    After that, streams of bounded clients raise TimeoutError.
     """
     now = time.monotonic()
     allowed = max(_SHORTEST, min(seconds, call_ends() - now))
@@ -51,10 +51,10 @@ def attempt(seconds: float) -> Generator[float]:
 
 
 def bound(client: object) -> None:
-    """Make an SDK's `client` keep to `attempt`.
+    """Make the `client` of an SDK stop at the end of `attempt`.
 
-    Its HTTP library has no public place for this. Should a release of it keep its connections
-    elsewhere, the time-out of each single read remains.
+    Its HTTP library has no public interface for this. If a release of it keeps connections elsewhere, the
+    timeout of each single read remains.
     """
     http = getattr(client, "_client", None)
     mounted: dict[object, object] = getattr(http, "_mounts", {})
@@ -73,7 +73,7 @@ def _left(timeout: float | None) -> float:
 
 
 class _Backend:
-    """Opens connections as another backend does, but bounded ones. The form is httpcore's."""
+    """Opens the connections of another backend, but bounded. The interface is httpcore's."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend

@@ -1,6 +1,6 @@
-"""Reading JSON that a model wrote: fences, prose around it, trailing commas, stray surrogates.
+"""Reads JSON that a model wrote, with code fences, prose around it, trailing commas or lone surrogates.
 
-Everything runs in one pass over the text. What does not belong here: what the object means.
+Everything runs in one pass over the text. What does not belong here: the meaning of the object.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, NoReturn, cast
 
 
 def loads(text: str) -> Any:
-    """`json.loads` for text from elsewhere.
+    """`json.loads` for untrusted text.
 
-    Control characters inside strings are taken; NaN and infinities are refused; half a surrogate
-    pair, which no UTF-8 file can hold, becomes U+FFFD. Raises ValueError, also for nesting that is
-    deeper than the parser can go.
+    Control characters inside strings are accepted; NaN and infinities are refused; half a surrogate
+    pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError, also for nesting that is
+    too deep for the parser.
     """
     try:
         value = json.loads(text, strict=False, parse_constant=_refuse)
@@ -25,10 +25,10 @@ def loads(text: str) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply, whatever stands around it.
+    """The first JSON object in a reply, with any text around it.
 
-    Raises ValueError with a text for the model: that there is none, that it is cut off, or where its
-    syntax breaks.
+    Raises ValueError with a text for the model: there is no object, it is cut off, or where its syntax
+    is wrong.
     """
     fault = "there is no JSON object in the reply"
     for piece, closed in _objects(text):
@@ -46,9 +46,9 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a native tool call and, if they cannot be read, why: a text for the model.
+    """The arguments of a native tool call and, if they cannot be read, a text for the model that says why.
 
-    Wires give a JSON string, some servers an object, some nothing for a tool without arguments.
+    Wires give a JSON string, some servers an object, and some nothing for a tool without arguments.
     """
     if raw is None or raw == "":
         return {}, None
@@ -61,7 +61,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
 
 
 def _objects(text: str) -> Generator[tuple[str, bool]]:
-    """Each outermost `{...}` of the text and whether it is closed; braces in strings do not count."""
+    """Each outermost `{...}` of the text, and whether it is closed; braces in strings do not count."""
     depth, start, in_string, escaped = 0, 0, False, False
     for position, character in enumerate(text):
         if in_string:
@@ -82,7 +82,7 @@ def _objects(text: str) -> Generator[tuple[str, bool]]:
 
 def _without_trailing_commas(text: str) -> str:
     kept: list[str] = []
-    comma = -1  # index in `kept` of a comma with only white space after it
+    comma = -1  # index in `kept` of a comma that only white space follows
     in_string, escaped = False, False
     for character in text:
         if in_string:
@@ -99,7 +99,7 @@ def _without_trailing_commas(text: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Replace lone surrogates everywhere. Depth is bounded by what the parser accepted."""
+    """Replace lone surrogates everywhere. The parser has limited the depth already."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):

@@ -1,14 +1,14 @@
-"""The record of every model response, written before it is read, addressed by its request.
+"""The ledger: the durable record of every paid model response, stored under the hash of its request.
 
-What belongs here: the address, the envelope, and the model that stores before it reads. What does
-not: where the bytes lie (a `Blobs`), how a call is sent (a provider) or tried again (`retry.py`).
+What belongs here: the key, the envelope, and the model that stores a response before it reads it. What does
+not: the storage of the bytes (a `Blobs`), how a call is sent (a provider) or retried (`retry.py`).
 
-A stored response is the answer to its request for good, also one that cannot be read: replay raises
-the same MalformedResponseError. A caller that wants another draw asks
-`request.model_copy(update={"sample": request.sample + 1})`, which has an address of its own.
+A stored response answers its request for good, even if it cannot be read: replaying it raises the same
+MalformedResponseError. A caller that wants another sample asks
+`request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
 
-An entry holds what the server sent, and of the request the hash alone: no prompt, no picture, no header, no
-key. Pictures lie once in the store, with their document; in the hash they stand by their own.
+An entry contains what the server sent and, of the request, only the hash: no prompt, picture, header or API key.
+Pictures are stored once, with their document; in the hash of a request, each stands as its own hash.
 """
 
 from __future__ import annotations
@@ -35,45 +35,58 @@ from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
-# What a file system says that has no locks, or none for us. Without one a request may be paid twice; nothing breaks.
+# Errors of file systems without locks, or without the right to lock. A request may then be paid twice; nothing breaks.
 _WITHOUT_LOCKS = frozenset(
     {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS}
 )
 
 
 class Blobs(Protocol):
-    """Where entries lie. `put` should be atomic: a reader sees all of a value or none of it. Where it is not,
-    the checksum tells."""
+    """The storage of entries. `put` should be atomic: a reader sees a whole value or none. If it is not, the checksum
+    shows it."""
 
     def get(self, key: str) -> bytes | None: ...
 
     def put(self, key: str, data: bytes) -> None: ...
 
     def lock_file(self, key: str) -> Path | None:
-        """The file by which processes lock `key`; None where there is no local disk."""
+        """The file by which processes lock `key`; None without a local disk."""
         ...
 
 
+class CallSpec(Protocol):
+    """The part of a ModelSpec or EmbedderSpec that says how to call the model."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def max_attempts(self) -> int: ...
+
+    @property
+    def deadline_seconds(self) -> float: ...
+
+
 class Entry(Record):
-    """One stored response. Holds no header, no key, and of the request only its hash."""
+    """One stored response. It contains no header, no API key, and of the request only its hash."""
 
     key: str
     model: str  # `provider:model`
     body: dict[str, Any]  # as the server sent it
     created: str  # ISO 8601, UTC
-    seconds: float  # of the call with its retries
+    seconds: float  # of the whole call with its retries
     retries: int
-    batch: bool = False  # it came by a batch
+    batch: bool = False  # it came from a batch
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
-    """The address of a response: 64 hexadecimal digits over everything that can change it."""
+    """The key of a response: 64 hexadecimal digits, the hash of everything that can change it."""
     identity = json.dumps(spec.identity(), sort_keys=True, separators=(",", ":"))
     return digest(identity, request.canonical())
 
 
 class Ledger:
-    """Checked entries over `blobs`; safe for many threads and processes, each of which may die at any moment."""
+    """Checked entries in `blobs`; safe for many threads and processes, each of which may die at any moment."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -81,7 +94,7 @@ class Ledger:
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None where there is none whole: what fails its checksum is never served."""
+        """The entry, or None if it is missing or fails its checksum."""
         data = self._blobs.get(key)
         try:
             return None if data is None else unseal(data, key)
@@ -98,7 +111,7 @@ class Ledger:
         retries: int,
         batch: bool = False,
     ) -> Entry:
-        """Store `body` durably and return the entry as a later `get` will."""
+        """Store `body` durably and return the entry that a later `get` returns."""
         entry = Entry(
             key=key,
             model=model,
@@ -111,10 +124,42 @@ class Ledger:
         self._blobs.put(key, _seal(entry))
         return entry
 
+    def obtain(
+        self,
+        key: str,
+        send: Callable[[], dict[str, Any]],
+        spec: CallSpec,
+        cost: Callable[[Entry], Spent],
+        toll: Toll | None,
+        sleep: Callable[[float], None],
+    ) -> tuple[Entry, bool]:
+        """The stored response and True, or one that `send` gives, with retries, and False. Raises ModelError.
+
+        `toll` decides whether the call may be paid, and counts its `cost`.
+        """
+        entry = self.get(key)
+        if entry is not None:
+            return entry, True
+        with self.only_one(key):
+            entry = self.get(key)  # another thread or process may have paid meanwhile
+            if entry is not None:
+                return entry, True
+            if toll is not None:
+                toll.before()
+            started = time.monotonic()
+            body, retries = call_with_retry(
+                send, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
+            )
+            seconds = round(time.monotonic() - started, 6)
+            entry = self.put(key, body, model=spec.name, seconds=seconds, retries=retries)
+            if toll is not None:
+                toll.paid(cost(entry))
+            return entry, False
+
     @contextmanager
     def only_one(self, key: str) -> Generator[None]:
-        """Hold `key`, so that two who ask the same do not both pay: against all threads of this process and, where
-        the entries lie on a local disk, all processes that use it. The end of a process frees what it held.
+        """Lock `key`, so that the same request is not paid twice: against all threads of this process and, if the
+        entries are on a local disk, all processes that use it. The end of a process releases its locks.
         """
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
@@ -130,7 +175,7 @@ class Ledger:
 
 
 class LedgeredModel:
-    """A `Model` that pays for each request once, and only if its toll lets it."""
+    """A `Model` that pays for each request once, if the budget allows it."""
 
     def __init__(
         self,
@@ -143,7 +188,7 @@ class LedgeredModel:
         self._provider, self._ledger, self._sleep, self._toll = provider, ledger, sleep, toll
 
     def charged_to(self, toll: Toll) -> LedgeredModel:
-        """The same model, whose paid calls `toll` allows and counts."""
+        """The same model, whose budget and spending `toll` keeps."""
         other = copy.copy(self)
         other._toll = toll
         return other
@@ -153,56 +198,37 @@ class LedgeredModel:
         return self._provider.spec
 
     def respond(self, request: Request) -> Response:
-        """Replay the stored response, or send, store and read. Raises ModelError; of it BudgetExhaustedError before
+        """Replay the stored response, or send, store and read. Raises ModelError; BudgetExhaustedError comes before
         anything is sent."""
-        key = request_key(self.spec, request)
-        entry = self._ledger.get(key)
-        replayed = entry is not None
-        if entry is None:
-            with self._ledger.only_one(key):
-                entry = self._ledger.get(key)  # by now another one may have paid
-                replayed = entry is not None
-                entry = entry or self._charged(key, request)
+        entry, replayed = self._ledger.obtain(
+            request_key(self.spec, request),
+            lambda: self._provider.send(request),
+            self.spec,
+            self._cost,
+            self._toll,
+            self._sleep,
+        )
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
 
-    def _charged(self, key: str, request: Request) -> Entry:
-        if self._toll is not None:
-            self._toll.before()
-        entry = self._pay(key, request)
-        if self._toll is not None:
-            self._toll.paid(self._cost(entry))
-        return entry
-
     def _cost(self, entry: Entry) -> Spent:
-        """What a stored response cost; of one that cannot be read only that it was a call."""
+        """What a stored response cost. An unreadable one counts as a call without tokens."""
         try:
             return cost_of(self.spec, self._provider.read(entry.body).usage, batch=entry.batch)
         except MalformedResponseError:
             return Spent(calls=1)
 
-    def _pay(self, key: str, request: Request) -> Entry:
-        started = time.monotonic()
-        body, retries = call_with_retry(
-            lambda: self._provider.send(request),
-            max_attempts=self.spec.max_attempts,
-            deadline_seconds=self.spec.deadline_seconds,
-            sleep=self._sleep,
-        )
-        seconds = round(time.monotonic() - started, 6)
-        return self._ledger.put(key, body, model=self.spec.name, seconds=seconds, retries=retries)
-
 
 class LocalModel:
-    """A `Model` over a provider that is free, deterministic and in this process: nothing to store.
+    """A `Model` over a provider that is free, deterministic and in this process. Its responses are not stored.
 
-    Storing would serve yesterday's answers after the rules that make them have changed.
+    Stored ones would be stale after a change of the code that makes them.
     """
 
     def __init__(self, provider: Provider, *, toll: Toll | None = None) -> None:
         self._provider, self._toll = provider, toll
 
     def charged_to(self, toll: Toll) -> LocalModel:
-        """The same model, whose calls `toll` allows and counts: they cost no money, but tokens and calls."""
+        """The same model, whose budget and spending `toll` keeps: its calls cost no money, but count with their tokens."""
         return LocalModel(self._provider, toll=toll)
 
     @property
@@ -226,7 +252,7 @@ class LocalModel:
 
 
 def finish(response: Response, entry: Entry, *, replayed: bool) -> Response:
-    """Add to a read response how it was paid."""
+    """Add to a response how it was paid."""
     return response.model_copy(
         update={
             "request_key": entry.key,
@@ -244,19 +270,19 @@ def _seal(entry: Entry) -> bytes:
 
 
 def unseal(data: bytes, key: str) -> Entry:
-    """The entry in what lies under `key`. Raises ValueError that says what is wrong: half written, damaged,
-    another request's, or of an older form."""
+    """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
+    of another request, or in an older format."""
     try:
         envelope = json.loads(data)
         content, said = str(envelope["entry"]), envelope["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("half written or damaged") from None
     if said != digest(content):
-        raise ValueError("damaged: its checksum is another")
+        raise ValueError("damaged: its checksum does not match")
     try:
         entry = Entry.model_validate(json.loads(content))
     except (ValueError, RecursionError):
-        raise ValueError("of an older form") from None
+        raise ValueError("in an older format") from None
     if entry.key != key:
         raise ValueError(f"the entry of another request, {entry.key}")
     return entry
@@ -264,14 +290,14 @@ def unseal(data: bytes, key: str) -> Entry:
 
 @contextmanager
 def _among_processes(path: Path | None) -> Generator[None]:
-    """Hold a lock file; nothing where there is none, or its file system knows no locks."""
+    """Hold a lock file, if there is one and its file system has locks."""
     file = None if path is None else _locked(path)
     try:
         yield
     finally:
         if path is not None and file is not None:
-            path.unlink(missing_ok=True)  # while it is ours: who waits for it notices and takes a new one
-            fcntl.flock(file, fcntl.LOCK_UN)  # a child made by fork may hold a copy open
+            path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
+            fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may hold a copy open
             os.close(file)
 
 

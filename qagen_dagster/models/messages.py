@@ -1,6 +1,6 @@
-"""The neutral conversation: what the agent loop speaks and every wire translates.
+"""The neutral conversation: the messages that agents use and every wire translates.
 
-No provider's type appears here. Values are frozen, so a request can be hashed and replayed.
+No type of a provider appears here. Values are frozen, so a request can be hashed and replayed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import Field, FieldSerializationInfo, field_serializer, field_vali
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import content_hash
 
-_BY_HASH = object()  # context of a dump in which pictures stand by their hash
+_BY_HASH = object()  # context of a dump that has the hash of each picture instead of its bytes
 
 
 class Text(Record):
@@ -24,7 +24,7 @@ class Text(Record):
 
 
 class Image(Record):
-    """A picture as bytes (base64 in JSON), with the words that name it towards the model."""
+    """A picture as bytes (base64 in JSON), with the title that the model sees."""
 
     type: Literal["image"] = "image"
     media_type: Literal["image/png", "image/jpeg"]
@@ -38,7 +38,16 @@ class Image(Record):
 
     @field_serializer("data", when_used="json")
     def _encode(self, value: bytes, info: FieldSerializationInfo) -> str:
-        return content_hash(value) if info.context is _BY_HASH else base64.b64encode(value).decode("ascii")
+        return content_hash(value) if info.context is _BY_HASH else self.encoded
+
+    @property
+    def encoded(self) -> str:
+        """The bytes in base64."""
+        return base64.b64encode(self.data).decode("ascii")
+
+    @property
+    def data_url(self) -> str:
+        return f"data:{self.media_type};base64,{self.encoded}"
 
     @property
     def sha256(self) -> str:
@@ -46,7 +55,7 @@ class Image(Record):
 
 
 class Thinking(Record):
-    """Reasoning kept apart from the answer. `payload` goes back unchanged to the wire it came from."""
+    """Reasoning, separate from the answer. `payload` goes back unchanged to the wire that it came from."""
 
     type: Literal["thinking"] = "thinking"
     text: str = ""
@@ -55,7 +64,7 @@ class Thinking(Record):
 
 
 class ToolCall(Record):
-    """The model asks for a tool. `fault` says why the arguments could not be read, if they could not."""
+    """A call of a tool by the model. `fault` says why the arguments could not be read, if so."""
 
     type: Literal["tool_call"] = "tool_call"
     id: str
@@ -69,7 +78,7 @@ AssistantPart = Annotated[Text | Thinking | ToolCall, Field(discriminator="type"
 
 
 class ToolResult(Record):
-    """The one answer to one tool call; an error is content too."""
+    """The result of one tool call; an error is content too."""
 
     call_id: str
     name: str
@@ -122,7 +131,7 @@ class ToolChoice(StrEnum):
 class Request(Record):
     """One call: everything that determines the response, and nothing else.
 
-    `sample` tells repeated draws of the same request apart. `output_schema` asks for one JSON object
+    `sample` distinguishes repeated samples of the same request. `output_schema` asks for one JSON object
     instead of tool calls.
     """
 
@@ -140,7 +149,7 @@ class Request(Record):
 
 
 class Usage(Record):
-    """Tokens as the provider counted them; input includes what was read from its cache and written to it, output
+    """Tokens as the provider counted them. Input includes what was read from its cache and written to it; output
     includes reasoning."""
 
     input_tokens: int = 0
@@ -161,7 +170,7 @@ class Stop(StrEnum):
 
 
 class Response(Record):
-    """What came back, in neutral form, with how it was paid."""
+    """A response in neutral form, and how it was paid."""
 
     message: AssistantMessage
     stop: Stop

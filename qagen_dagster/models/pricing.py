@@ -6,10 +6,9 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
-CACHE_WRITE = (
-    1.25  # of the price of input: what writing to the cache costs where no price of its own is known.
-)
-# Anthropic's for five minutes, which is what we ask for, and OpenAI's where it counts what is written.
+# The price of writing to the cache, as a multiple of the price of input, if the profile has none: Anthropic's price for
+# five minutes, which we ask for, and OpenAI's for models that count cache writes.
+CACHE_WRITE = 1.25
 
 
 def has_price(spec: ModelSpec) -> bool:
@@ -19,11 +18,11 @@ def has_price(spec: ModelSpec) -> bool:
 
 
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
-    """US dollars for `usage`, or None where a price that is needed is unknown.
+    """US dollars for `usage`, or None if a price that is needed is unknown.
 
-    Input read from the cache without a price of its own costs as much as input, and what is written to it
-    `CACHE_WRITE` times as much. `batch`: it came by a batch, at the spec's discount. Embedded and scripted models run
-    in this process and cost nothing.
+    Without prices of their own, cached input costs as much as other input, and writing to the cache costs
+    `CACHE_WRITE` times as much. `batch`: the response came from a batch, at the discount of the spec. Embedded and
+    scripted models run in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0

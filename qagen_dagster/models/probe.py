@@ -1,7 +1,7 @@
-"""Does a model do what its profile says? One short call for each thing that work will need.
+"""Checks that a model does what its profile says, with one short call for each capability that a run needs.
 
-What belongs here: the calls, and one line on what would fail and what to change. What does not: which model plays
-which role (`configuration/profiles.py`), and printing. Nothing is stored and nothing is tried again.
+What belongs here: the calls, and one line that says what would fail and what to change. What does not: which model has
+which role (`configuration/profiles.py`), and printing. Nothing is stored and nothing is retried.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from qagen_dagster.errors import (
     ConfigError,
@@ -34,12 +34,14 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
-from qagen_dagster.models.registry import PROVIDERS, build_provider
+from qagen_dagster.models.registry import PROVIDERS, build_provider, key_variable
 from qagen_dagster.models.structured import ask_for
 from qagen_dagster.records.base import Record
 
-TOKENS = 1024  # most that a probe may write: models that think need room to come to the point
-SECONDS = 60.0  # most that a probe may take
+T = TypeVar("T")
+IN_PROCESS = "runs in this process; it needs no key and no server"
+TOKENS = 1024  # the most that the model may write in one reply: models that think need room
+SECONDS = 60.0  # the longest that one call may take
 COLOURS = ("yellow", "blue")
 _SYSTEM = "This is a test of the connection. Do exactly what you are asked, and be brief."
 _LOOK = ToolSpec(
@@ -56,11 +58,11 @@ _CALL = "Call the tool look with number 7. When you have seen the picture, name 
 _SEE = "Which two colours does this picture have? Answer in two English words."
 _STATUS = re.compile(r": HTTP (\d{3})\b")
 _ABOUT_KEYS = re.compile(r"api.?key|unauthori[sz]ed|authenticat", re.IGNORECASE)
-_OTHERWISE = "set images: false, or bind a model that sees under `visual`"
+_NO_PICTURES = "set images: false, or bind a model that sees under `visual`"
 
 
 class Finding(Record):
-    """One thing looked at. `good` None: it is left out, or this probe could not decide."""
+    """The result of one check. `good` is None if the check was skipped or could not be decided."""
 
     what: str
     good: bool | None
@@ -75,30 +77,37 @@ class _Choice(Record):
 def probe(
     spec: ModelSpec, secret: Callable[[str], str | None], *, pictures: bool = False, offline: bool = False
 ) -> Iterator[Finding]:
-    """Look at one model, and stop where nothing after it could work.
+    """Check one model; stop after a failure that makes the other checks useless.
 
-    `secret` looks up an environment variable; its value is never told. `pictures`: the work shows it some.
-    `offline`: only what can be said without a call.
+    `secret` looks up an environment variable; its value is never shown. `pictures`: the run will show pictures to the
+    model. `offline`: only checks without a call.
     """
     entry = PROVIDERS.get(spec.provider)
     if entry is not None and entry.local:
-        yield Finding(what="model", good=True, detail="runs in this process, without key or server")
+        yield Finding(what="model", good=True, detail=IN_PROCESS)
         return
-    variable = spec.api_key_env or (entry.key_env if entry else None)
-    try:
-        provider = build_provider(_short(spec), secret)
-    except ConfigError as error:
-        missing = variable is not None and not (secret(variable) or "").strip()
-        yield Finding(what="key" if missing else "settings", good=False, detail=error.message)
-        return
-    said = "no key is sent" if variable is None else f"{variable} is set"
-    yield Finding(what="key", good=None if variable is None else True, detail=said)
-    if not offline:
+    variable = key_variable(spec.provider, spec.api_key_env)
+    found, provider = built(lambda: build_provider(_short(spec), secret), variable, secret)
+    yield found
+    if provider is not None and not offline:
         yield from _Probe(spec, provider, variable).findings(pictures)
 
 
+def built(
+    build: Callable[[], T], variable: str | None, secret: Callable[[str], str | None]
+) -> tuple[Finding, T | None]:
+    """The result of `build`, None if it fails, and what that says about the key and the settings."""
+    try:
+        made = build()
+    except ConfigError as error:
+        missing = variable is not None and not (secret(variable) or "").strip()
+        return Finding(what="key" if missing else "settings", good=False, detail=error.message), None
+    said = "no key is sent" if variable is None else f"{variable} is set"
+    return Finding(what="key", good=None if variable is None else True, detail=said), made
+
+
 class _Probe:
-    """The calls to one model."""
+    """The checks of one model that need a call."""
 
     def __init__(self, spec: ModelSpec, provider: Provider, variable: str | None) -> None:
         self.spec, self._provider, self._variable = spec, provider, variable
@@ -118,7 +127,7 @@ class _Probe:
             yield self._pictures(turn)
 
     def _server(self) -> Finding:
-        """The smallest call there is: what fails here is the connection, the key or the model's name."""
+        """The smallest possible call: a failure is one of the connection, the key or the model's name."""
         try:
             self.respond(_request("Reply with the word: ready"))
         except MalformedResponseError as error:
@@ -149,14 +158,16 @@ class _Probe:
                 what=what, good=False, detail=f"{mode} gives no usable object ({answer.fault}): {advice}"
             )
         if len(answer.responses) > 1:
-            return Finding(what=what, good=None, detail=f"{mode} is not enforced: it took a second try")
+            return Finding(
+                what=what, good=None, detail=f"{mode} is not enforced: the model needed a second attempt"
+            )
         return Finding(what=what, good=True, detail=mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
-        """The finding, and the conversation up to a call that was made as asked, else nothing."""
+        """The finding, and the conversation up to a correct call; an empty one without a correct call."""
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
-        advice = "set tool_calling: emulated" if native else "bind a model that keeps to a given form"
+        advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
         try:
             response = self.respond(request)
         except TransientModelError as error:
@@ -170,14 +181,14 @@ class _Probe:
         if response.stop is Stop.LENGTH:
             return _cut_off(what), ()
         if not calls:
-            detail = f"tools are not called (it said {_quoted(response)}): {advice}"
+            detail = f"tools are not called (the model replied {_quoted(response)}): {advice}"
         else:
             made = calls[0].fault or f"{calls[0].name} {calls[0].arguments}"
             detail = f"tools are not called as asked ({made[:120]}): {advice}"
         return Finding(what=what, good=False, detail=detail), ()
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
-        """In the result of the tool that the model called, as in work; else in a message of the user."""
+        """Show a picture in the result of the tool that the model called, as runs do; otherwise in a user message."""
         what = "pictures"
         if not self.spec.images:
             detail = "images: false: in visual mode this role reads captions and text, and sees no page"
@@ -191,44 +202,46 @@ class _Probe:
             return _undecided(what, error)
         except ModelError as error:
             return Finding(
-                what=what, good=False, detail=f"pictures are refused ({_told(error)}): {_OTHERWISE}"
+                what=what, good=False, detail=f"pictures are refused ({_told(error)}): {_NO_PICTURES}"
             )
         said = response.message.text.casefold()
         if all(colour in said for colour in COLOURS):
             return Finding(what=what, good=True, detail="seen")
         if response.stop is Stop.LENGTH:
             return _cut_off(what)
-        detail = f"pictures are not seen (of a yellow and blue one it said {_quoted(response)}): {_OTHERWISE}"
-        return Finding(what=what, good=False, detail=detail)
+        said = f"the model described a yellow and blue one as {_quoted(response)}"
+        return Finding(what=what, good=False, detail=f"pictures are not seen ({said}): {_NO_PICTURES}")
 
 
 def place_of(spec: ModelSpec) -> str:
-    """Which server it is, for a person."""
-    return spec.base_url or f"{spec.provider}'s own"
+    """The server, as messages name it."""
+    return spec.base_url or f"the server of {spec.provider}"
 
 
 def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Finding:
-    """What the first call to a server says by failing, and what to change."""
+    """What the failure of the first call to a server means, and what to change."""
     text, found = _told(error), _STATUS.search(str(error))
     status = int(found[1]) if found else 0
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
         advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
-        return Finding(what="key", good=False, detail=f"the server refuses it ({text}): {advice}")
+        return Finding(what="key", good=False, detail=f"the server refuses the key ({text}): {advice}")
     if isinstance(error, RateLimitedError):
-        return Finding(what="server", good=None, detail=f"not decided, it is busy ({text}): try again later")
+        return Finding(
+            what="server", good=None, detail=f"not decided: the server is busy ({text}): try again later"
+        )
     if status == 404:
-        advice = f"is {spec.model!r} what the server calls it? else correct base_url"
+        advice = f"is {spec.model!r} the server's name of the model? If it is, correct base_url"
     elif status == 0 and isinstance(error, TransientModelError):
         advice = "start the server, or correct base_url"
     elif isinstance(error, TransientModelError):
-        advice = "the server is ill: see its log"
+        advice = "the server has an internal error: see its log"
     else:
         advice = "correct temperature, options or model"
     return Finding(what="server", good=False, detail=f"{place_of(spec)}: {text}: {advice}")
 
 
 def _short(spec: ModelSpec) -> ModelSpec:
-    """`spec` with little to write and little time; a fixed budget for thinking comes on top."""
+    """`spec` with a short reply and little time; a fixed budget for thinking is added to the reply."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
     tokens = min(spec.max_output_tokens, TOKENS + budget)
@@ -258,7 +271,7 @@ def _request(
 
 
 def _looked(turn: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The conversation with the picture as the result of each call of its last turn."""
+    """The conversation, continued with the picture as the result of each call of its last turn."""
     calls = (
         [part for part in turn[-1].content if isinstance(part, ToolCall)]
         if turn[-1].role == "assistant"
@@ -270,7 +283,7 @@ def _looked(turn: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _png(side: int = 64) -> bytes:
-    """A square, yellow above and blue below."""
+    """A square whose upper half is yellow and lower half is blue."""
     rows = [b"\0" + bytes(colour) * side for colour in ((255, 255, 0), (0, 0, 255)) for _ in range(side // 2)]
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b""))
@@ -285,7 +298,7 @@ def _as_asked(call: ToolCall) -> bool:
 
 
 def _told(error: ModelError) -> str:
-    """What the server said, without the model's name, which stands before it anyway."""
+    """The server's message without the model's name, which callers show already."""
     return str(error).partition(": ")[2][:200] or str(error)
 
 
@@ -301,5 +314,5 @@ def _cut_off(what: str) -> Finding:
     return Finding(
         what=what,
         good=None,
-        detail=f"not decided: cut off after {TOKENS} tokens, as models that think may be",
+        detail=f"not decided: the reply was cut off after {TOKENS} tokens; models that think may need more",
     )

@@ -1,6 +1,6 @@
-"""Which class speaks for which provider name, and how a spec becomes a model.
+"""The class of each provider name, and how a spec becomes a model.
 
-The one place that knows all providers. Modules are imported when a profile first names them, so a
+This is the only place that knows all providers. Modules are imported when a profile first names them, so a
 run with the embedded models loads no SDK.
 """
 
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
-from qagen_dagster.models.batches.desk import BatchDesk, BatchModel, Desks
+from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.batches.limits import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
-from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.wires.emulation import EmulatedTools
 
 
 class _Entry(NamedTuple):
     constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
-    key_env: str | None = None  # where the key is unless the spec says otherwise; None: none is needed
+    key_env: str | None = None  # the default variable of the key; None: no key is needed
     local: bool = False  # runs in this process, free and deterministic
     batch: str | None = None  # module:class of its BatchProvider, called with (spec, api_key)
 
@@ -45,8 +45,26 @@ PROVIDERS: dict[str, _Entry] = {
 }
 
 
+def key_variable(provider: str, chosen: str | None) -> str | None:
+    """The environment variable that holds the key: `chosen` by the spec, or the provider's; None: no key is needed."""
+    entry = PROVIDERS.get(provider)
+    return chosen or (entry.key_env if entry else None)
+
+
+def read_key(
+    name: str, variable: str | None, secret: Callable[[str], str | None], option: str = "api_key_env"
+) -> str | None:
+    """The key of the model `name`. Raises ConfigError, with the variable and the `option` that names it, if it is missing."""
+    if variable is None:
+        return None
+    value = (secret(variable) or "").strip()
+    if not value:
+        raise ConfigError(f"{name} needs a key: set {variable} in the environment", key=option)
+    return value
+
+
 def why_no_batch(spec: ModelSpec) -> str | None:
-    """Why `spec` cannot have `execution: batch`, which it asks for; None where it can, or does not ask."""
+    """Why `spec` cannot use the `execution: batch` that it asks for; None if it can, or does not ask for it."""
     if spec.execution != "batch":
         return None
     entry = PROVIDERS.get(spec.provider)
@@ -61,43 +79,44 @@ def build_model(
     ledger: Ledger,
     secret: Callable[[str], str | None],
     state: Path,
-    desks: Desks | None = None,
+    batchers: Batchers | None = None,
 ) -> Model:
     """Build the model of `spec`; `secret` looks up the value of an environment variable.
 
-    `state` is the folder by which processes share limits, `desks` where threads hand in what goes by batch. Raises
-    ConfigError for an unknown provider, for a missing key, naming its variable, for a folder that cannot be used,
-    and for batches where there are none.
+    Processes share limits in the folder `state`, and threads share batches through `batchers`. Raises ConfigError for
+    an unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
     """
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:
         return LocalModel(provider)
-    direct = limited(provider, spec.api_key_env or entry.key_env, state)
+    direct = limited(provider, key_variable(spec.provider, spec.api_key_env), state)
     if spec.execution == "direct":
         return LedgeredModel(direct, ledger)
-    return BatchModel(direct, ledger, _desk(spec, entry, ledger, secret, state, desks))
+    return BatchModel(direct, ledger, _batcher(spec, entry, ledger, secret, state, batchers))
 
 
-def _desk(
+def _batcher(
     spec: ModelSpec,
     entry: _Entry,
     ledger: Ledger,
     secret: Callable[[str], str | None],
     state: Path,
-    desks: Desks | None,
-) -> BatchDesk:
+    batchers: Batchers | None,
+) -> Batcher:
     fault = why_no_batch(spec)
-    if fault is not None or entry.batch is None or desks is None:
-        raise ConfigError(fault or f"{spec.name}: there is no place to keep batches in", key="execution")
-    endpoint, variable = _load(entry.batch), spec.api_key_env or entry.key_env
-    return desks.of(
-        spec, ledger, lambda: LimitedBatch(endpoint(spec, _key(spec, entry, secret)), spec, variable, state)
+    if fault is not None or entry.batch is None or batchers is None:
+        raise ConfigError(fault or f"{spec.name}: there is no store for batches", key="execution")
+    endpoint, variable = _load(entry.batch), key_variable(spec.provider, spec.api_key_env)
+    return batchers.of(
+        spec,
+        ledger,
+        lambda: LimitedBatch(endpoint(spec, read_key(spec.name, variable, secret)), spec, variable, state),
     )
 
 
 def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Provider:
-    """The wire of `spec` alone, with emulated tools where it asks for them. Raises ConfigError."""
+    """The wire of `spec` alone, with emulated tools if the spec asks for them. Raises ConfigError."""
     entry = PROVIDERS.get(spec.provider)
     if entry is None:
         raise ConfigError(
@@ -106,18 +125,9 @@ def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Prov
     constructor: Callable[..., Provider] = _load(entry.constructor)
     if entry.local:
         return constructor(spec)
-    provider = constructor(spec, _key(spec, entry, secret))
+    variable = key_variable(spec.provider, spec.api_key_env)
+    provider = constructor(spec, read_key(spec.name, variable, secret))
     return EmulatedTools(provider) if spec.tool_calling == "emulated" else provider
-
-
-def _key(spec: ModelSpec, entry: _Entry, secret: Callable[[str], str | None]) -> str | None:
-    variable = spec.api_key_env or entry.key_env
-    if variable is None:
-        return None
-    value = (secret(variable) or "").strip()
-    if not value:
-        raise ConfigError(f"{spec.name} needs a key: set {variable} in the environment", key="api_key_env")
-    return value
 
 
 def _load(path: str) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""The transport retry plane: one model call, tried again while its failure is transient.
+"""Retries of the transport: one model call is repeated while its failure is transient.
 
-What belongs here: when to try again, how long to wait, when to give up. What does not: reading
+What belongs here: when to retry, how long to back off, when to give up. What does not: reading
 errors (`models/wires/faults.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
@@ -25,7 +25,7 @@ from qagen_dagster.models import deadline
 
 T = TypeVar("T")
 
-# "Full jitter" (Brooker, Exponential Backoff And Jitter, 2015): many callers refused at once do not return at once.
+# "Full jitter" (Brooker, Exponential Backoff And Jitter, 2015): callers refused together do not retry together.
 _BACKOFF = wait_random_exponential(multiplier=1.0, min=0.2, max=60.0)
 _JITTER = random.SystemRandom()
 
@@ -37,11 +37,11 @@ def call_with_retry(
     deadline_seconds: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[T, int]:
-    """Call until it succeeds; return the value and the number of retries it took.
+    """Call `function` until it succeeds; return its value and the number of retries.
 
-    Only TransientModelError is retried, at most `max_attempts` times in all, and no attempt begins
-    after `deadline_seconds`, nor does one last beyond them. The server's Retry-After is waited out in full, or not at all when it
-    lies beyond the deadline. Raises the last TransientModelError, or any other error at once.
+    Only TransientModelError is retried, with at most `max_attempts` attempts in all. No attempt begins after
+    `deadline_seconds` or lasts longer than that. Retry-After of the server is waited for in full, or not at all if it
+    ends after the deadline. Raises the last TransientModelError, or any other error at once.
     """
     retrying = Retrying(
         retry=retry_if_exception_type(TransientModelError),
@@ -65,6 +65,6 @@ def _wait(state: RetryCallState) -> float:
 def _give_up(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     if not isinstance(error, TransientModelError):
-        raise TypeError("the retry plane gave up without a transient error")
+        raise TypeError("gave up without a transient error")
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
     raise type(error)(f"{error} (gave up after {tried})", retry_after=error.retry_after)

@@ -1,7 +1,7 @@
-"""One record from one reply: asked for by schema, read with tolerance, repaired once.
+"""Asks a model for one record by its schema, reads the reply with tolerance, and asks for one correction.
 
-For roles of a single turn. What belongs here: the two turns. What does not: how a wire enforces a schema, what
-JSON is forgiven (`json_reply.py`), and what the record means.
+For roles with a single turn. What belongs here: the two turns. What does not: how a wire enforces a schema, which
+faults of JSON are tolerated (`json_reply.py`), and the meaning of the record.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REPAIR = "Your reply cannot be used: {fault}. Send the whole JSON object again, 
 
 @dataclass(frozen=True)
 class Structured(Generic[R]):
-    """What came of it. `fault` says why there is no value, and is empty where there is one."""
+    """The value, or the `fault` that says why there is none; it is empty if there is a value."""
 
     value: R | None
     fault: str
@@ -30,10 +30,9 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`, and once more, with the fault in words, where the reply is none.
+    """Ask for one `kind`. If the reply is not one, ask once more and name the fault.
 
-    A refusal is final. The same rules hold where the server enforces the schema: what it enforces may be cut off.
-    Raises ModelError when the model cannot be had.
+    A refusal is final. A server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError.
     """
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)

@@ -39,7 +39,7 @@ def test_each_model_is_tried_and_told_what_to_change(qagen: Command, monkeypatch
     assert "ok  generator openai_compatible:asker: key: A_KEY is set" in lines
     assert "ok  validator openai_compatible:judge: pictures: seen" in lines
     assert (
-        "BAD deduplicator openai_compatible:mute: tools: tools are not called (it said 'ready'): "
+        "BAD deduplicator openai_compatible:mute: tools: tools are not called (the model replied 'ready'): "
         "set tool_calling: emulated"
     ) in lines
     assert not [line for line in lines if "deduplicator" in line and "pictures" in line]

@@ -71,7 +71,7 @@ def test_no_tool_call(run: Run) -> None:
     found = run(READY, CHOICE, Reply(text="I cannot look."), SEEN)
     assert bad(found) == ["tools"]
     assert found["tools"].detail == (
-        "tools are not called (it said 'I cannot look.'): set tool_calling: emulated"
+        "tools are not called (the model replied 'I cannot look.'): set tool_calling: emulated"
     )
     assert found["pictures"].good
 
@@ -116,7 +116,7 @@ def test_pictures_refused(run: Run) -> None:
 def test_pictures_taken_and_not_seen(run: Run) -> None:
     found = run(READY, CHOICE, LOOK, Reply(text="Red and green."))
     assert bad(found) == ["pictures"]
-    assert "it said 'Red and green.'): set images: false" in found["pictures"].detail
+    assert "as 'Red and green.'): set images: false" in found["pictures"].detail
 
 
 def test_a_model_without_eyes_is_not_shown_any(run: Run) -> None:
@@ -131,7 +131,7 @@ def test_a_wrong_key(run: Run, status: int) -> None:
     server = WireServer(then=Fault(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}}))
     found = run(server=server)
     assert (list(found), bad(found)) == (["key"], ["key"])
-    assert "the server refuses it" in found["key"].detail
+    assert "the server refuses the key" in found["key"].detail
     assert found["key"].detail.endswith("correct THE_KEY")
     assert len(server.requests) == 1
 
@@ -155,9 +155,13 @@ def test_a_server_that_says_nothing_is_left_in_time(run: Run) -> None:
 @pytest.mark.parametrize(
     ("step", "good", "said"),
     [
-        (Fault(404, {"error": {"message": "no such model"}}), False, "is 'm-1' what the server calls it?"),
-        (Fault(429), None, "not decided, it is busy"),
-        (Fault(503), False, "the server is ill"),
+        (
+            Fault(404, {"error": {"message": "no such model"}}),
+            False,
+            "is 'm-1' the server's name of the model?",
+        ),
+        (Fault(429), None, "not decided: the server is busy"),
+        (Fault(503), False, "the server has an internal error"),
         (Fault(400, {"error": {"message": "temperature is not supported"}}), False, "correct temperature"),
         (Fault(200, {"hello": "world"}), False, "is base_url the right one"),
         (Fault(200, "<html>"), False, "correct base_url"),
@@ -184,7 +188,7 @@ def test_structured_output_refused(run: Run, mode: str, advice: str) -> None:
 def test_structured_output_that_is_not_enforced(run: Run) -> None:
     found = run(READY, Reply(text="Red, three."), CHOICE, LOOK, SEEN)
     assert found["structured output"].good is None
-    assert "second try" in found["structured output"].detail
+    assert "second attempt" in found["structured output"].detail
     found = run(READY, Reply(text="Red."), Reply(text="Three."), LOOK, SEEN)
     assert bad(found) == ["structured output"]
 

@@ -18,7 +18,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.questions.states import QALimits
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.limits.permits import PICTURE_TOKENS, TOKEN_CHARACTERS
+from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.models.messages import ToolSpec
 from qagen_dagster.models.pricing import FREE_PROVIDERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig

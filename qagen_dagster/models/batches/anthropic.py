@@ -1,12 +1,12 @@
-"""Anthropic's message batches: requests in one body, a job, one file of results.
+"""Anthropic's message batches: one body with all requests, a batch at the server, one file of results.
 
-What belongs here: the endpoint and the form of its lines. What does not: what a request or a response means
-(`anthropic.py`), who waits (`desk.py`).
+What belongs here: the endpoint and the format of its lines. What does not: the meaning of a request or a response
+(`wires/anthropic.py`), waiting (`batcher.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 from urllib.parse import quote
@@ -16,14 +16,13 @@ from anthropic.types.messages import batch_create_params
 from pydantic import AwareDatetime, Field
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.wire import JobStatus, Result, expected, lines
+from qagen_dagster.models.batches.wire import CLOCKS_DIFFER, UNKNOWN, JobStatus, Result, expected, lines
 from qagen_dagster.models.messages import Request
-from qagen_dagster.models.wires import anthropic_client, faults
+from qagen_dagster.models.wires import faults
 from qagen_dagster.models.wires.anthropic import request_body
+from qagen_dagster.models.wires.anthropic_client import AnthropicClient
 
-_CLOCKS_DIFFER = timedelta(minutes=5)  # by at most so much, the server's and ours
-_ONE_SENDING = timedelta(hours=1)  # a batch that was sent later than this was another
+_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this is another one
 _PAGE = 1000
 
 
@@ -66,28 +65,23 @@ class _Line(faults.Shape):
     result: _Outcome
 
 
-class AnthropicBatch:
-    """`POST /v1/messages/batches` and what follows."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = anthropic_client.make_client(spec, api_key)
+class AnthropicBatch(AnthropicClient):
+    """`POST /v1/messages/batches` and the calls that follow it."""
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
-        """A batch takes no name: `tag` is not sent."""
+        """The endpoint takes no name for a batch, so `tag` is not sent."""
         wanted = [
             batch_create_params.Request(custom_id=key, params=cast("Any", request_body(request, self._spec)))
             for key, request in requests
         ]
-        create = self._client.messages.batches.with_raw_response.create
-        body = self._call(lambda: create(requests=wanted).http_response.text)
-        return expected(_Created, body).id
+        create = self.client.messages.batches.with_raw_response.create
+        return expected(_Created, self.call(lambda: create(requests=wanted).http_response.text)).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """By size and time alone; whether it is the right one, its keys will tell."""
-        listed = self._client.messages.batches.with_raw_response.list
-        page = expected(_Page, self._call(lambda: listed(limit=_PAGE).http_response.text))
-        earliest, latest = since - _CLOCKS_DIFFER, since + _ONE_SENDING
+        """By size and time alone; the keys of its results show whether it is the right one."""
+        listed = self.client.messages.batches.with_raw_response.list
+        page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
+        earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING
         fitting = [
             (abs(batch.created_at - since), batch.id)
             for batch in page.data
@@ -98,32 +92,25 @@ class AnthropicBatch:
         return [job_id for _, job_id in sorted(fitting)]
 
     def poll(self, job_id: str) -> JobStatus:
-        batches = self._client.messages.batches.with_raw_response
+        batches = self.client.messages.batches.with_raw_response
 
         def look() -> str:
             try:
                 return batches.retrieve(job_id).http_response.text
             except anthropic.NotFoundError as error:
-                return error.response.text  # JSON that says no more than that
+                return error.response.text  # JSON without an id
 
-        batch = expected(_Batch, self._call(look))
+        batch = expected(_Batch, self.call(look))
         if not batch.id:
-            return JobStatus(ended=True, note="the server does not know the batch")
+            return UNKNOWN
         if batch.archived_at is not None:
             return JobStatus(ended=True, note="the batch is archived, its results are gone")
         return JobStatus(ended=batch.processing_status == "ended")
 
     def results(self, job_id: str) -> dict[str, Result]:
-        """Asked for at our own address: what the server names as theirs would be given the key, wherever it is."""
-
-        def fetch() -> str:
-            try:
-                path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
-                return self._client.get(path, cast_to=str)
-            except anthropic.NotFoundError:
-                return ""
-
-        text = anthropic_client.call_text(self._spec, fetch, self._key)
+        """From an address built here: the one that the server names could be anywhere, and would get the key."""
+        path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
+        text = self.call_text(lambda: self.client.get(path, cast_to=str), absent="")
         found = lines(_Line, self._spec.name, text, self._key)
         return {line.custom_id: self._result(line.result) for line in found}
 
@@ -131,11 +118,7 @@ class AnthropicBatch:
         if outcome.type == "succeeded" and outcome.message is not None:
             return outcome.message
         if outcome.type == "errored" and outcome.error is not None:
-            return faults.from_error_body(
-                self._spec.name, outcome.error.get("error", outcome.error), self._key
-            )
-        told = f"{self._spec.name}: not answered in the batch: {outcome.type}"
-        return TransientModelError(faults.scrub(told, self._key))
-
-    def _call(self, send: Callable[[], str]) -> dict[str, Any]:
-        return anthropic_client.call(self._spec, send, self._key)
+            return self.failure(outcome.error.get("error", outcome.error))
+        return TransientModelError(
+            self.scrub(f"{self._spec.name}: not answered in the batch: {outcome.type}")
+        )

@@ -1,10 +1,10 @@
-"""What is written down about batches, so that none is sent twice: a record per batch, a mark per request.
+"""The stored records of batches, so that none is sent twice: one record per batch, one mark per request.
 
-What belongs here: the record, the marks and their order on disk. What does not: asking, waiting and reading
-(`desk.py`), and what a server says (`openai.py`, `anthropic.py`).
+What belongs here: the record, the marks and the order in which they are written. What does not: sending, waiting and
+reading (`batcher.py`), and the server's answers (`openai.py`, `anthropic.py`).
 
-The record and the marks are durable before a batch is sent, the server's id as soon as it is known. A mark
-stays until the response it stands for has been charged to somebody, so that also what a killed run paid is counted.
+The record and the marks are durable before a batch is sent; the server's id is stored as soon as it is known. A mark
+stays until its response has been charged to a caller, so that spending of a killed run is counted too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREFIX = "job-"
 
 
 class JobBlobs(Protocol):
-    """Where records and marks lie; `put` is atomic and durable."""
+    """The storage of records and marks; `put` is atomic and durable."""
 
     def get(self, key: str) -> bytes | None: ...
 
@@ -35,32 +35,34 @@ class JobBlobs(Protocol):
 
 
 class JobState(StrEnum):
-    SENDING = "sending"  # perhaps the server has it, perhaps not
+    SENDING = "sending"  # the server may have it or not
     OPEN = "open"  # the server has it; its results are not stored yet
-    CLOSED = "closed"  # all that can be had of it is stored
+    CLOSED = "closed"  # everything available from it is stored
 
 
 class Job(Record):
-    """One batch. It holds no request and no response."""
+    """One batch. It contains no request and no response."""
 
-    tag: str  # ours; sent along where the server takes it
+    tag: str  # our name for the batch; sent if the endpoint takes one
     model: str  # `provider:model`
-    keys: tuple[str, ...]  # addresses of its requests
+    keys: tuple[str, ...]  # ledger keys of its requests
     created: datetime
     state: JobState = JobState.SENDING
-    id: str | None = None  # the server's
-    lost: dict[str, str] = Field(default_factory=dict)  # requests without a response, and why
-    note: str = ""  # how the server says it ended
+    id: str | None = None  # the server's id
+    lost: dict[str, str] = Field(
+        default_factory=dict
+    )  # the requests without a response, each with the reason
+    note: str = ""  # how it ended, as the server says
 
 
 class JobBook:
-    """Records and marks over `blobs`. Who changes a request's mark holds that request in the ledger."""
+    """Records and marks in `blobs`. Only a caller that has locked the request in the ledger changes its mark."""
 
     def __init__(self, blobs: JobBlobs) -> None:
         self._blobs = blobs
 
     def begin(self, model: str, keys: Sequence[str]) -> Job:
-        """Write down a batch that is about to be sent."""
+        """Record a batch that is about to be sent."""
         tag = _PREFIX + uuid.uuid4().hex
         job = self._write(Job(tag=tag, model=model, keys=tuple(keys), created=datetime.now(UTC)))
         for key in keys:
@@ -68,11 +70,11 @@ class JobBook:
         return job
 
     def sent(self, job: Job, job_id: str) -> Job:
-        """The server has taken it."""
+        """Record that the server has accepted the batch as `job_id`."""
         return self._write(job.model_copy(update={"id": job_id, "state": JobState.OPEN}))
 
     def close(self, job: Job, *, lost: Mapping[str, str], note: str) -> Job:
-        """Nothing more will come of it. What is lost loses its mark."""
+        """Record that nothing more will come from the batch. Requests in `lost` lose their marks."""
         for key in lost:
             if self._blobs.get(key) == job.tag.encode("ascii"):
                 self._blobs.remove(key)
@@ -81,38 +83,38 @@ class JobBook:
         )
 
     def open_for(self, key: str) -> Job | None:
-        """The batch that holds the request `key` and is not closed."""
+        """The batch that contains the request `key` and is not closed."""
         mark = self._blobs.get(key)
         job = None if mark is None else self._read(mark.decode("ascii", "replace"))
         return job if job is not None and job.state is not JobState.CLOSED and key in job.keys else None
 
     def marked(self, key: str) -> bool:
-        """Whether `key` went by a batch and has not been charged to anybody."""
+        """Whether `key` went by batch and has not been charged to a caller yet."""
         return self._blobs.get(key) is not None
 
     def unmark(self, key: str) -> None:
-        """`key` is charged."""
+        """Record that `key` has been charged."""
         self._blobs.remove(key)
 
     def ids(self) -> frozenset[str]:
-        """The servers' ids of all batches that are written down."""
+        """The servers' ids of all recorded batches."""
         return frozenset(job.id for _, job in self.records() if job is not None and job.id is not None)
 
     def records(self) -> Iterator[tuple[str, Job | None]]:
-        """All batches by tag; None for one whose record is damaged."""
+        """All batches by tag; None for a damaged record."""
         keys = self._blobs.keys()
         for key in keys:
             if key.startswith(_PREFIX):
                 yield key, self._read(key)
 
     def marks(self) -> dict[str, str]:
-        """The requests that are charged to nobody yet, each with the tag of its batch."""
+        """The requests that have not been charged yet, each with the tag of its batch."""
         keys = self._blobs.keys()
         found = {key: self._blobs.get(key) for key in keys if not key.startswith(_PREFIX)}
         return {key: tag.decode("ascii", "replace") for key, tag in found.items() if tag is not None}
 
     def forget(self, tag: str) -> None:
-        """Remove the record of a batch that nobody asks for any more."""
+        """Remove the record of a batch that is no longer needed."""
         self._blobs.remove(tag)
 
     def _read(self, tag: str) -> Job | None:
@@ -120,7 +122,7 @@ class JobBook:
         try:
             return None if data is None else Job.model_validate_json(data)
         except ValidationError:
-            return None  # damaged: as if it had never been, so that its requests are asked again
+            return None  # a damaged record counts as missing, so its requests are sent again
 
     def _write(self, job: Job) -> Job:
         self._blobs.put(job.tag, job.model_dump_json(indent=1).encode())

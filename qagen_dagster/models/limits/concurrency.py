@@ -1,10 +1,10 @@
-"""Places for requests in flight, shared by all threads and processes of one machine.
+"""A concurrency limit that all threads and processes of one machine share: a semaphore made of locked files.
 
-A place is a file; who holds its lock holds the place, so a killed process gives back what it held. What
-does not belong here: rates (`rate.py`).
+Each of the semaphore's permits is a file, and whoever holds its lock holds the permit, so a killed process releases
+what it held. What does not belong here: rate limits (`rate.py`).
 
-Threads of one process stand in line, and the first looks for a free place. Where others wait already, a newcomer
-does not take one in passing: it waits and looks like them, so that nobody starves.
+Threads of one process queue in order, and the first one looks for a free permit. A newcomer does not take a permit
+at once while others wait: it polls like them, so that nobody starves.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 
 from qagen_dagster.models.limits.file_lock import lock
 
-_LOOK = (0.005, 0.025)  # seconds between two looks for a free place, at random
+_POLL = (0.005, 0.025)  # seconds between two looks for a free permit, at random
 _CHANCE = random.SystemRandom()
 
 
-class Line:
-    """First come, first served, for the threads of this process."""
+class FairLock:
+    """A lock for the threads of this process: first come, first served."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[threading.Event] = deque()
 
-    def enter(self, seconds: float) -> bool:
-        """Wait to be first; False when that was not within `seconds`."""
+    def acquire(self, seconds: float) -> bool:
+        """Wait for the lock; False after `seconds` without it."""
         turn = threading.Event()
         with self._guard:
             self._waiting.append(turn)
@@ -46,8 +46,7 @@ class Line:
             self._waiting.remove(turn)
             return False
 
-    def leave(self) -> None:
-        """Let the next one be first."""
+    def release(self) -> None:
         with self._guard:
             self._waiting.popleft()
             if self._waiting:
@@ -55,34 +54,34 @@ class Line:
 
 
 @cache
-def _line(path: Path) -> Line:
-    return Line()
+def _fair_lock(path: Path) -> FairLock:
+    return FairLock()
 
 
-class Slots:
-    """The places named after `path`."""
+class Semaphore:
+    """The semaphore whose files are named after `path`."""
 
     def __init__(self, path: Path, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._path, self._clock, self._sleep = path, clock, sleep
-        self._line = _line(path)
+        self._fair_lock = _fair_lock(path)
 
-    def take(self, allowed: Callable[[], int], deadline: float) -> int:
-        """Wait for one of the first `allowed()` places; it must be given back. Raises TimeoutError at `deadline`, and OSError."""
-        if not self._line.enter(deadline - self._clock()):
+    def acquire(self, allowed: Callable[[], int], deadline: float) -> int:
+        """Wait for one of `allowed()` permits; the caller must release it. Raises TimeoutError at `deadline`, and OSError."""
+        if not self._fair_lock.acquire(deadline - self._clock()):
             raise TimeoutError
         try:
-            found = self._in_passing(allowed)
+            found = self._at_once(allowed)
             return self._wait(allowed, deadline) if found is None else found
         finally:
-            self._line.leave()
+            self._fair_lock.release()
 
     @staticmethod
-    def give_back(place: int) -> None:
-        fcntl.flock(place, fcntl.LOCK_UN)  # a child made by fork may hold a copy open
-        os.close(place)
+    def release(permit: int) -> None:
+        fcntl.flock(permit, fcntl.LOCK_UN)  # a forked child may hold a copy open
+        os.close(permit)
 
-    def _in_passing(self, allowed: Callable[[], int]) -> int | None:
-        """A free place, unless somebody in another process waits for one."""
+    def _at_once(self, allowed: Callable[[], int]) -> int | None:
+        """A free permit, unless another process waits for one."""
         queue = self._try(".queue")
         if queue is None:
             return None
@@ -95,7 +94,7 @@ class Slots:
         queue = lock(self._path.with_suffix(".queue"), fcntl.LOCK_SH)
         try:
             while True:
-                nap = _CHANCE.uniform(*_LOOK)
+                nap = _CHANCE.uniform(*_POLL)
                 if self._clock() + nap > deadline:
                     raise TimeoutError
                 self._sleep(nap)
@@ -108,9 +107,9 @@ class Slots:
     def _free(self, allowed: int) -> int | None:
         first = _CHANCE.randrange(allowed)
         for number in range(allowed):
-            place = self._try(f".place-{(first + number) % allowed}")
-            if place is not None:
-                return place
+            permit = self._try(f".place-{(first + number) % allowed}")
+            if permit is not None:
+                return permit
         return None
 
     def _try(self, suffix: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A file as a lock between processes and threads: held while it is open, freed by the end of its holder."""
+"""A file as a lock between processes and threads. Closing the file, or the end of the process, releases the lock."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from pathlib import Path
 
 
 def lock(path: Path, how: int) -> int:
-    """Open and lock a file, made if it is not there. Raises BlockingIOError where `how` forbids to wait, and OSError.
-
-    Closing it, or the end of the process however it comes, frees the lock.
-    """
+    """Open and lock a file, and make it if it is missing. Raises OSError; BlockingIOError if `how` forbids waiting."""
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -25,7 +22,7 @@ def lock(path: Path, how: int) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # somebody tidied the folder up: this one is nobody's file now
+        os.close(file)  # somebody deleted the file meanwhile: lock the new one
 
 
 def _is_at(path: Path, file: int) -> bool:

@@ -1,7 +1,7 @@
-"""What turns text into vectors, as everything above sees it, and how a profile names it.
+"""The interface of embedders, which turn text into vectors, and their settings in a profile.
 
-What belongs here: the spec, the narrow waist, the record of what was used. What does not: how vectors are had
-(`local.py`, `paid.py`) and which class does it (`registry.py`).
+What belongs here: the settings, the interface, the counts of what was used. What does not: computing vectors
+(`local.py`, `paid.py`) and choosing the class (`registry.py`).
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ Vectors = NDArray[np.float32]
 
 
 class EmbedderSpec(Record):
-    """What embeds documents and queries, as a profile binds it."""
+    """The embedder of documents and queries, as a profile binds it."""
 
     provider: Literal["embedded", "openai", "openai_compatible"] = "embedded"
     model: str = EMBEDDED_MODEL
     base_url: str | None = None
     api_key_env: str | None = None  # name of the variable, never its value
-    dimensions: int | None = Field(default=None, ge=8, le=8192)  # asked of the server; None: the model's own
+    dimensions: int | None = Field(
+        default=None, ge=8, le=8192
+    )  # requested from the server; None: the model's default
     batch_size: int = Field(default=64, ge=1, le=2048)  # texts per request
-    query_prefix: str = ""  # put before a query, as some models want
-    passage_prefix: str = ""  # the same before a piece of a document
+    query_prefix: str = ""  # put before each query, for models that want one
+    passage_prefix: str = ""  # put before each piece of a document
     timeout_seconds: float = Field(default=120.0, gt=0)
-    max_attempts: int = Field(default=8, ge=1)  # of one call, transport failures only
-    deadline_seconds: float = Field(default=600.0, gt=0)  # of one call with all its attempts
-    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; shared, see limits.py
+    max_attempts: int = Field(default=8, ge=1)  # of one call, at transport failures
+    deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
+    requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts under way at once
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
     usd_per_million_input: float | None = Field(default=None, ge=0)
-    options: dict[str, Any] = Field(default_factory=dict)  # sent as they are with every request
+    options: dict[str, Any] = Field(default_factory=dict)  # sent unchanged with every request
 
     @model_validator(mode="after")
     def _fits(self) -> EmbedderSpec:
@@ -55,22 +57,22 @@ class EmbedderSpec(Record):
 
     @property
     def local(self) -> bool:
-        """Whether it runs in this process, free of charge."""
+        """Whether it runs in this process, for free."""
         return self.provider == "embedded"
 
     def identity(self) -> dict[str, Any]:
-        """What of this spec can change a vector: part of the ledger key and of an index's fingerprint."""
+        """The settings that can change a vector: part of the ledger key and of the fingerprint of an index."""
         kept = {"provider", "model", "base_url", "dimensions", "query_prefix", "passage_prefix", "options"}
         return self.model_dump(mode="json", include=kept)
 
 
 class EmbeddingUse(Record):
-    """What an embedder was asked since it was made."""
+    """What an embedder has been used for since it was built."""
 
     texts: int = 0
     calls: int = 0  # paid
-    replayed: int = 0  # calls that were paid before
-    tokens: int = 0  # of paid calls, as the server counts
+    replayed: int = 0  # calls answered from the ledger
+    tokens: int = 0  # of paid calls, as the server counts them
     usd: float | None = 0.0  # None: the price is unknown
 
     def plus(self, other: EmbeddingUse) -> EmbeddingUse:
@@ -84,7 +86,7 @@ class EmbeddingUse(Record):
 
 
 class Embedder(Protocol):
-    """Gives vectors of unit length. Safe to call from many threads."""
+    """Returns vectors of unit length. It is safe to call from many threads."""
 
     @property
     def spec(self) -> EmbedderSpec: ...

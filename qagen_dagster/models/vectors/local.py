@@ -1,4 +1,4 @@
-"""The embedder of this process: MiniLM, free and without a key."""
+"""The embedder that runs in this process: MiniLM, free and without a key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qagen_dagster.models.vectors.base import EmbedderSpec, EmbeddingUse, Vector
 
 
 class LocalEmbedder:
-    """An `Embedder` over the process's encoder, which is loaded at the first text; `threads` is what it may use of the CPU."""
+    """An `Embedder` over the process's encoder, which loads at the first text and uses `threads` CPU threads."""
 
     def __init__(self, spec: EmbedderSpec, threads: int = 1) -> None:
         self._spec, self._threads, self._texts, self._guard = spec, threads, 0, threading.Lock()

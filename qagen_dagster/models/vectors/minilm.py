@@ -1,8 +1,8 @@
 """Sentence embeddings on the CPU: all-MiniLM-L6-v2 as ONNX with int8 weights, from installed packages.
 
 What belongs here: finding, checking and running the two files. Nothing is downloaded. What does not:
-what the vectors are used for. The files are found through package metadata, because importing the
-package that carries the tokenizer starts a client of its own.
+the use of the vectors. The files are found through package metadata, because importing the package
+that contains the tokenizer also starts a client.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def package_file(package: str, path: str, sha256: str) -> bytes:
 
 
 class MiniLM:
-    """The encoder. Safe to call from many threads; `threads` is what one call may use of the CPU."""
+    """The encoder. It is safe to call from many threads; one call uses `threads` CPU threads."""
 
     def __init__(self, *, threads: int = 1, batch_size: int = 16, max_tokens: int = 256) -> None:
-        # Imported here: 0.3 s that only those who encode should pay.
+        # Imported here, because it takes 0.3 s that only encoding needs.
         onnxruntime: Any = import_module("onnxruntime")
         tokenizers: Any = import_module("tokenizers")
         self._batch_size = batch_size
@@ -69,7 +69,7 @@ class MiniLM:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embeddings of `texts`, in order: (n, 384), each of unit length."""
         result = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        # Texts of like length share a batch: padding is computed like any token.
+        # Texts of similar length share a batch, because padding costs as much as text.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         for start in range(0, len(order), self._batch_size):
             batch = order[start : start + self._batch_size]
@@ -77,7 +77,7 @@ class MiniLM:
         return result
 
     def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:
-        """Of each word piece of `text`, as far as the model reads: its first and last character, and its state in context."""
+        """For each word piece of `text` that the model reads: its first and last character, and its state in context."""
         encodings, _, states = self._run([text])
         return [(int(start), int(end)) for start, end in encodings[0].offsets], states[0]
 
@@ -100,7 +100,7 @@ _lock = threading.Lock()
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """Embeddings by the process's encoder, loaded only when there is something to encode."""
+    """Embeddings by the process's encoder, which loads only if there is something to encode."""
     return shared().encode(texts) if texts else np.zeros((0, DIMENSIONS), dtype=np.float32)
 
 
@@ -110,6 +110,6 @@ def _load(threads: int) -> MiniLM:
 
 
 def shared(threads: int = 1) -> MiniLM:
-    """The process's encoder, loaded at first use."""
+    """The encoder of this process, loaded at first use."""
     with _lock:
         return _load(threads)

@@ -1,7 +1,7 @@
-"""Embeddings over HTTP: `POST /embeddings` as OpenAI has it, and vLLM, llama.cpp, Ollama and many more.
+"""Embeddings over HTTP: `POST /embeddings` of OpenAI, vLLM, llama.cpp, Ollama and many more.
 
-Each batch of texts goes by the three things every paid call goes by: the ledger, which stores what the server sent
-before it is read and replays it for nothing; the limits, shared by all who use the model; the transport retries.
+Each batch of texts is one paid call like any other: the ledger stores the response before it is read, and replays it
+for free; all users of the model share its limits; failures of the transport are retried.
 """
 
 from __future__ import annotations
@@ -9,25 +9,23 @@ from __future__ import annotations
 import json
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from qagen_dagster.errors import MalformedResponseError, TransientModelError
-from qagen_dagster.models import deadline
+from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Spent, Toll
 from qagen_dagster.models.ledger import Entry, Ledger
-from qagen_dagster.models.limits import permits, rate
-from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.limits import limiter, rate
 from qagen_dagster.models.vectors.base import EmbedderSpec, EmbeddingUse, Vectors
-from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.models.wires import faults
+from qagen_dagster.models.wires.openai_client import OpenAIClient
 from qagen_dagster.records.ids import digest
 
-_DRAWS = 2  # a stored response that cannot be read stays; it is asked for once more
+_SAMPLES = 2  # an unreadable response stays in the ledger; the request is sent once more
 
 
 class _Item(faults.Shape):
@@ -40,7 +38,7 @@ class _Reply(faults.Shape):
 
 
 class PaidEmbedder:
-    """An `Embedder` that pays for each batch once, and only if its toll lets it. `state` is where processes share limits."""
+    """An `Embedder` that pays for each batch once, if the budget allows it. Processes share limits in the folder `state`."""
 
     def __init__(
         self,
@@ -52,20 +50,18 @@ class PaidEmbedder:
         sleep: Callable[[float], None] = time.sleep,
         toll: Toll | None = None,
     ) -> None:
-        self._spec, self._key, self._ledger, self._sleep = spec, api_key, ledger, sleep
-        self._toll = toll
-        self._call = ModelSpec(
+        self._spec, self._ledger, self._sleep, self._toll = spec, ledger, sleep, toll
+        call = ModelSpec(
             provider=spec.provider,
             model=spec.model,
             base_url=spec.base_url,
             timeout_seconds=spec.timeout_seconds,
         )
-        self._client = openai_client.make_client(self._call, api_key)
-        weakref.finalize(self, self._client.close)
+        self._server = OpenAIClient(call, api_key)
         shared = rate.Limits(
             requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
         )
-        self._limiter = permits.limiter(self._call, key_variable, state, shared, of="embeddings")
+        self._limiter = limiter.shared_limiter(call, key_variable, state, shared, of="embeddings")
         self._use, self._guard = EmbeddingUse(), threading.Lock()
 
     @property
@@ -86,84 +82,60 @@ class PaidEmbedder:
 
     def _batch(self, texts: list[str]) -> Vectors:
         """Vectors of the texts of one request. Raises ModelError."""
-        for draw in range(_DRAWS):
-            entry = self._entry(texts, draw)
+        for sample in range(_SAMPLES):
+            entry = self._entry(texts, sample)
             try:
                 return read(entry.body, len(texts))
             except MalformedResponseError:
-                if draw + 1 == _DRAWS:
+                if sample + 1 == _SAMPLES:
                     raise
-        raise AssertionError("there is at least one draw")
+        raise AssertionError("there is at least one sample")
 
-    def _entry(self, texts: list[str], draw: int) -> Entry:
+    def _entry(self, texts: list[str], sample: int) -> Entry:
         """The stored response, or a paid one."""
         identity = json.dumps(self._spec.identity(), sort_keys=True)
-        key = digest("embeddings", identity, str(draw), *texts)
-        entry = self._ledger.get(key)
-        if entry is None:
-            with self._ledger.only_one(key):
-                entry = self._ledger.get(key)  # by now another one may have paid
-                if entry is None:
-                    return self._charged(key, texts)
-        self._count(EmbeddingUse(texts=len(texts), replayed=1))
-        return entry
-
-    def _charged(self, key: str, texts: list[str]) -> Entry:
-        if self._toll is not None:
-            self._toll.before()
-        entry = self._pay(key, texts)
-        use = EmbeddingUse(texts=len(texts), calls=1, **self._cost(entry.body))
-        self._count(use)
-        if self._toll is not None:
-            self._toll.paid(Spent(usd=use.usd or 0.0, tokens=use.tokens, calls=1))
-        return entry
-
-    def _cost(self, body: dict[str, Any]) -> dict[str, Any]:
-        tokens = tokens_of(body)
-        price = self._spec.usd_per_million_input
-        return {"tokens": tokens, "usd": None if price is None else tokens * price / 1_000_000}
-
-    def _count(self, use: EmbeddingUse) -> None:
+        key = digest("embeddings", identity, str(sample), *texts)
+        estimated = sum(len(text.encode()) for text in texts) // limiter.TOKEN_CHARACTERS
+        entry, replayed = self._ledger.obtain(
+            key,
+            lambda: self._limiter.call(
+                lambda: self._send(texts), estimated, lambda body: tokens_of(body) or None
+            ),
+            self._spec,
+            self._cost,
+            self._toll,
+            self._sleep,
+        )
+        use = EmbeddingUse(texts=len(texts), replayed=1)
+        if not replayed:
+            spent, known = self._cost(entry), self._spec.usd_per_million_input is not None
+            usd = spent.usd if known else None
+            use = EmbeddingUse(texts=len(texts), calls=1, tokens=spent.tokens, usd=usd)
         with self._guard:
             self._use = self._use.plus(use)
+        return entry
 
-    def _pay(self, key: str, texts: list[str]) -> Entry:
-        started = time.monotonic()
-        body, retries = call_with_retry(
-            lambda: self._limited(texts),
-            max_attempts=self._spec.max_attempts,
-            deadline_seconds=self._spec.deadline_seconds,
-            sleep=self._sleep,
+    def _cost(self, entry: Entry) -> Spent:
+        tokens = tokens_of(entry.body)
+        return Spent(
+            usd=(self._spec.usd_per_million_input or 0.0) * tokens / 1_000_000, tokens=tokens, calls=1
         )
-        seconds = round(time.monotonic() - started, 6)
-        return self._ledger.put(key, body, model=self._spec.name, seconds=seconds, retries=retries)
-
-    def _limited(self, texts: list[str]) -> dict[str, Any]:
-        estimated = sum(len(text.encode()) for text in texts) // permits.TOKEN_CHARACTERS
-        with self._limiter.permit(estimated, deadline.call_ends()) as permit:
-            try:
-                body = self._send(texts)
-            except TransientModelError as error:
-                permit.refused(error)
-                raise
-            permit.answered(tokens_of(body) or None)
-            return body
 
     def _send(self, texts: list[str]) -> dict[str, Any]:
         size = {} if self._spec.dimensions is None else {"dimensions": self._spec.dimensions}
-        embeddings = self._client.embeddings.with_raw_response
-        answer = openai_client.call(
-            self._call,
-            lambda: embeddings.create(
-                input=texts,
-                model=self._spec.model,
-                encoding_format="float",  # every server knows it
-                extra_body={**size, **self._spec.options},
-            ),
-            self._key,
+        embeddings = self._server.client.embeddings.with_raw_response
+        answer = self._server.call(
+            lambda: (
+                embeddings.create(
+                    input=texts,
+                    model=self._spec.model,
+                    encoding_format="float",  # every server knows it
+                    extra_body={**size, **self._spec.options},
+                ).text
+            )
         )
         if answer.get("error") and not answer.get("data"):
-            raise faults.from_error_body(self._spec.name, answer["error"], self._key)
+            raise self._server.failure(answer["error"])
         return answer
 
 
@@ -173,16 +145,16 @@ def read(body: dict[str, Any], count: int) -> Vectors:
     if [item.index for item in items] != list(range(count)):
         raise MalformedResponseError(f"the response has {len(items)} embeddings for {count} texts")
     if len({len(item.embedding) for item in items}) > 1 or not items[0].embedding:
-        raise MalformedResponseError("the response has embeddings of several sizes, or empty ones")
+        raise MalformedResponseError("the response has embeddings of different sizes, or empty ones")
     vectors = np.array([item.embedding for item in items], dtype=np.float32)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or not norms.all():
-        raise MalformedResponseError("the response has embeddings that are no direction")
+        raise MalformedResponseError("the response has embeddings of length zero or without a finite length")
     return (vectors / norms).astype(np.float32)
 
 
 def tokens_of(body: dict[str, Any]) -> int:
-    """Tokens as the server counts, 0 where it does not say."""
+    """The tokens that the server counted, 0 if it does not say."""
     return faults.count(body, "usage", "prompt_tokens") or faults.count(body, "usage", "total_tokens")
 
 

@@ -1,4 +1,4 @@
-"""How an embedder's spec becomes an embedder. The SDK is loaded only for those that speak over a wire."""
+"""How an embedder's spec becomes an embedder. The SDK is loaded only for paid embedders."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Toll
 from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.registry import key_variable, read_key
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.models.vectors.local import LocalEmbedder
-
-KEY_ENV = {"openai": "OPENAI_API_KEY"}  # where the key is unless the spec says otherwise
 
 
 def build_embedder(
@@ -24,18 +22,15 @@ def build_embedder(
     threads: int = 1,
     toll: Toll | None = None,
 ) -> Embedder:
-    """Build the embedder of `spec`; `secret` looks up the value of an environment variable, `state` is the folder by
-    which processes share limits, `threads` what a local one may use of the CPU, `toll` allows and counts what is paid.
-    Raises ConfigError for a missing key, naming its variable, and for an address that is none.
+    """Build the embedder of `spec`; `secret` looks up the value of an environment variable.
+
+    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `toll`
+    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
     """
     if spec.local:
         return LocalEmbedder(spec, threads)
-    variable = spec.api_key_env or KEY_ENV.get(spec.provider)
-    value = None if variable is None else (secret(variable) or "").strip()
-    if variable is not None and not value:
-        raise ConfigError(
-            f"{spec.name} needs a key: set {variable} in the environment", key="embedder.api_key_env"
-        )
+    variable = key_variable(spec.provider, spec.api_key_env)
+    value = read_key(spec.name, variable, secret, "embedder.api_key_env")
     paid: Any = import_module("qagen_dagster.models.vectors.paid")
     made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, toll=toll)
     return made

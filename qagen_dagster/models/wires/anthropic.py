@@ -1,14 +1,12 @@
 """Anthropic's wire, the Messages API.
 
-All results of a turn go into one user message, in call order, pictures inside their result. Thinking
-blocks go back unchanged. Cache markers stand where this turn's prefix ends and where the last one's ended.
+All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go
+back unchanged. Cache markers are at the end of this turn's prefix and at the end of the previous turn's prefix.
 """
 
 from __future__ import annotations
 
-import base64
 import re
-import weakref
 from typing import Any, cast
 
 import anthropic
@@ -32,12 +30,13 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import anthropic_client, faults
+from qagen_dagster.models.wires import faults
+from qagen_dagster.models.wires.anthropic_client import AnthropicClient
 
 _WIRE = "anthropic"
 _CACHE = {"cache_control": {"type": "ephemeral"}}
 _CHOICES = {ToolChoice.AUTO: "auto", ToolChoice.REQUIRED: "any", ToolChoice.NONE: "none"}
-_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # families that think unless told not to
+_THINKS = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")  # model families that think by default
 _STOPS = {
     "tool_use": Stop.TOOLS,
     "max_tokens": Stop.LENGTH,
@@ -47,7 +46,7 @@ _STOPS = {
 
 
 class _Block(faults.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back whole
+    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back with all its fields
 
     type: str
     text: str = ""
@@ -63,24 +62,14 @@ class _Reply(faults.Shape):
     model: str | None = None
 
 
-class AnthropicProvider:
+class AnthropicProvider(AnthropicClient):
     """`POST /v1/messages`."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = anthropic_client.make_client(spec, api_key)
-        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         model, max_tokens, messages = (body.pop(name) for name in ("model", "max_tokens", "messages"))
-        create = self._client.messages.with_raw_response.create
-        answer = anthropic_client.call(
-            self._spec,
+        create = self.client.messages.with_raw_response.create
+        answer = self.call(
             lambda: (
                 create(
                     model=model,
@@ -89,20 +78,17 @@ class AnthropicProvider:
                     extra_body=body,
                     timeout=self._spec.timeout_seconds,
                 ).http_response.text
-            ),
-            self._key,
+            )
         )
         if answer.get("type") == "error":
-            raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
+            raise self.failure(answer.get("error"))
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
         reply = faults.shaped(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
-        message = capabilities.without_cut_call(parts, stop, partial=True)
-        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
-        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+        return capabilities.response(parts, stop, _usage(body), reply.model, partial=True)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
@@ -133,7 +119,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """A model that thinks may not be forced to call a tool: the server refuses that."""
+    """The server refuses to force a tool call on a model that thinks."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -143,8 +129,8 @@ def _choice(request: Request, spec: ModelSpec) -> str:
 def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]:
     """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
 
-    The server looks some twenty blocks back from a marker for what it has stored, and a turn of many calls is
-    longer: so the marker of the turn before stays where it was.
+    From a marker, the server looks about twenty blocks back for a prefix in its cache, and a turn with many calls is
+    longer than that. So the marker of the previous turn stays as well.
     """
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -188,12 +174,14 @@ def _assistant_blocks(part: AssistantPart) -> list[dict[str, Any]]:
 def _content(part: Content) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    data = base64.b64encode(part.data).decode("ascii")
-    return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": part.media_type, "data": part.encoded},
+    }
 
 
 def _part(block: _Block) -> list[AssistantPart]:
-    """The part of one content block; blocks of kinds we never ask for give none."""
+    """The part of one content block; none for kinds of blocks that we never ask for."""
     if block.type == "text":
         return [Text(text=block.text)]
     if block.type in ("thinking", "redacted_thinking"):
@@ -205,7 +193,7 @@ def _part(block: _Block) -> list[AssistantPart]:
 
 
 def _usage(body: dict[str, Any]) -> Usage:
-    """The server counts cached input apart; ours includes it."""
+    """The server counts cached input separately; our count of input includes it."""
     read = faults.count(body, "usage", "cache_read_input_tokens")
     written = faults.count(body, "usage", "cache_creation_input_tokens")
     return Usage(

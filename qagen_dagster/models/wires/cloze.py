@@ -1,7 +1,7 @@
-"""The script "cloze": plays every role at once, instantly, by the terminal tool that it is offered.
+"""The script "cloze": plays every role, which it recognises by the final tool that it is offered.
 
-The generator blanks the longest word of a line it has read or is shown; the validator finds the line again. The
-questions are poor on purpose of nothing but exercising the engine.
+The generator replaces the longest word of a line that it has read or is shown by a gap; the validator finds the line
+again. The questions are poor: they serve to exercise the engine, and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from qagen_dagster.models.messages import (
 _GAP = "____"
 _LEAD = "Which word fills the gap in this line of the document: "
 _MIN_WORDS = 8
-_MAX_CHARACTERS = 1000  # of a line that is asked about: longer ones may be shown cut
+_MAX_CHARACTERS = 1000  # of a line that is asked about: longer lines may be shown cut off
 _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
 _WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+")
 
 
 def cloze(request: Request) -> AssistantMessage:
-    """Take the next step of whichever role the offered tools belong to."""
+    """Take the next step of the role that the offered tools belong to."""
     offered = {spec.name: spec for spec in request.tools}
     for name, part in _PARTS.items():
         if name in offered:
@@ -88,7 +88,7 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
 
 
 def _ask_many(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
-    """As many questions of each type as the prompt asks for, a line each, in order."""
+    """As many questions of each type as the prompt asks for, each about one line, in order."""
     said = "\n".join(_said(request.messages))
     asked = (f'{_LEAD}"{line.replace(word, _GAP)}"?' for line, word in _lines_shown(said))
     fresh = (question for question in dict.fromkeys(asked) if question not in said)
@@ -101,7 +101,7 @@ def _ask_many(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
 
 
 def _answer_shown(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
-    """The line that the question has a gap in: a sentence, so that there is something to grade."""
+    """The line in which the question has a gap. It is a sentence, so there is something to grade."""
     said = "\n".join(_said(request.messages))
     for line, word in _lines_shown(said):
         if f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
@@ -119,7 +119,7 @@ def _answer_excerpt(request: Request, _: dict[str, ToolSpec]) -> AssistantMessag
 
 
 def _lines_shown(said: str) -> Generator[tuple[str, str]]:
-    """Lines of a document in the prompt, with the word to blank."""
+    """The lines of a document in the prompt, each with the word to replace by a gap."""
     for _, text in _NUMBERED.findall(said):
         line = text.strip()
         word = _blank(line)
@@ -128,14 +128,14 @@ def _lines_shown(said: str) -> Generator[tuple[str, str]]:
 
 
 def _blank(line: str) -> str | None:
-    """The longest word that stands in the line once, or None if the line is no length to ask about."""
+    """The longest word that occurs once in the line, or None if the line is too short or too long."""
     words = _WORD.findall(line) if len(line) <= _MAX_CHARACTERS else []
     alone = [word for word in words if len(word) > 3 and line.count(word) == 1]
     return max(alone, key=len) if len(words) >= _MIN_WORDS and alone else None
 
 
 def _lines_read(request: Request) -> tuple[dict[int, str], bool]:
-    """What read_lines has shown so far, and whether reading on may show more."""
+    """The lines that read_lines has shown so far, and whether there may be more."""
     lines: dict[int, str] = {}
     more = True
     for message in request.messages:
@@ -156,7 +156,7 @@ def _read_on(request: Request, offered: dict[str, ToolSpec], lines: dict[int, st
 
 
 def _said(messages: tuple[Message, ...]) -> Generator[str]:
-    """Everything but the document: what users wrote and what was submitted."""
+    """All text except the document: what users wrote and which questions were submitted."""
     for message in messages:
         if isinstance(message, UserMessage):
             yield _text(message.content)
@@ -180,7 +180,7 @@ _PARTS = {
     "submit_grounded_answer": _answer_shown,
     "submit_document_answer": _answer_excerpt,
 }
-_ALWAYS: dict[str, dict[str, Any]] = {  # what is said whatever is asked
+_ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
     "submit_comparison": {
         **dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True),

@@ -1,7 +1,7 @@
-"""Tool calls for models that have none: one JSON action asked for in words, results told as text.
+"""Tool calls for models without native ones: the prompt asks for one JSON action, and results are sent as text.
 
-A provider around a provider. What belongs here: how tools, calls and results are put into words and
-read back. What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
+A provider that wraps a provider. What belongs here: tools, calls and results as text, and reading the actions back.
+What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _RULES = (
 _NAME_KEYS = ("tool", "name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
-_KEPT_OF_FAULT = 400  # characters of an unreadable reply shown back to the model: more is imitated
+_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again; it would imitate more
 
 
 class EmulatedTools:
-    """Speaks native tool calls above and plain text below."""
+    """Native tool calls to its callers, plain text to the wrapped provider."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -55,7 +55,7 @@ class EmulatedTools:
         return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`; the body is the wire's own beside the names of the tools offered."""
+        """As `Provider.send`; the stored body is that of the wire plus the names of the tools offered."""
         offered = bool(request.tools) and request.tool_choice is not ToolChoice.NONE
         plain = in_words(request, self.spec.structured_output)
         names = [tool.name for tool in request.tools] if offered else []
@@ -109,7 +109,7 @@ def _told(message: Message) -> Message:
         thinking = [part for part in message.content if isinstance(part, Thinking)]
         words = [message.text] if message.text else []
         for call in message.tool_calls:
-            if call.fault is None:  # the words of an unreadable one stand in the message already
+            if call.fault is None:  # the text of an unreadable call is in the message already
                 action = {"tool": call.name, "arguments": call.arguments}
                 words.append(json.dumps(action, ensure_ascii=False))
         return AssistantMessage(content=(*thinking, Text(text="\n".join(words))))
@@ -117,7 +117,7 @@ def _told(message: Message) -> Message:
 
 
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
-    """The one action of a reply; an unreadable one keeps its words beside the fault."""
+    """The one action of a reply; an unreadable one keeps its text next to the fault."""
     try:
         name, arguments = _name_and_arguments(json_reply.read_object(text), names)
     except ValueError as error:
@@ -129,7 +129,7 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
 
 
 def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
-    """Read also what small models make of the form: other keys, flat arguments, {"search": {...}}."""
+    """Also accept variants that small models write: other keys, flat arguments, {"search": {...}}."""
     for key in _NAME_KEYS:
         name = action.get(key)
         if isinstance(name, str):
@@ -169,7 +169,7 @@ def _union(tools: tuple[ToolSpec, ...]) -> dict[str, Any]:
 
 
 def _example(tool: ToolSpec) -> str:
-    """A call in full: small models imitate one and do not fill in a form."""
+    """A complete call, because small models imitate an example rather than fill in a template."""
     properties: dict[str, dict[str, Any]] = tool.parameters.get("properties", {})
     values: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
     arguments = {
@@ -180,12 +180,12 @@ def _example(tool: ToolSpec) -> str:
 
 
 def _described(tool: ToolSpec) -> str:
-    """A signature and what it is for, in a fraction of the tokens of its JSON schema."""
+    """The signature and purpose of a tool, in a fraction of the tokens of its JSON schema."""
     return f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
 
 
 def _shape(schema: dict[str, Any]) -> str:
-    """A schema as a type in words: `{quote: string, start_line?: integer|null}`."""
+    """A schema as a short type: `{quote: string, start_line?: integer|null}`."""
     if "enum" in schema or "const" in schema:
         values: list[Any] = schema.get("enum", [schema.get("const")])
         return "|".join(json.dumps(value) for value in values)

@@ -1,7 +1,7 @@
-"""What a failed call means: from HTTP status and body to one of our errors.
+"""Maps a failed call, by its HTTP status and body, to one of our errors.
 
-No SDK's type appears here, so every wire judges alike. Texts carry no header, no key and at most
-`MAX_TEXT` characters.
+No type of an SDK appears here, so the rules are the same for every wire. Texts contain no header, no API key and at
+most `MAX_TEXT` characters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.models import json_reply
 
 MAX_TEXT = 300
-# Servers without keys are given words like "none", "EMPTY" or "lm-studio", which answers may hold too.
+# Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
 _SHORTEST_IN_ERROR, _SHORTEST_IN_BODY = 6, 16
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _TOO_MUCH = frozenset({429, 529})
@@ -46,7 +46,7 @@ _KEY_LIKE = re.compile(
 
 
 def scrub(text: str, secret: str | None = None) -> str:
-    """`text` on one line, shortened, without `secret` and without anything that looks like a key."""
+    """`text` in one line, shortened, without `secret` and anything else that looks like an API key."""
     if secret and len(secret) >= _SHORTEST_IN_ERROR:
         text = text.replace(secret, "[key]")
     text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))
@@ -86,7 +86,7 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Seconds the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
+    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -103,9 +103,9 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
-    """The body of a successful answer, never holding `secret`.
+    """The body of a successful answer, without `secret`.
 
-    Raises TransientModelError when it is not a JSON object: a proxy's page or a cut connection, not
+    Raises TransientModelError when it is not a JSON object: it is a proxy's page or was cut off, and not
     the model's reply.
     """
     if secret and len(secret) >= _SHORTEST_IN_BODY:
@@ -120,7 +120,7 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
 
 
 class Shape(BaseModel):
-    """The part of a wire's body that we read; whatever else the server sends is passed over."""
+    """The part of a body that we read; anything else that the server sends is ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -139,7 +139,7 @@ def shaped(shape: type[S], body: object) -> S:
 
 
 def count(body: object, *path: str) -> int:
-    """A token count, 0 where the server does not say."""
+    """A token count, 0 if the server does not say."""
     value: object = body
     for step in path:
         value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
@@ -147,7 +147,7 @@ def count(body: object, *path: str) -> int:
 
 
 def check_url(url: str) -> str:
-    """`url` if a client can be built on it, else ConfigError."""
+    """`url`, if a client can use it. Raises ConfigError."""
     if not re.match(r"https?://[^\s/]", url):
         raise ConfigError(f"{url!r} is not an http:// or https:// address", key="base_url")
     return url
@@ -162,7 +162,7 @@ def _number(value: str | None) -> float | None:
 
 
 def _message(body: object) -> str:
-    """What the server says went wrong, in whichever place servers say it."""
+    """The error message of the server, from any of the places where servers put it."""
     if not isinstance(body, dict):
         return str(body or "")
     fields = cast("dict[str, Any]", body)
@@ -173,7 +173,7 @@ def _message(body: object) -> str:
 
 
 def _codes(body: object) -> str:
-    """Machine-readable codes and types anywhere near the top of an error body."""
+    """The machine-readable codes and types at the top of an error body."""
     if not isinstance(body, dict):
         return ""
     fields = cast("dict[str, Any]", body)

@@ -1,15 +1,13 @@
 """OpenAI's own wire, the Responses API.
 
-Nothing is stored at the server: reasoning items come back with their encrypted content and are sent
-again with the next turn. Pictures stand inside `function_call_output`.
+The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them
+back. Pictures are part of `function_call_output`.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import weakref
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict
@@ -28,10 +26,10 @@ from qagen_dagster.models.messages import (
     Thinking,
     ToolCall,
     ToolMessage,
-    Usage,
     UserMessage,
 )
 from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.models.wires.openai_client import OpenAIClient
 from qagen_dagster.records.ids import digest
 
 _WIRE = "openai"
@@ -46,7 +44,7 @@ class _Piece(faults.Shape):
 
 
 class _Item(faults.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back whole
+    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back with all its fields
 
     type: str
     call_id: str = ""
@@ -72,24 +70,15 @@ class _Reply(faults.Shape):
     model: str = ""
 
 
-class OpenAIProvider:
+class OpenAIProvider(OpenAIClient):
     """`POST /responses`."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = openai_client.make_client(spec, api_key)
-        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
-        responses = self._client.responses.with_raw_response
-        answer = openai_client.call(self._spec, lambda: responses.create(extra_body=body), self._key)
-        if answer.get("status") == "failed" or answer.get("error"):
-            raise faults.from_error_body(self._spec.name, answer.get("error"), self._key)
+        responses = self.client.responses.with_raw_response
+        answer = self.call(lambda: responses.create(extra_body=body).text)
+        if failed(answer):
+            raise self.failure(answer.get("error"))
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
@@ -97,10 +86,14 @@ class OpenAIProvider:
         stop = _stop(reply)
         parts = [part for item in reply.output for part in _parts(item)]
         if not parts and stop is Stop.END:
-            raise MalformedResponseError("a completed response without output")
-        message = capabilities.without_cut_call(parts, stop)
-        stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
-        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model)
+            raise MalformedResponseError("the response is complete but has no output")
+        usage = openai_client.usage(body, "input", "output")
+        return capabilities.response(parts, stop, usage, reply.model)
+
+
+def failed(body: dict[str, Any]) -> bool:
+    """Whether `body`, sent under status 200, reports a failure."""
+    return body.get("status") == "failed" or bool(body.get("error"))
 
 
 def _stop(reply: _Reply) -> Stop:
@@ -119,7 +112,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         "input": [item for message in messages for item in _items(message)],
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
-        # Requests with one beginning go to one machine, where it is cached.
+        # Requests with the same prefix go to the same machine, which has it in its cache.
         "prompt_cache_key": digest(request.system, *(message.model_dump_json() for message in messages[:1]))[
             :32
         ],
@@ -148,7 +141,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _reasons(spec: ModelSpec) -> bool:
-    """Whether reasoning is to be asked for: models without it refuse that, others keep it to themselves."""
+    """Whether to ask for reasoning: models without it refuse that, and other models send none unless asked."""
     reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
     return reasoning.get("effort") != "none" if reasoning else bool(_REASONING.match(spec.model))
 
@@ -189,7 +182,7 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
             }
         ]
     if isinstance(part, Text):
-        # The long form of an assistant's words: llama.cpp's server takes no other.
+        # The long form of an assistant's text, because llama.cpp's server accepts no other.
         words: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
         return [{"type": "message", "role": "assistant", "content": [words]}] if part.text.strip() else []
     return [part.payload] if part.wire == _WIRE and part.payload else []
@@ -198,12 +191,11 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
 def _content(part: Content) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "input_text", "text": part.text}
-    data = base64.b64encode(part.data).decode("ascii")
-    return {"type": "input_image", "detail": "auto", "image_url": f"data:{part.media_type};base64,{data}"}
+    return {"type": "input_image", "detail": "auto", "image_url": part.data_url}
 
 
 def _parts(item: _Item) -> list[AssistantPart]:
-    """The parts of one output item; items of kinds we never ask for give none."""
+    """The parts of one output item; none for kinds of items that we never ask for."""
     if item.type == "function_call":
         arguments, fault = json_reply.read_arguments(item.arguments)
         return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
@@ -216,16 +208,6 @@ def _parts(item: _Item) -> list[AssistantPart]:
 
 
 def _returnable(item: _Item) -> dict[str, Any]:
-    """A reasoning item as it goes back, or nothing: without content the server would not know it."""
+    """A reasoning item to send back; empty if it has no content, because the server would not know it."""
     fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
     return fields if item.encrypted_content or item.content else {}
-
-
-def _usage(body: dict[str, Any]) -> Usage:
-    return Usage(
-        input_tokens=faults.count(body, "usage", "input_tokens"),
-        output_tokens=faults.count(body, "usage", "output_tokens"),
-        cached_tokens=faults.count(body, "usage", "input_tokens_details", "cached_tokens"),
-        reasoning_tokens=faults.count(body, "usage", "output_tokens_details", "reasoning_tokens"),
-        cache_write_tokens=faults.count(body, "usage", "input_tokens_details", "cache_write_tokens"),
-    )

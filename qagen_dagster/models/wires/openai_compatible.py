@@ -1,15 +1,13 @@
 """Chat Completions, the wire of vLLM, llama.cpp, Ollama, Gemini's compatible endpoint and many more.
 
 Tool results are text here: pictures follow in one user message after the last result of the turn.
-Servers differ in where they put reasoning; it is kept apart from the answer wherever it stands.
+Servers put reasoning in different places; it is separated from the answer wherever it is.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import weakref
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -27,19 +25,19 @@ from qagen_dagster.models.messages import (
     Thinking,
     ToolCall,
     ToolMessage,
-    Usage,
     UserMessage,
 )
 from qagen_dagster.models.wires import faults, openai_client
+from qagen_dagster.models.wires.openai_client import OpenAIClient
 from qagen_dagster.records.ids import digest
 
 _WIRE = "openai_compatible"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
-# Not in quotes: an answer may speak of the tags.
+# Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
-_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the beginning of an answer that no tag may break
-# Fields of a message that its server wants back unchanged in the next turn. Not `reasoning`: servers
-# that use that name refuse it in requests.
+_FORMED = re.compile(r"\s*(?:[{\[]|```)")  # the start of an answer in which tags have no meaning
+# Fields of a message that the server needs unchanged in the next turn. Not `reasoning`: servers that use
+# that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
 
 
@@ -83,29 +81,18 @@ class _Reply(faults.Shape):
     model: str | None = None
 
 
-class OpenAICompatibleProvider:
+class OpenAICompatibleProvider(OpenAIClient):
     """`POST /chat/completions` at `spec.base_url`; the key is optional."""
-
-    def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
-        self._spec, self._key = spec, api_key
-        self._client = openai_client.make_client(spec, api_key)
-        weakref.finalize(self, self._client.close)  # connections end with their provider, not some time later
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         messages = body.pop("messages")
-        completions = self._client.chat.completions.with_raw_response
-        answer = openai_client.call(
-            self._spec,
-            lambda: completions.create(messages=messages, model=self._spec.model, extra_body=body),
-            self._key,
+        completions = self.client.chat.completions.with_raw_response
+        answer = self.call(
+            lambda: completions.create(messages=messages, model=self._spec.model, extra_body=body).text
         )
         if answer.get("error") and not answer.get("choices"):
-            raise faults.from_error_body(self._spec.name, answer["error"], self._key)
+            raise self.failure(answer["error"])
         return answer
 
     def read(self, body: dict[str, Any]) -> Response:
@@ -117,10 +104,9 @@ class OpenAICompatibleProvider:
         text = said.refusal or text
         parts: list[AssistantPart] = [*_thinking(said, reasoning, calls)]
         parts += [Text(text=text)] if text else []
-        stop = _STOPS.get(choice.finish_reason or "", Stop.TOOLS if calls else Stop.END)
-        stop = Stop.REFUSAL if said.refusal else stop
-        message = capabilities.without_cut_call((*parts, *calls), stop)
-        return Response(message=message, stop=stop, usage=_usage(body), model=reply.model or "")
+        stop = Stop.REFUSAL if said.refusal else _STOPS.get(choice.finish_reason or "", Stop.END)
+        usage = openai_client.usage(body, "prompt", "completion")
+        return capabilities.response((*parts, *calls), stop, usage, reply.model)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
@@ -130,7 +116,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += [item for message in fitted for item in _messages(message)]
     body: dict[str, Any] = {"model": spec.model, "messages": messages}
-    if "max_completion_tokens" not in spec.options:  # the newer name, which few servers know
+    if "max_completion_tokens" not in spec.options:  # the newer name, which few servers accept
         body["max_tokens"] = spec.max_output_tokens
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
@@ -146,11 +132,11 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a text with `<think>` blocks in it.
+    """The reasoning and the answer in a text with `<think>` blocks.
 
-    Chat templates may put the first opening tag into the prompt, so the first block may begin without it; a
-    reply cut off inside a block that stands on a line of its own is reasoning from there on. What begins as JSON
-    or as a code block is an answer to its end.
+    Chat templates may put the first opening tag into the prompt, so the first block may begin without one. If a reply
+    is cut off inside a block that starts on a line of its own, the rest is reasoning. A text that begins as JSON or as a
+    code block is an answer to its end.
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -201,7 +187,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
-    """A plain string where it can be one: some chat templates take nothing else."""
+    """A plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return capabilities.joined(content)
     parts: list[dict[str, Any]] = []
@@ -209,13 +195,12 @@ def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
         if isinstance(part, Text):
             parts.append({"type": "text", "text": part.text})
         else:
-            data = base64.b64encode(part.data).decode("ascii")
-            parts.append({"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{data}"}})
+            parts.append({"type": "image_url", "image_url": {"url": part.data_url}})
     return parts
 
 
 def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
-    """Tool calls with ids that are there and differ, also from servers that give none."""
+    """Tool calls with distinct ids, even if the server gives none."""
     calls: list[ToolCall] = []
     for number, item in enumerate(said.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
@@ -229,7 +214,7 @@ def _calls(said: _Said, body_digest: str) -> list[ToolCall]:
 
 def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
     payload = said.model_dump(include=_RETURNED, exclude_none=True)
-    # Gemini signs its calls beside the function and refuses the next turn without the signature.
+    # Gemini puts a signature next to the function and refuses the next turn without it.
     signed = {
         call.id: {"extra_content": item.extra_content}
         for call, item in zip(calls, said.tool_calls or (), strict=True)
@@ -239,13 +224,3 @@ def _thinking(said: _Said, in_text: str, calls: list[ToolCall]) -> list[Thinking
     told = said.reasoning_content or said.reasoning or in_text
     text = told if isinstance(told, str) else in_text
     return [Thinking(text=text, wire=_WIRE, payload=payload)] if text or payload else []
-
-
-def _usage(body: dict[str, Any]) -> Usage:
-    return Usage(
-        input_tokens=faults.count(body, "usage", "prompt_tokens"),
-        output_tokens=faults.count(body, "usage", "completion_tokens"),
-        cached_tokens=faults.count(body, "usage", "prompt_tokens_details", "cached_tokens"),
-        cache_write_tokens=faults.count(body, "usage", "prompt_tokens_details", "cache_write_tokens"),
-        reasoning_tokens=faults.count(body, "usage", "completion_tokens_details", "reasoning_tokens"),
-    )

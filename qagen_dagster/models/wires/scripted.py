@@ -1,7 +1,7 @@
-"""A model that follows a script: for tests, dry runs and measuring what the engine itself costs.
+"""A model that follows a script: for tests, dry runs, and measuring the time that the engine itself takes.
 
 A script is a function of the request, so a scripted model is deterministic and needs no ledger.
-Named scripts are chosen by the spec's `model`.
+The spec's `model` chooses a named script.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from qagen_dagster.models.wires.cloze import cloze
 
 Script = Callable[[Request], AssistantMessage]
 
-# One script under three names: a validator must not carry its generator's.
+# One script under three names, because a validator and its generator must have different names.
 SCRIPTS: dict[str, Script] = {"cloze": cloze, "cloze-check": cloze, "cloze-compare": cloze}
 
 _CHARACTERS_PER_TOKEN = 4
 
 
 class ScriptedProvider:
-    """Answers with `script`, or with the built-in one that `spec.model` names.
+    """Answers with `script`, or with the built-in script named `spec.model`.
 
     Raises ConfigError for an unknown name.
     """
@@ -54,6 +54,6 @@ class ScriptedProvider:
             message = AssistantMessage.model_validate(body["message"])
             usage = Usage.model_validate(body["usage"])
         except (KeyError, ValidationError):
-            raise MalformedResponseError("the stored body is not a scripted one") from None
+            raise MalformedResponseError("the stored body is not one of a scripted model") from None
         stop = Stop.TOOLS if message.tool_calls else Stop.END
         return Response(message=message, stop=stop, usage=usage, model=self._spec.model)

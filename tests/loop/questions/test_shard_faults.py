@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.shard import ShardOutcome, run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.registry import build_provider
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from qagen_dagster.settings import Settings

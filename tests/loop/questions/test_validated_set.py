@@ -15,7 +15,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions.validated_set import broken_evidence, deduplicate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.desk import Desks
+from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request
@@ -173,7 +173,7 @@ def test_asking_side_by_side_gives_what_asking_in_order_gives(
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 def test_by_batch_they_go_together(wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qagen_dagster.models.batches.desk.MOST_REQUESTS", 2)
+    monkeypatch.setattr("qagen_dagster.models.batches.batcher.MOST_REQUESTS", 2)
     verdict = {"verdict": "duplicate", "duplicate_of": 1, "explanation": "same"}
     store = Store(tmp_path)
     pairs = [pair(question, str(n)) for n, question in enumerate(GROUPS) if n != 2]
@@ -188,8 +188,10 @@ def test_by_batch_they_go_together(wire: str, tmp_path: Path, monkeypatch: pytes
             usd_per_million_input=1,
             usd_per_million_output=2,
         )
-        desks = Desks(JobBook(store.blobs("batches")))
-        model = build_model(spec, Ledger(store.blobs("ledger")), lambda _: "key", tmp_path / "state", desks)
+        batchers = Batchers(JobBook(store.blobs("batches")))
+        model = build_model(
+            spec, Ledger(store.blobs("ledger")), lambda _: "key", tmp_path / "state", batchers
+        )
         kept, _, calls = deduplicate(pairs, model, encode, workers=9)
         assert [len(sent) for sent in server.batches] == [2]
         assert server.direct == []

@@ -13,8 +13,8 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.models.batches import desk
-from qagen_dagster.models.batches.desk import BatchModel
+from qagen_dagster.models.batches import batcher
+from qagen_dagster.models.batches.batcher import BatchModel
 from qagen_dagster.models.batches.jobs import JobState
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY
@@ -35,7 +35,7 @@ from tests.support.wire_server import Fault, Reply
 
 @pytest.fixture(params=["openai", "anthropic"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(desk, "MOST_REQUESTS", 1_000)  # `at_once` changes it
+    monkeypatch.setattr(batcher, "MOST_REQUESTS", 1_000)  # `at_once` changes it
     return Bench(str(request.param), tmp_path)
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.models.limits.permits import Limiter
+from qagen_dagster.models.limits.limiter import Limiter
 from qagen_dagster.models.limits.rate import Limits
 
 NEVER = float("inf")
 
 
 def use(limiter: Limiter, ends: float) -> None:
-    with limiter.permit(1, ends):
+    with limiter.attempt(1, ends):
         pass
 
 
@@ -29,7 +29,7 @@ def test_never_more_than_the_places_are_held_and_everybody_gets_one(tmp_path: Pa
 
     def work(number: int) -> int:
         nonlocal held, most
-        with limiters[number % 4].permit(1, time.monotonic() + 60):
+        with limiters[number % 4].attempt(1, time.monotonic() + 60):
             with guard:
                 held += 1
                 most = max(most, held)
@@ -44,7 +44,7 @@ def test_never_more_than_the_places_are_held_and_everybody_gets_one(tmp_path: Pa
 
 
 def _hold(path: Path, ready: Any) -> None:
-    with Limiter("m", Limits(concurrency=2), path).permit(1, NEVER):
+    with Limiter("m", Limits(concurrency=2), path).attempt(1, NEVER):
         ready.set()
         time.sleep(600)
 
@@ -59,12 +59,12 @@ def test_a_killed_process_gives_its_places_back(tmp_path: Path) -> None:
         holder.start()
         assert ready.wait(60)
         holders.append(holder)
-    with pytest.raises(TransientModelError, match="all 2 places"):
+    with pytest.raises(TransientModelError, match="all 2 concurrent calls"):
         use(limiter, ends=time.monotonic() + 0.1)
     for holder in holders:
         os.kill(holder.pid, signal.SIGKILL)
         holder.join()
-    with limiter.permit(1, time.monotonic() + 60):
+    with limiter.attempt(1, time.monotonic() + 60):
         use(limiter, ends=time.monotonic() + 60)
 
 
@@ -88,6 +88,6 @@ def test_who_waits_does_not_starve_beside_a_busy_neighbour(tmp_path: Path) -> No
 def _again_and_again(path: Path, ready: Any, stop: Any) -> None:
     limiter = Limiter("m", Limits(concurrency=1), path)
     while not stop.is_set():
-        with limiter.permit(1, NEVER):
+        with limiter.attempt(1, NEVER):
             ready.set()
             time.sleep(0.01)

@@ -17,7 +17,7 @@ from qagen_dagster.models.batches.anthropic import AnthropicBatch
 from qagen_dagster.models.batches.limits import LimitedBatch
 from qagen_dagster.models.batches.openai import OpenAIBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.permits import limited
+from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.registry import build_model, build_provider
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY, ask

@@ -10,18 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.models.limits.rate import Limits, Pace, PaceFile, at, fresh, refuse, reserve, settle, wait
+from qagen_dagster.models.limits.rate import (
+    Limits,
+    RateFile,
+    RateState,
+    at,
+    fresh,
+    refuse,
+    reserve,
+    settle,
+    wait,
+)
 
 NONE, LIMITS = Limits(), Limits(requests=60)
 
 
-def starts(limits: Limits, asked: list[tuple[float, int]], pace: Pace | None = None) -> list[float]:
+def starts(limits: Limits, asked: list[tuple[float, int]], state: RateState | None = None) -> list[float]:
     """The moments at which requests may start that are asked for after pauses, with their tokens."""
-    pace = pace or fresh(0.0)
+    state = state or fresh(0.0)
     found: list[float] = []
     for pause, tokens in asked:
-        start, pace = reserve(at(pace, pace.written + pause), limits, tokens)
-        found.append(pace.written + wait(pace, start))
+        start, state = reserve(at(state, state.written + pause), limits, tokens)
+        found.append(state.written + wait(state, start))
     return found
 
 
@@ -73,16 +83,16 @@ def test_the_servers_count_replaces_the_estimate() -> None:
     assert settle(promised, NONE, estimated=3_000, used=1_000).tokens == promised.tokens
 
 
-def answers(pace: Pace, count: int) -> Pace:
+def answers(state: RateState, count: int) -> RateState:
     for _ in range(count):
-        pace = settle(pace, NONE, estimated=1, used=1)
-    return pace
+        state = settle(state, NONE, estimated=1, used=1)
+    return state
 
 
-def refusals(pace: Pace, count: int, wish: float | None = None) -> Pace:
+def refusals(state: RateState, count: int, retry_after: float | None = None) -> RateState:
     for _ in range(count):
-        pace = refuse(pace, LIMITS, started=pace.factor, slower=True, wish=wish)
-    return pace
+        state = refuse(state, LIMITS, started=state.factor, slower=True, retry_after=retry_after)
+    return state
 
 
 def test_refusals_lower_the_pace_to_a_floor_and_answers_give_it_back() -> None:
@@ -98,63 +108,63 @@ def test_refusals_lower_the_pace_to_a_floor_and_answers_give_it_back() -> None:
 
 
 def test_requests_that_started_together_are_one_refusal() -> None:
-    pace = fresh(0.0)
+    state = fresh(0.0)
     for _ in range(30):
-        pace = refuse(pace, LIMITS, started=1.0, slower=True, wish=None)
-    assert pace.factor == 0.95
-    assert pace.refused > 0.9
+        state = refuse(state, LIMITS, started=1.0, slower=True, retry_after=None)
+    assert state.factor == 0.95
+    assert state.refused > 0.9
 
 
 def test_a_promise_is_kept_in_its_order_however_the_pace_changes() -> None:
     limits = Limits(requests=60)
-    first, pace = reserve(fresh(0.0), limits, 1)
-    second, pace = reserve(pace, limits, 1)
-    third, pace = reserve(pace, limits, 1)
-    assert [wait(pace, one) for one in (first, second, third)] == [
+    first, state = reserve(fresh(0.0), limits, 1)
+    second, state = reserve(state, limits, 1)
+    third, state = reserve(state, limits, 1)
+    assert [wait(state, one) for one in (first, second, third)] == [
         0.0,
         pytest.approx(1 / 0.95),
         pytest.approx(2 / 0.95),
     ]
-    slow = refusals(at(pace, 0.5), 200)
+    slow = refusals(at(state, 0.5), 200)
     assert wait(slow, third) == pytest.approx((2 / 0.95 - 0.5) / 0.1)
     assert reserve(slow, limits, 1)[0] > third
-    paused = refuse(slow, LIMITS, started=1.0, slower=False, wish=30.0)
+    paused = refuse(slow, LIMITS, started=1.0, slower=False, retry_after=30.0)
     assert wait(paused, third) == pytest.approx(30.0 + (2 / 0.95 - 0.5) / 0.1)
     again = answers(at(paused, 30.5), 200)
     assert wait(again, third) == pytest.approx(2 / 0.95 - 0.5)
 
 
 def test_one_in_ten_refused_at_random_costs_next_to_nothing() -> None:
-    chance, pace, factors = random.Random(7), fresh(0.0), list[float]()
+    chance, state, factors = random.Random(7), fresh(0.0), list[float]()
     for _ in range(3_000):
-        pace = refusals(pace, 1) if chance.random() < 0.1 else answers(pace, 1)
-        factors.append(pace.factor)
+        state = refusals(state, 1) if chance.random() < 0.1 else answers(state, 1)
+        factors.append(state.factor)
     assert sum(factors) / 3_000 > 0.95
 
 
 def test_a_server_that_allows_half_of_the_limit_is_asked_for_little_more() -> None:
-    chance, pace, factors = random.Random(7), fresh(0.0), list[float]()
+    chance, state, factors = random.Random(7), fresh(0.0), list[float]()
     for _ in range(3_000):
-        allowed = chance.random() < 0.5 / pace.factor
-        pace = answers(pace, 1) if allowed else refusals(pace, 1)
-        factors.append(pace.factor)
+        allowed = chance.random() < 0.5 / state.factor
+        state = answers(state, 1) if allowed else refusals(state, 1)
+        factors.append(state.factor)
     assert 0.5 < sum(factors[200:]) / 2_800 < 0.68
 
 
 def test_a_wish_to_wait_holds_for_all_and_no_longer_than_ten_minutes() -> None:
-    paused = refuse(at(fresh(0.0), 5.0), LIMITS, started=1.0, slower=False, wish=30.0)
+    paused = refuse(at(fresh(0.0), 5.0), LIMITS, started=1.0, slower=False, retry_after=30.0)
     assert paused.factor == 1.0
     assert starts(NONE, [(1.0, 1), (34.0, 1)], paused) == [35.0, 40.0]
-    assert refuse(at(paused, 6.0), LIMITS, started=1.0, slower=False, wish=10.0).pause == 35.0
-    assert refuse(fresh(5.0), LIMITS, started=1.0, slower=False, wish=1e9).pause == 605.0
+    assert refuse(at(paused, 6.0), LIMITS, started=1.0, slower=False, retry_after=10.0).pause == 35.0
+    assert refuse(fresh(5.0), LIMITS, started=1.0, slower=False, retry_after=1e9).pause == 605.0
 
 
 def test_a_short_wish_amid_many_answers_is_for_one_alone() -> None:
     busy = answers(fresh(5.0), 40)
-    assert refusals(busy, 1, wish=1.0).pause == 5.0
-    assert refusals(busy, 1, wish=3.0).pause == 8.0
-    assert refusals(busy, 9, wish=1.0).pause == 6.0
-    assert refusals(fresh(5.0), 1, wish=1.0).pause == 6.0
+    assert refusals(busy, 1, retry_after=1.0).pause == 5.0
+    assert refusals(busy, 1, retry_after=3.0).pause == 8.0
+    assert refusals(busy, 9, retry_after=1.0).pause == 6.0
+    assert refusals(fresh(5.0), 1, retry_after=1.0).pause == 6.0
 
 
 @pytest.fixture
@@ -171,14 +181,14 @@ def test_the_file_keeps_the_pace_between_turns(
     tmp_path: Path, now: list[float], clock: Callable[[], float]
 ) -> None:
     path = tmp_path / "limits" / "shared.json"
-    with PaceFile(path, clock).turn() as turn:
-        assert turn.pace == fresh(100.0)
-        turn.pace = refuse(turn.pace, LIMITS, started=0.5, slower=True, wish=None)
-        kept = turn.pace
+    with RateFile(path, clock).turn() as turn:
+        assert turn.state == fresh(100.0)
+        turn.state = refuse(turn.state, LIMITS, started=0.5, slower=True, retry_after=None)
+        kept = turn.state
     now[0] = 103.0
-    with PaceFile(path, clock).turn() as turn:
-        assert turn.pace == at(kept, 103.0)
-        assert turn.pace.clock == pytest.approx(3.0 * 0.475)
+    with RateFile(path, clock).turn() as turn:
+        assert turn.state == at(kept, 103.0)
+        assert turn.state.clock == pytest.approx(3.0 * 0.475)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
@@ -206,27 +216,27 @@ def test_a_file_that_cannot_be_used_is_replaced(
     path = tmp_path / "shared.json"
     path.write_bytes(content)
     for _ in range(2):
-        with PaceFile(path, clock).turn() as turn:
-            assert turn.pace.clock == 0.0
-            turn.pace = turn.pace.model_copy(update={"factor": 0.25})
+        with RateFile(path, clock).turn() as turn:
+            assert turn.state.clock == 0.0
+            turn.state = turn.state.model_copy(update={"factor": 0.25})
     if len(content) <= 512:
         assert json.loads(path.read_bytes())["factor"] == 0.25
 
 
 def test_a_folder_that_was_tidied_up_is_made_again(tmp_path: Path, clock: Callable[[], float]) -> None:
     path = tmp_path / "limits" / "shared.json"
-    file = PaceFile(path, clock)
+    file = RateFile(path, clock)
     with file.turn() as turn:
-        turn.pace = turn.pace.model_copy(update={"factor": 0.25})
+        turn.state = turn.state.model_copy(update={"factor": 0.25})
         path.unlink()
         path.parent.rmdir()
     with file.turn() as turn:
-        assert turn.pace.factor == 1.0
+        assert turn.state.factor == 1.0
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path, clock: Callable[[], float]) -> None:
     (tmp_path / "treasure").write_text("gold")
     os.symlink(tmp_path / "treasure", tmp_path / "shared.json")
-    with pytest.raises(OSError, match=r"shared\.json"), PaceFile(tmp_path / "shared.json", clock).turn():
+    with pytest.raises(OSError, match=r"shared\.json"), RateFile(tmp_path / "shared.json", clock).turn():
         pass
     assert (tmp_path / "treasure").read_text() == "gold"

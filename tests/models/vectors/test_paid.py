@@ -122,9 +122,9 @@ GOOD = {"index": 0, "embedding": [1.0, 2.0]}
     [
         ([GOOD], "1 embeddings for 2 texts"),
         ([GOOD, GOOD], "2 embeddings for 2 texts"),
-        ([GOOD, {"index": 1, "embedding": [1.0]}], "several sizes"),
+        ([GOOD, {"index": 1, "embedding": [1.0]}], "different sizes"),
         ([{"index": 0, "embedding": []}, {"index": 1, "embedding": []}], "empty"),
-        ([GOOD, {"index": 1, "embedding": [0.0, 0.0]}], "no direction"),
+        ([GOOD, {"index": 1, "embedding": [0.0, 0.0]}], "length zero"),
         ("none", "malformed at data"),
     ],
 )

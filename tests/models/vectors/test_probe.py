@@ -41,16 +41,20 @@ def test_offline_nothing_is_asked_and_a_missing_key_is_told(tmp_path: Path) -> N
 
 def test_the_one_in_this_process_needs_nothing(tmp_path: Path) -> None:
     (found,) = probe_embedder(EmbedderSpec(), lambda _: None, tmp_path)
-    assert (found.good, found.detail) == (True, "runs in this process, without key or server")
+    assert (found.good, found.detail) == (True, "runs in this process; it needs no key and no server")
 
 
 @pytest.mark.parametrize(
     ("step", "what", "told"),
     [
         (Fault(401, {"error": {"message": "who are you"}}), "key", "correct THE_KEY"),
-        (Fault(404, {"error": {"message": "no such model"}}), "server", "is 'e-1' what the server calls it?"),
-        (Fault(200, {"choices": []}), "vectors", "is 'e-1' a model that embeds?"),
-        (Fault(503), "server", "the server is ill"),
+        (
+            Fault(404, {"error": {"message": "no such model"}}),
+            "server",
+            "is 'e-1' the server's name of the model?",
+        ),
+        (Fault(200, {"choices": []}), "vectors", "is 'e-1' an embedding model?"),
+        (Fault(503), "server", "the server has an internal error"),
     ],
 )
 def test_what_would_fail_is_told_with_what_to_change(
@@ -66,7 +70,7 @@ def test_a_size_that_the_server_does_not_keep_to(tmp_path: Path) -> None:
     with WireServer(embeddings) as server:
         *_, last = look(server, tmp_path, dimensions=16)
     assert last.good is False
-    assert "8 dimensions, not the 16 asked for" in last.detail
+    assert "8 dimensions instead of the requested 16" in last.detail
 
 
 def test_vectors_that_mean_nothing_are_not_decided(tmp_path: Path) -> None:
@@ -77,7 +81,7 @@ def test_vectors_that_mean_nothing_are_not_decided(tmp_path: Path) -> None:
     with WireServer(backwards) as server:
         *_, last = look(server, tmp_path)
     assert last.good is None
-    assert "no nearer (0.00)" in last.detail
+    assert "no closer (0.00)" in last.detail
 
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_a_flood_of_tags_is_read_in_one_pass(text: str) -> None:
 
 def test_an_empty_reply_says_nothing(make_provider: ProviderMaker, wire: str) -> None:
     if wire == "openai":  # a completed response always has an item
-        with pytest.raises(MalformedResponseError, match="without output"):
+        with pytest.raises(MalformedResponseError, match="has no output"):
             one(make_provider, Reply())
     else:
         response = one(make_provider, Reply())

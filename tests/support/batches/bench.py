@@ -14,9 +14,9 @@ from qagen_dagster.errors import (
     ModelError,
 )
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.batches import desk as batch
+from qagen_dagster.models.batches import batcher as batch
 from qagen_dagster.models.batches.anthropic import AnthropicBatch
-from qagen_dagster.models.batches.desk import BatchDesk, BatchModel, Desks
+from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.batches.jobs import Job, JobBook
 from qagen_dagster.models.batches.openai import OpenAIBatch
 from qagen_dagster.models.budget import Spent
@@ -95,14 +95,14 @@ class Bench:
     def model(self, server: BatchServer, **settings: Any) -> Model:
         """As a process that has just started has it."""
         spec = self.spec(server, **settings)
-        return build_model(spec, self.ledger, lambda _: KEY, self.folder / "state", Desks(self.book))
+        return build_model(spec, self.ledger, lambda _: KEY, self.folder / "state", Batchers(self.book))
 
     def asleep(self, server: BatchServer, sleep: Callable[[float], None], **settings: Any) -> BatchModel:
         """A model whose waits are `sleep`."""
         spec = self.spec(server, **settings)
         endpoint = {"openai": OpenAIBatch, "anthropic": AnthropicBatch}[self.wire](spec, KEY)
-        desk = BatchDesk(spec, endpoint, self.ledger, self.book, sleep=sleep)
-        return BatchModel(build_provider(spec, lambda _: KEY), self.ledger, desk)
+        batcher = Batcher(spec, endpoint, self.ledger, self.book, sleep=sleep)
+        return BatchModel(build_provider(spec, lambda _: KEY), self.ledger, batcher)
 
     def jobs(self) -> list[Job]:
         blobs = self.store.blobs("batches")

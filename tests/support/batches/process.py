@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches.desk import Desks
+from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request, Text, UserMessage
@@ -31,8 +31,10 @@ def main() -> None:
         batch_window_seconds=2,
         batch_poll_seconds=0.05,
     )
-    desks = Desks(JobBook(store.blobs("batches")))
-    model = build_model(spec, Ledger(store.blobs("ledger")), lambda _: "key", Path(folder) / "state", desks)
+    batchers = Batchers(JobBook(store.blobs("batches")))
+    model = build_model(
+        spec, Ledger(store.blobs("ledger")), lambda _: "key", Path(folder) / "state", batchers
+    )
 
     def ask(number: int) -> str:
         words = UserMessage(content=(Text(text=f"question {number}"),))

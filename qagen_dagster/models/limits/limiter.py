@@ -1,11 +1,11 @@
-"""The limits of a model: a permit for every single attempt, shared by all threads and processes of one user on one machine.
+"""The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-What belongs here: what a request will weigh, who waits and how long, what a refusal tells the others. A model without
-limits is asked at any pace, but a pause that its server wishes holds for all who share it, too.
-What does not: the arithmetic (`rate.py`), the places (`concurrency.py`), whether to try again (`retry.py`).
+What belongs here: the estimated size of a request, waiting, and how a refusal makes all users back off. A model
+without limits is asked at any rate, but a pause that its server asks for holds for all who use it.
+What does not: the arithmetic (`rate.py`), the semaphore (`concurrency.py`), whether to try again (`retry.py`).
 
-The state is a few small files named by provider, address, model and key variable. Losing them costs
-nothing but a minute's memory.
+The state is a few small files named by provider, address, model and key variable. If they are lost, the last
+minute is forgotten and nothing else.
 """
 
 from __future__ import annotations
@@ -19,26 +19,30 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
 from qagen_dagster.models import deadline
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.limits import rate
-from qagen_dagster.models.limits.concurrency import Slots
+from qagen_dagster.models.limits.concurrency import Semaphore
 from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage
 from qagen_dagster.records.ids import digest
 
-TOKEN_CHARACTERS = 4  # of English; bytes, where a request is weighed
+T = TypeVar("T")
+TOKEN_CHARACTERS = 4  # characters of English per token; bytes in estimates of a request
 PICTURE_TOKENS = 1_500  # a picture of about a megapixel
-_LOOK_AGAIN, _SOON = 1.0, 1e-6  # seconds: the pace may have changed meanwhile; as good as now
-_LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens lets them be
-_SPREAD = 0.5  # seconds over which those start whom no pace keeps apart after a pause
+_POLL, _SOON = (
+    1.0,
+    1e-6,
+)  # seconds between two looks at the rate, which may have changed; seconds that count as none
+_LONGEST_OUTPUT = 1_024  # most answers are far shorter than max_output_tokens
+_SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
 _CHANCE = random.SystemRandom()
 
 
 def estimate(request: Request, spec: ModelSpec) -> int:
-    """The tokens that an attempt at `request` will probably use, input and output."""
+    """The tokens, input and output, that an attempt at `request` will probably use."""
     size, pictures = len(request.system.encode()), 0
     for tool in request.tools:
         size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
@@ -63,18 +67,18 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
-    """`provider` within the limits of its spec, if it has any, and within the pauses that its server wishes.
+    """`provider` within the limits of its spec and the pauses that its server asks for.
 
-    Raises ConfigError when what is shared cannot be kept under `folder`.
+    Raises ConfigError when the shared state cannot be kept under `folder`.
     """
     spec = provider.spec
     limits = rate.Limits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
     )
-    return LimitedProvider(provider, limiter(spec, key_variable, folder, limits))
+    return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
 
 
-def limiter(
+def shared_limiter(
     spec: ModelSpec,
     key_variable: str | None,
     folder: Path,
@@ -82,25 +86,27 @@ def limiter(
     *,
     of: str = "",
 ) -> Limiter:
-    """The limiter of all who ask the model of `spec` with that key; `of` names an endpoint of its own. Raises ConfigError."""
+    """The limiter that all users of this model and key share; `of` names another endpoint. Raises ConfigError."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
 
 def _own(folder: Path) -> Path:
-    """`folder`, made if it is not there. In a place that all may write to another user's would be a trap."""
+    """`folder`, made if it is missing. It must be ours: anybody could have made one in a place that all may write to."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
-        raise ConfigError(f"limits cannot be shared: {error}; QAGEN_STATE names another folder") from None
+        raise ConfigError(f"limits cannot be shared: {error}; set QAGEN_STATE to another folder") from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ConfigError(f"limits cannot be shared: {folder} is not yours; QAGEN_STATE names another folder")
+        raise ConfigError(
+            f"limits cannot be shared: {folder} does not belong to you; set QAGEN_STATE to another folder"
+        )
     return folder
 
 
 class LimitedProvider:
-    """A provider each of whose attempts takes a permit first."""
+    """A provider whose attempts all wait for the limits."""
 
     def __init__(self, provider: Provider, limiter: Limiter) -> None:
         self._provider, self._limiter = provider, limiter
@@ -110,23 +116,17 @@ class LimitedProvider:
         return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`, after a wait; TransientModelError also when the call's deadline does not allow it."""
-        counted = self._limiter.limits.tokens is not None
-        tokens = estimate(request, self.spec) if counted else 0
-        with self._limiter.permit(tokens, deadline.call_ends()) as permit:
-            try:
-                body = self._provider.send(request)
-            except TransientModelError as error:
-                permit.refused(error)
-                raise
-            permit.answered(self._used(body) if counted else None)
-            return body
+        """As `Provider.send`, after a wait. Raises TransientModelError also if the wait exceeds the call's deadline."""
+        if self._limiter.limits.tokens is None:
+            return self._limiter.call(lambda: self._provider.send(request))
+        tokens = estimate(request, self.spec)
+        return self._limiter.call(lambda: self._provider.send(request), tokens, self._used)
 
     def read(self, body: dict[str, Any]) -> Response:
         return self._provider.read(body)
 
     def _used(self, body: dict[str, Any]) -> int | None:
-        """Tokens by the server's own count; None where it does not say."""
+        """The tokens that the server counted; None if it does not say."""
         try:
             usage = self._provider.read(body).usage
         except MalformedResponseError:
@@ -135,7 +135,7 @@ class LimitedProvider:
 
 
 class Limiter:
-    """Gives permits to all who use a model under `path`. The clock must be the machine's, the same for all processes."""
+    """Keeps all who use a model to its limits, by files under `path`. All processes must use the machine's clock."""
 
     def __init__(
         self,
@@ -146,58 +146,74 @@ class Limiter:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._name, self.limits, self._clock, self._sleep = name, limits, clock, sleep
-        self._file = rate.PaceFile(path.with_suffix(".json"), clock)
-        self._slots = Slots(path, clock, sleep)
+        self._file = rate.RateFile(path.with_suffix(".json"), clock)
+        self._semaphore = Semaphore(path, clock, sleep)
+
+    def call(
+        self,
+        send: Callable[[], T],
+        tokens: int = 0,
+        used: Callable[[T], int | None] = lambda _: None,
+    ) -> T:
+        """What `send` returns, called as one attempt of `tokens`; `used` reads from it the tokens that the server counted."""
+        with self.attempt(tokens, deadline.call_ends()) as attempt:
+            try:
+                body = send()
+            except TransientModelError as error:
+                attempt.refused(error)
+                raise
+            attempt.answered(used(body))
+            return body
 
     @contextmanager
-    def permit(self, tokens: int, ends: float) -> Generator[Permit]:
-        """Hold a permit for one attempt, waited for in the order of asking.
+    def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
+        """Wait for the limits, in the order of asking, and hold one attempt.
 
-        A place comes first, so that no start is promised to one who cannot use it. Raises
+        The concurrency limit comes first, so that no start is promised to an attempt that could not use it. Raises
         TransientModelError when the wait would last beyond `ends`.
         """
-        place = None if self.limits.concurrency is None else self._place(self.limits.concurrency, ends)
+        place = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
-            yield Permit(self, tokens, self._start(tokens, ends))
+            yield Attempt(self, tokens, self._start(tokens, ends))
         finally:
             if place is not None:
-                self._slots.give_back(place)
+                self._semaphore.release(place)
 
-    def _place(self, most: int, ends: float) -> int:
+    def _acquire(self, most: int, ends: float) -> int:
         def allowed() -> int:
             with self.turn() as turn:
-                return math.ceil(most * turn.pace.factor)
+                return math.ceil(most * turn.state.factor)
 
         try:
-            return self._slots.take(allowed, ends)
+            return self._semaphore.acquire(allowed, ends)
         except TimeoutError:
             raise TransientModelError(
-                f"{self._name}: all {most} places were taken until the call's deadline"
+                f"{self._name}: all {most} concurrent calls were in use until the call's deadline"
             ) from None
         except OSError as error:
             raise self._unkept(error) from None
 
     def _start(self, tokens: int, ends: float) -> float:
-        """Wait until the attempt may start; gives the factor it starts at."""
+        """Wait until the attempt may start; return the rate's factor at that moment."""
         while True:
             with self.turn() as turn:
-                start, promised = rate.reserve(turn.pace, self.limits, tokens)
+                start, promised = rate.reserve(turn.state, self.limits, tokens)
                 seconds = self._seconds(promised, start, ends)
-                turn.pace = known = promised
+                turn.state = known = promised
             together = seconds > _SOON and self.limits.unlimited
             while seconds > _SOON and known.clock >= promised.clock:
-                self._sleep(min(seconds, _LOOK_AGAIN))
+                self._sleep(min(seconds, _POLL))
                 with self.turn() as turn:
-                    known = turn.pace
+                    known = turn.state
                     seconds = self._seconds(known, start, ends)
             if known.clock >= promised.clock:
                 if together:
                     self._sleep(_CHANCE.uniform(0.0, _SPREAD))
                 return known.factor
-            # else the state was lost, and the promise with it
+            # otherwise the state was lost, and the promised start with it
 
-    def _seconds(self, known: rate.Pace, start: float, ends: float) -> float:
-        """The wait until `start`. Raises TransientModelError where it is longer than the call may be."""
+    def _seconds(self, known: rate.RateState, start: float, ends: float) -> float:
+        """The wait until `start`. Raises TransientModelError if it exceeds the call's deadline."""
         seconds = rate.wait(known, start)
         if known.written + seconds > ends:
             raise TransientModelError(
@@ -208,7 +224,7 @@ class Limiter:
 
     @contextmanager
     def turn(self) -> Generator[rate.Turn]:
-        """Hold the shared pace. Raises TransientModelError where the file system fails."""
+        """Lock the shared state. Raises TransientModelError if the file system fails."""
         try:
             with self._file.turn() as turn:
                 yield turn
@@ -216,37 +232,37 @@ class Limiter:
             raise self._unkept(error) from None
 
     def _unkept(self, error: OSError) -> TransientModelError:
-        return TransientModelError(f"{self._name}: its limits cannot be kept: {error}")
+        return TransientModelError(f"{self._name}: the state of its limits cannot be stored: {error}")
 
 
-class Permit:
-    """One attempt under way; it is told how that ended. What it cannot pass on is not worth its answer."""
+class Attempt:
+    """One attempt in flight; the caller reports how it ended. A failure to store that never costs the answer."""
 
     def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
         self._limiter, self._tokens, self._started = limiter, tokens, started
 
     def answered(self, used: int | None) -> None:
-        """The server answered; `used` tokens, None where it does not say."""
+        """The server answered and counted `used` tokens; None if it does not say."""
         if self._limiter.limits.unlimited:
             return
         with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.pace = rate.settle(
-                turn.pace,
+            turn.state = rate.settle(
+                turn.state,
                 self._limiter.limits,
                 estimated=self._tokens,
                 used=self._tokens if used is None else used,
             )
 
     def refused(self, error: TransientModelError) -> None:
-        """The attempt failed; all sharers heed it if the server was asked for too much or wishes a pause."""
+        """The attempt failed; all users back off if it was over a limit or the server asks for a pause."""
         slower = isinstance(error, RateLimitedError)
         if not slower and error.retry_after is None:
             return
         with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.pace = rate.refuse(
-                turn.pace,
+            turn.state = rate.refuse(
+                turn.state,
                 self._limiter.limits,
                 started=self._started,
                 slower=slower,
-                wish=error.retry_after,
+                retry_after=error.retry_after,
             )

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.limits.permits import LimitedProvider, Limiter, estimate, limited
+from qagen_dagster.models.limits.limiter import LimitedProvider, Limiter, estimate, limited
 from qagen_dagster.models.limits.rate import Limits
 from qagen_dagster.models.messages import Request, Response, UserMessage
 from qagen_dagster.models.registry import build_provider
@@ -52,14 +52,14 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Limiter]:
 
 
 def use(limiter: Limiter, tokens: int = 1, used: int | None = None, ends: float = NEVER) -> None:
-    with limiter.permit(tokens, ends) as permit:
-        permit.answered(used)
+    with limiter.attempt(tokens, ends) as attempt:
+        attempt.answered(used)
 
 
 def refused(limiter: Limiter, wait: float | None = None, *, slower: bool = True) -> None:
     kind = RateLimitedError if slower else TransientModelError
-    with limiter.permit(1, NEVER) as permit:
-        permit.refused(kind("busy", retry_after=wait))
+    with limiter.attempt(1, NEVER) as attempt:
+        attempt.refused(kind("busy", retry_after=wait))
 
 
 def test_sharers_take_turns_in_one_pace(make: Callable[..., Limiter], clock: Clock) -> None:
@@ -102,7 +102,7 @@ def test_a_wish_of_the_server_holds_for_all(make: Callable[..., Limiter], clock:
 
 def test_a_wish_holds_also_for_those_who_wait_already(make: Callable[..., Limiter], clock: Clock) -> None:
     limiter = make(requests=60)
-    with limiter.permit(1, NEVER) as early:
+    with limiter.attempt(1, NEVER) as early:
         use(limiter)
         use(limiter)
         clock.meanwhile.append(lambda: early.refused(RateLimitedError("busy", retry_after=40.0)))
@@ -125,17 +125,20 @@ def test_refusals_leave_fewer_places_and_successes_give_them_back(
     limiter = make(concurrency=2)
     for _ in range(20):
         refused(limiter)
-    with limiter.permit(1, NEVER), pytest.raises(TransientModelError, match="all 2 places were taken"):
+    with (
+        limiter.attempt(1, NEVER),
+        pytest.raises(TransientModelError, match="all 2 concurrent calls were in use"),
+    ):
         use(limiter, ends=clock.now + 1)
     for _ in range(100):
         use(limiter)
-    with limiter.permit(1, NEVER):
+    with limiter.attempt(1, NEVER):
         use(limiter, ends=clock.now + 1)
 
 
 def test_a_place_is_given_back_whatever_happens(make: Callable[..., Limiter], clock: Clock) -> None:
     limiter = make(concurrency=1, requests=1)
-    with pytest.raises(PermanentModelError), limiter.permit(1, NEVER):
+    with pytest.raises(PermanentModelError), limiter.attempt(1, NEVER):
         raise PermanentModelError("no")
     with pytest.raises(TransientModelError):
         use(limiter, ends=clock.now + 1)  # a place, but no start
@@ -189,7 +192,7 @@ def test_limits_are_shared_by_provider_address_model_and_key(
         provider = limited(Answers(spec), "K", tmp_path)
         assert isinstance(provider, LimitedProvider)
         with provider._limiter.turn() as turn:  # pyright: ignore[reportPrivateUsage]
-            turn.pace = turn.pace.model_copy(update={"factor": 0.5})
+            turn.state = turn.state.model_copy(update={"factor": 0.5})
     assert len(list((tmp_path / "limits").iterdir())) == 1 + apart
     limited(Answers(_spec()), "OTHER", tmp_path)
 
@@ -209,11 +212,11 @@ def test_without_limits_nothing_is_waited_for_but_pauses(make: Callable[..., Lim
 
 def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="QAGEN_STATE names another folder"):
+    with pytest.raises(ConfigError, match="set QAGEN_STATE to another folder"):
         limited(Answers(_spec()), "K", tmp_path / "file" / "state")
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ConfigError, match="link is not yours"):
+    with pytest.raises(ConfigError, match="link does not belong to you"):
         limited(Answers(_spec()), "K", tmp_path / "link")
     limited(Answers(_spec()), "K", tmp_path / "new" / "state")
     assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o700
@@ -222,17 +225,17 @@ def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
 def test_a_file_system_that_fails_is_a_failure_worth_another_try(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "shared.json").mkdir()
     limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
-    with pytest.raises(TransientModelError, match="openai:m: its limits cannot be kept"):
+    with pytest.raises(TransientModelError, match="openai:m: the state of its limits cannot be stored"):
         use(limiter)
 
 
 def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, clock: Clock) -> None:
     limiter = Limiter("openai:m", Limits(requests=1), tmp_path / "shared", clock, clock.sleep)
-    with limiter.permit(1, NEVER) as permit:
+    with limiter.attempt(1, NEVER) as attempt:
         (tmp_path / "shared.json").unlink()
         (tmp_path / "shared.json").mkdir()
-        permit.answered(5)
-        permit.refused(RateLimitedError("busy"))
+        attempt.answered(5)
+        attempt.refused(RateLimitedError("busy"))
 
 
 def test_an_estimate_counts_words_pictures_and_an_answer() -> None:
@@ -264,7 +267,7 @@ def test_every_attempt_takes_a_permit_and_waits_are_no_attempts(
     assert (response.message.text, response.retries, len(naps)) == ("ok", 2, 2)
     assert sum(clock.naps) == pytest.approx(2 * 60 / 0.95 / 3)
     with limiter.turn() as turn:
-        assert turn.pace.tokens == pytest.approx(turn.pace.clock + 6_000 / 9_500)
+        assert turn.state.tokens == pytest.approx(turn.state.clock + 6_000 / 9_500)
 
 
 def test_a_refusal_over_http_slows_the_sharers_down(wire: str, tmp_path: Path) -> None:

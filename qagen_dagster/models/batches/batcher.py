@@ -1,14 +1,14 @@
-"""Requests of many threads as one batch: collected, sent once, waited for, handed out.
+"""Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
-What belongs here: which requests go by batch, who waits for what, what becomes of requests without an answer.
-What does not: the wires (`openai.py`, `anthropic.py`) and what is written down (`jobs.py`).
+What belongs here: which requests go by batch, which thread waits for what, and what happens to requests without a
+response. What does not: the endpoints (`openai.py`, `anthropic.py`) and the stored records (`jobs.py`).
 
-There is no thread of its own: the first thread that asks leads its batch (waits out the window, sends,
-polls, stores every response in the ledger), the others wait for it. A thread that finds its request in a
-batch of an earlier run leads that one to its end instead.
+There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls
+and stores every response in the ledger. The other threads wait for it. A thread that finds its request in a batch of
+an earlier run leads that batch to its end instead.
 
-A request that a batch leaves without an answer is asked directly at once; one that the server refused for good
-fails as it would have directly. A server that has too much enqueued is waited for, and then given smaller batches.
+A request that a batch leaves without a response is sent directly, at once. A request that the server refuses for good
+fails as it would in a direct call. When the server has too much enqueued, the batch is sent again later, in halves.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMes
 from qagen_dagster.models.retry import call_with_retry
 
 T = TypeVar("T")
-MOST_REQUESTS = 1_000  # of one batch; servers take 50,000 and more, but not above some 200 MB
+MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up to about 200 MB
 
 
 def single_turn(request: Request) -> bool:
     """Whether one turn answers `request`, so that it may go by batch.
 
-    Nothing has been said yet, and there is nothing to explore with: either there are no tools, or one
-    of them must be called, which is asked for when each of them ends the task. Later turns, corrections too, are
-    direct: each would wait for a batch of its own.
+    That is so for a first turn without tools, and for one that must call a tool: agents require that only if every tool
+    ends the task. Later turns, including corrections, are direct calls: each would wait for a batch of its own.
     """
     ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
     return ends and all(isinstance(message, UserMessage) for message in request.messages)
@@ -54,17 +53,17 @@ def single_turn(request: Request) -> bool:
 class _Group:
     """The threads that wait for one batch."""
 
-    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while it is collected
+    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while the batch is collected
     job: Job | None = None
     full: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])
-    failure: ModelError | None = None  # of the batch as a whole
-    unsent: bool = False  # the server does not have it: its requests go into another
+    failure: ModelError | None = None  # of the whole batch
+    unsent: bool = False  # the server does not have the batch: its requests go into another one
 
 
-class BatchDesk:
-    """Where the threads of a process hand in what goes by batch to one model."""
+class Batcher:
+    """Batches the requests that the threads of a process send to one model."""
 
     def __init__(
         self,
@@ -80,19 +79,19 @@ class BatchDesk:
         self._lock = threading.Lock()
         self._collecting: _Group | None = None
         self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
-        self._most: int | None = None  # requests of one batch, once the server had no room for more
+        self._most: int | None = None  # most requests of one batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Return when the batch that `key` goes or went by has ended; its response is then in the ledger, if it got one.
+        """Return when the batch with the request `key` has ended. Its response, if there is one, is then in the ledger.
 
         Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
-        past the deadline.
+        after the deadline.
         """
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
             if job is None and self._ledger.get(key) is not None:
-                return  # another thread has closed it just now: what it brought was stored before
+                return  # another thread has just closed the batch and stored its responses before that
             group, lead = self._join(key, request, job)
             if lead:
                 self._lead(group)
@@ -105,7 +104,7 @@ class BatchDesk:
                 return
             if time.monotonic() > ends:
                 raise TransientModelError(
-                    f"{self._spec.name}: the server has had no room for a batch until the deadline"
+                    f"{self._spec.name}: the server had no room for the batch until the deadline"
                 )
 
     def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
@@ -134,7 +133,9 @@ class BatchDesk:
             else:
                 self._settle(group, job, status)
         except BaseException as error:
-            stopped = TransientModelError(f"{self._spec.name}: who waited for the batch was stopped")
+            stopped = TransientModelError(
+                f"{self._spec.name}: the thread that waited for the batch was stopped"
+            )
             group.failure = error if isinstance(error, ModelError) else stopped
             if not isinstance(error, ModelError):
                 raise
@@ -147,7 +148,7 @@ class BatchDesk:
             group.done.set()
 
     def _sent(self, group: _Group) -> Job | None:
-        """The batch as the server has it; None when what an earlier run wrote down never arrived there."""
+        """The batch as the server has it; None if the batch of an earlier run never arrived there."""
         if group.job is None:
             group.full.wait(self._spec.batch_window_seconds)
             with self._lock:
@@ -162,7 +163,7 @@ class BatchDesk:
         return None if found is None else self.book.sent(group.job, found)
 
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
-        """The server has too much enqueued to work on the batch: it goes again, later and in halves."""
+        """The server has too much enqueued to work on the batch: send it again, later and in halves."""
         self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
         group.unsent = True
         with self._lock:
@@ -177,7 +178,7 @@ class BatchDesk:
         def attempt() -> str:
             nonlocal tried
             again, tried = tried, True
-            # A try without an answer may have arrived all the same.
+            # An attempt without an answer may have arrived nevertheless.
             return (self._found(job) if again else None) or self._provider.submit(job.tag, requests)
 
         try:
@@ -189,7 +190,7 @@ class BatchDesk:
         except PermanentModelError as error:
             told = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=told)
-            if isinstance(error, ContextOverflowError):  # of the batch, not of a request
+            if isinstance(error, ContextOverflowError):  # the batch is too large, not a request
                 raise PermanentModelError(told) from None
             raise
 
@@ -201,7 +202,7 @@ class BatchDesk:
         return next((one for one in found if one not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until it has ended. A poll that fails in passing is one that found nothing new."""
+        """Poll until the batch has ended. A poll with a transient failure counts as one without news."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "
@@ -218,14 +219,14 @@ class BatchDesk:
             self._wait(late, ends)
 
     def _wait(self, failure: TransientModelError, ends: float) -> None:
-        """Until the next look, or as long as the server wishes. Raises `failure` past the deadline."""
+        """Sleep until the next poll, or as long as the server asks for. Raises `failure` after the deadline."""
         left = ends - time.monotonic()
         if left <= 0:
             raise failure
         self._sleep(min(max(self._spec.batch_poll_seconds, failure.retry_after or 0.0), left))
 
     def _settle(self, group: _Group, job: Job, status: JobStatus) -> None:
-        """Store every response, and note what got none."""
+        """Store every response, and record which requests have none."""
         results = self._retried(lambda: self._provider.results(job.id or ""))
         seconds = max(0.0, (datetime.now(UTC) - job.created).total_seconds())
         lost: dict[str, str] = {}
@@ -255,46 +256,46 @@ class BatchDesk:
 class BatchModel(LedgeredModel):
     """A `LedgeredModel` whose single-turn requests go by batch."""
 
-    def __init__(self, provider: Provider, ledger: Ledger, desk: BatchDesk) -> None:
+    def __init__(self, provider: Provider, ledger: Ledger, batcher: Batcher) -> None:
         super().__init__(provider, ledger)
-        self._desk = desk
+        self._batcher = batcher
 
     def respond(self, request: Request) -> Response:
-        """As `LedgeredModel.respond`. What a batch has answered is charged to the first who takes it."""
+        """As `LedgeredModel.respond`. The first caller that takes a response from a batch is charged for it."""
         if not single_turn(request):
             return super().respond(request)
         key = request_key(self.spec, request)
-        if self._ledger.get(key) is None or self._desk.book.marked(key):
+        if self._ledger.get(key) is None or self._batcher.book.marked(key):
             with self._ledger.only_one(key):
                 if self._ledger.get(key) is None:
                     self._by_batch(key, request)
                 entry = self._ledger.get(key)
-                if entry is not None and self._desk.book.marked(key):
+                if entry is not None and self._batcher.book.marked(key):
                     if self._toll is not None:
                         self._toll.paid(self._cost(entry))
-                    self._desk.book.unmark(key)
+                    self._batcher.book.unmark(key)
                     return finish(self._provider.read(entry.body), entry, replayed=False)
-        return super().respond(request)  # stored and paid, or asked directly
+        return super().respond(request)  # stored and paid already, or without a response from the batch
 
     def _by_batch(self, key: str, request: Request) -> None:
-        """Ask the toll, unless the request is in a batch already and so as good as paid."""
-        if self._toll is not None and self._desk.book.open_for(key) is None:
+        """Check the budget first, unless the request is in a batch already: then it counts as paid."""
+        if self._toll is not None and self._batcher.book.open_for(key) is None:
             self._toll.before()
-        self._desk.ask(key, request)
+        self._batcher.ask(key, request)
 
 
-class Desks:
-    """The desks of a process over one store, one per model: ops that work at once share batches."""
+class Batchers:
+    """The batchers of a process over one store, one per model, so that parallel ops share batches."""
 
     def __init__(self, book: JobBook) -> None:
         self._book = book
         self._lock = threading.Lock()
-        self._desks: dict[str, BatchDesk] = {}
+        self._batchers: dict[str, Batcher] = {}
 
-    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> BatchDesk:
-        """The desk of `spec`; `make` gives its endpoint when it is first asked for."""
+    def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
+        """The batcher of `spec`; `make` builds its endpoint at the first use."""
         name = spec.model_dump_json()
         with self._lock:
-            if name not in self._desks:
-                self._desks[name] = BatchDesk(spec, make(), ledger, self._book)
-            return self._desks[name]
+            if name not in self._batchers:
+                self._batchers[name] = Batcher(spec, make(), ledger, self._book)
+            return self._batchers[name]

@@ -11,8 +11,8 @@ from qagen_dagster.errors import (
     PermanentModelError,
 )
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.batches import desk
-from qagen_dagster.models.batches.desk import Desks, single_turn
+from qagen_dagster.models.batches import batcher
+from qagen_dagster.models.batches.batcher import Batchers, single_turn
 from qagen_dagster.models.batches.jobs import JobState
 from qagen_dagster.models.ledger import Ledger, request_key
 from qagen_dagster.models.messages import (
@@ -43,7 +43,7 @@ from tests.support.wire_server import Fault, Reply
 
 @pytest.fixture(params=["openai", "anthropic"])
 def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(desk, "MOST_REQUESTS", 1_000)  # `at_once` changes it
+    monkeypatch.setattr(batcher, "MOST_REQUESTS", 1_000)  # `at_once` changes it
     return Bench(str(request.param), tmp_path)
 
 
@@ -118,10 +118,10 @@ def test_requests_after_the_window_make_another_batch(bench: Bench) -> None:
 
 def test_models_of_one_process_share_a_desk(bench: Bench) -> None:
     with BatchServer(echo) as server:
-        desks, desk.MOST_REQUESTS = Desks(bench.book), 2
+        batchers, batcher.MOST_REQUESTS = Batchers(bench.book), 2
         spec = bench.spec(server)
         two = [
-            build_model(spec, bench.ledger, lambda _: KEY, bench.folder / "state", desks) for _ in range(2)
+            build_model(spec, bench.ledger, lambda _: KEY, bench.folder / "state", batchers) for _ in range(2)
         ]
         with ThreadPoolExecutor(2) as threads:
             list(threads.map(lambda n: two[n].respond(question(n)), range(2)))
@@ -198,7 +198,7 @@ def test_only_wires_with_batches_have_them(tmp_path: Path) -> None:
     ]
     assert able == ["openai", "anthropic"]
     spec = ModelSpec(provider="openai", model="m", execution="batch")
-    with pytest.raises(ConfigError, match="no place to keep batches"):
+    with pytest.raises(ConfigError, match="no store for batches"):
         build_model(spec, Ledger(Store(tmp_path).blobs("ledger")), lambda _: KEY, tmp_path)
     compatible = ModelSpec(
         provider="openai_compatible", model="m", execution="batch", base_url="http://127.0.0.1"
