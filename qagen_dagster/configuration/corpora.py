@@ -64,14 +64,21 @@ class Corpora:
             f"there is no corpus {key!r} in {self.folder} (there are: {', '.join(self.corpora) or 'none'})"
         )
 
+    def chosen(self, key: str | None) -> list[Corpus]:
+        """The corpus called `key`, or all without a key. Raises ConfigError as `get` does, and when none is readable."""
+        if key is not None:
+            return [self.get(key)]
+        if not self.corpora and self.faults:
+            raise self.faults[0]
+        return list(self.corpora.values())
+
     def combinations(
         self, corpus: str | None = None, scenario: str | None = None, mode: Mode | None = None
     ) -> tuple[Combination, ...]:
         """Combinations that match. Raises ConfigError when a name is unknown or nothing matches."""
-        chosen = [self.get(corpus)] if corpus is not None else list(self.corpora.values())
         found = tuple(
             combination
-            for each in chosen
+            for each in self.chosen(corpus)
             for combination in each.combinations()
             if scenario in (None, combination.scenario) and mode in (None, combination.mode)
         )
