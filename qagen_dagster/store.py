@@ -1,7 +1,7 @@
-"""The store: the only maker of paths, and the only code that writes them.
+"""The store: it defines all paths, and it is the only code that writes to them.
 
-Values are written whole or not at all (temporary file, fsync, rename; one put on object stores), read
-typed, and named when missing. The root is a folder or any fsspec URL.
+Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the
+error for a missing one names its path. The root is a folder or any fsspec URL.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RecordT = TypeVar("RecordT", bound=BaseModel)
 
 
 class Keys:
-    """Where each value lies, relative to the root. Every variable segment is a checked name."""
+    """The path of each value, relative to the root. Every variable part of a path is a checked name."""
 
     CATALOG = "catalog.duckdb"
 
@@ -77,12 +77,12 @@ class Keys:
 
     @staticmethod
     def grades(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """The grades of one document's answers."""
+        """The grades of the answers of one document."""
         return f"grades/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.json"
 
     @staticmethod
     def grounding(combination: Combination) -> str:
-        """The latest report of grades."""
+        """The latest grading report."""
         return f"grounding/{combination.key}/report.json"
 
     @staticmethod
@@ -92,13 +92,13 @@ class Keys:
 
     @staticmethod
     def evaluated(combination: Combination, kind: str, document_id: str, fingerprint: str) -> str:
-        """One document's questions, evaluated."""
+        """The evaluation of the questions of one document."""
         folder = f"evaluation/{combination.key}/{check_name(kind)}"
         return f"{folder}/{check_name(document_id)}/{check_name(fingerprint)}.json"
 
     @staticmethod
     def summary(launch: str) -> str:
-        """What the runs of one command or backfill gave, told for people and programs."""
+        """The summary of the runs of one launch."""
         return f"summaries/{check_name(launch)}/run_summary.json"
 
     @staticmethod
@@ -121,19 +121,19 @@ class Keys:
 
     @staticmethod
     def partial(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """What a document has given whose budget ended before it was finished."""
+        """The partial result of a document whose budget was spent before it was finished."""
         return (
             f"candidates/{combination.key}/{check_name(document_id)}/{check_name(fingerprint)}.partial.json"
         )
 
     @staticmethod
     def exam_result(part: ExamPart, slot: int, fingerprint: str) -> str:
-        """What one slot of a part gave."""
+        """The result of one slot of a part."""
         return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.json"
 
     @staticmethod
     def exam_partial(part: ExamPart, slot: int, fingerprint: str) -> str:
-        """How far a slot has come whose budget ended before it was finished."""
+        """The partial result of a slot whose budget was spent before it was finished."""
         return f"exams/{part.exam}/results/{_within(part)}/{slot:04d}/{check_name(fingerprint)}.partial.json"
 
     @staticmethod
@@ -142,12 +142,12 @@ class Keys:
 
     @staticmethod
     def exam_file(exam: str, path: str) -> str:
-        """A file of an exam's bank, or one of its exports."""
+        """A file of an exam's bank or of its exports."""
         return f"exams/{check_name(exam)}/" + "/".join(check_name(part) for part in path.split("/"))
 
     @staticmethod
     def exam_set(part: ExamPart) -> str:
-        """Which results make up a part now."""
+        """The current results of a part."""
         return f"exams/{part.exam}/sets/{_within(part)}.json"
 
     @staticmethod
@@ -160,13 +160,13 @@ class Keys:
 
     @staticmethod
     def problem_task(problem_set: str, problem_id: str, task: str, fingerprint: str) -> str:
-        """What one task of a problem gave."""
+        """The result of one task of a problem."""
         folder = f"problems/{check_name(problem_set)}/tasks/{check_name(problem_id)}"
         return f"{folder}/{check_name(task)}/{check_name(fingerprint)}.json"
 
     @staticmethod
     def problem_file(problem_set: str, path: str) -> str:
-        """A file of a problem set's bank, or one of its exports."""
+        """A file of a problem set's bank or of its exports."""
         return f"problems/{check_name(problem_set)}/" + "/".join(check_name(part) for part in path.split("/"))
 
     @staticmethod
@@ -183,12 +183,12 @@ class Keys:
 
     @staticmethod
     def picture(sha256: str, suffix: str) -> str:
-        """A picture of a problem, by its content."""
+        """An image of a problem, named by the hash of its content."""
         return f"pictures/{sha256[:2]}/{check_name(f'{sha256}.{suffix}')}"
 
     @staticmethod
     def lock(prefix: str, key: str) -> str:
-        """Where lies the lock of a key under a prefix, while somebody holds it."""
+        """The lock file of a key under a prefix, while a process holds the lock."""
         return f"locks/{check_name(prefix)}/{check_name(key)}"
 
     @staticmethod
@@ -204,7 +204,7 @@ class Store:
     """Typed, atomic reads and writes under one root. Safe for many threads and processes."""
 
     def __init__(self, root: str | Path) -> None:
-        # No cached listings: what other processes have just written must be seen.
+        # No cached listings: a process must see what other processes have just written.
         fs, path = cast(
             "tuple[Any, str]",
             fsspec.core.url_to_fs(str(root), use_listings_cache=False),  # pyright: ignore[reportUnknownMemberType]
@@ -215,39 +215,39 @@ class Store:
         self._local = Path(path) if "file" in _protocols(fs) else None
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for people and metadata."""
+        """The full path or URL of a key, for messages and metadata."""
         return f"{self._base}/{key}" if self._local is not None else f"{self.root.rstrip('/')}/{key}"
 
     def local_path(self, key: str) -> Path | None:
-        """The file of a key on this machine; None when the store is elsewhere."""
+        """The local file of a key; None when the store is not a local folder."""
         return None if self._local is None else self._local / key
 
     def exists(self, key: str) -> bool:
         return bool(self._fs.exists(f"{self._base}/{key}"))
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key; None when there is none."""
+        """The bytes of a key; None when it is missing."""
         try:
             return cast("bytes", self._fs.cat_file(f"{self._base}/{key}"))
         except FileNotFoundError:
             return None
 
     def read_bytes(self, key: str) -> bytes:
-        """The bytes of a key. Raises StoreError that names it when missing."""
+        """The bytes of a key. Raises StoreError, which names the key, when it is missing."""
         data = self.get(key)
         if data is None:
             raise StoreError(f"{self.path(key)} is missing")
         return data
 
     def read(self, key: str, kind: type[RecordT]) -> RecordT:
-        """A record. Raises StoreError when missing or not of its kind."""
+        """A record. Raises StoreError when it is missing or not a valid `kind`."""
         found = self.find(key, kind)
         if found is None:
             raise StoreError(f"{self.path(key)} is missing")
         return found
 
     def find(self, key: str, kind: type[RecordT]) -> RecordT | None:
-        """A record, or None when there is none. Raises StoreError when it is not of its kind."""
+        """A record; None when it is missing. Raises StoreError when it is not a valid `kind`."""
         data = self.get(key)
         if data is None:
             return None
@@ -255,7 +255,7 @@ class Store:
             return kind.model_validate_json(data)
         except ValidationError as error:
             raise StoreError(
-                f"{self.path(key)} is not a {kind.__name__}: {error.error_count()} faults"
+                f"{self.path(key)} is not a valid {kind.__name__} ({error.error_count()} errors)"
             ) from error
 
     def write(self, key: str, record: BaseModel) -> None:
@@ -263,14 +263,14 @@ class Store:
         self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        """Write bytes atomically; when it returns they survive a crash."""
+        """Write bytes atomically. When this returns, they survive a crash."""
         if self._local is None:
             self._fs.pipe_file(f"{self._base}/{key}", data)
         else:
             _write_durably(self._local / key, data)
 
     def write_if_changed(self, key: str, data: bytes) -> bool:
-        """Write only when the content differs, so that unchanged files keep their times."""
+        """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it wrote."""
         if self.get(key) == data:
             return False
         self.write_bytes(key, data)
@@ -287,7 +287,7 @@ class Store:
         shutil.move(file, target)
 
     def remove(self, key: str) -> None:
-        """Forget a key, if it is there."""
+        """Remove a key if it exists."""
         with contextlib.suppress(FileNotFoundError):
             self._fs.rm_file(f"{self._base}/{key}")
 
@@ -301,7 +301,7 @@ class Store:
         return sorted(path[start:] for path in found if not path.endswith(".tmp"))
 
     def leftovers(self, seconds: float) -> list[str]:
-        """Keys of temporary files that no write has touched for so long: their writers were killed."""
+        """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
         if self._local is None:
             return []
         before = time.time() - seconds
@@ -313,12 +313,12 @@ class Store:
         return sorted(found)
 
     def blobs(self, prefix: str) -> Blobs:
-        """A flat content-addressed corner of the store, spread over 256 folders."""
+        """A content-addressed part of the store, spread over 256 folders."""
         return Blobs(self, prefix)
 
 
 class Blobs:
-    """`get` and `put` by hexadecimal key: what the ledger writes to."""
+    """Values by hexadecimal key. The ledger is stored like this."""
 
     def __init__(self, store: Store, prefix: str) -> None:
         self._store, self._prefix = store, prefix
@@ -333,23 +333,23 @@ class Blobs:
         self._store.remove(self._key(key))
 
     def keys(self) -> Iterator[str]:
-        """The keys of all values, sorted; what lies elsewhere under the prefix is passed over."""
+        """The keys of all values, sorted. Other files under the prefix are skipped."""
         for path in self._store.list(self._prefix):
             key = path.rsplit("/", 1)[1]
             if path == f"{self._prefix}/{key[:2]}/{key}":
                 yield key
 
     def strays(self) -> list[str]:
-        """Store keys of files under the prefix that hold no value of ours."""
+        """Store keys of the other files under the prefix."""
         values = {self._key(key) for key in self.keys()}
         return [path for path in self._store.list(self._prefix) if path not in values]
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for people."""
+        """The full path or URL of a key, for messages."""
         return self._store.path(self._key(key))
 
     def lock_file(self, key: str) -> Path | None:
-        """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
+        """The file with which processes lock a key; None when the store is not a local folder."""
         return self._store.local_path(Keys.lock(self._prefix, key))
 
     def _key(self, key: str) -> str:
@@ -376,7 +376,7 @@ def _write_durably(target: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; folders cannot be opened on every platform."""
+    """Make a rename durable, on platforms that can open folders."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

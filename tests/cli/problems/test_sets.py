@@ -30,7 +30,9 @@ def test_a_set_is_worked_once_and_its_bank_written(qagen: Command, play: Play, t
     out = tmp_path / "out"
     first = qagen("process", "--set", "motion", "-o", str(out))
     assert first.code == 0, first.err
-    assert first.out.startswith("motion: 5 of 5 problems accepted, see ")  # two items, a picture, two combinations
+    assert first.out.startswith(
+        "motion: 5 of 5 problems accepted, see "
+    )  # two items, a picture, two combinations
     calls, made = len(board.received), (out / "bank.json").read_bytes()
     assert made == (Path(qagen.project.assets) / "problems" / "motion" / "bank.json").read_bytes()
     assert (out / "tex" / "main.tex").is_file()
