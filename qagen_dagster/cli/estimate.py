@@ -97,14 +97,8 @@ def _table(found: Estimate) -> Table:
     )
     table.add_column("combination", overflow="fold")
     for name in (
-        "documents\nto do",
-        "model\ncalls",
-        "input\ntokens",
-        "of them\ncached",
-        "output\ntokens",
-        "cost\n(USD)",
-        "time",
-    ):
+        "documents\nto do", "model\ncalls", "input\ntokens", "of them\ncached", "output\ntokens", "cost", "time",
+    ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     for one in found.combinations:
         table.add_row(f"[bold]{one.combination}[/bold]", f"{one.to_do} of {one.documents}", *_amounts(one))

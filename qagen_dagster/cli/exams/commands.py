@@ -162,7 +162,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
 
 
 @exam.command()
-@exam_option
+@click.option("--exam", "exam_key", help="The exam to export. Required if there are several exams.")
 @click.option(
     "--format",
     "formats",

@@ -42,7 +42,7 @@ _PLACE = click.Path(path_type=Path)
     "--answers",
     type=_PLACE,
     required=True,
-    help="JSON Lines file; each line has document, question, answer and id.",
+    help="JSON Lines file; each line has document, question, answer and optionally id.",
 )
 @click.option("--documents", type=_PLACE, required=True, help="A document file, or a folder of documents.")
 @click.option(

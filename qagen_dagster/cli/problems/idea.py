@@ -25,7 +25,7 @@ from qagen_dagster.records.problems.result import Stage
 def idea(request: Request) -> int:
     """Extract concepts, formulas and techniques of problems.
 
-    The problems need their solutions. The JSON is one object for one problem. For several problems it is a list in
+    The file must contain the solutions, too. The JSON is one object for one problem. For several problems it is a list in
     which every entry has its item number.
 
     \b
