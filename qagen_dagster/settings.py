@@ -1,6 +1,7 @@
-"""The only reader of the environment: where things are, which profile is meant, how wide to run.
+"""Reads the environment variables. No other module does.
 
-Nothing is read at import. Secrets are handed out one at a time and never stored.
+They say where things are, which profile is the default and how much runs in parallel. Nothing is read at import.
+Secrets are read one at a time and never stored.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 
 def _user_state() -> Path:
-    """Where state of this user and machine is kept by default: local, and lost without harm."""
+    """The default folder for state of this user on this machine. It may be deleted at any time."""
     return Path(tempfile.gettempdir()).resolve() / f"qagen-{os.getuid()}"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a run takes from outside its corpora and profiles.
+    """The settings of a run that are not in its corpora and profiles.
 
     Attributes:
         corpora: folder of corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
-        profiles: folder searched for profiles before the shipped ones; None: only the shipped ones.
-        document_workers: documents worked on at once inside one op.
-        parser_workers: parser processes.
-        parser_seconds: time limit of one document's parse.
-        parser_memory_mb: address space of one parser process.
-        state: folder of this user on this machine by which processes share a model's limits.
-        shard_size: documents per op; None: as many as run at once, more when that made over 32 ops.
+        profiles: folder of profiles that come before the shipped ones; None for only the shipped ones.
+        document_workers: documents processed in parallel by one op.
+        parser_workers: number of parser processes.
+        parser_seconds: time limit for parsing one document, in seconds.
+        parser_memory_mb: memory limit of one parser process (address space), in MB.
+        state: local folder through which the processes of this user share the rate limits of models.
+        shard_size: documents per op; None for `document_workers`, or more where that would give over 32 ops.
     """
 
     corpora: Path
@@ -51,7 +52,7 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the `QAGEN_*` variables. Raises ConfigError for a value that is not of its kind."""
+    """Read the `QAGEN_*` variables. Raises ConfigError for an invalid value."""
     env = os.environ if environ is None else environ
     profiles = env.get("QAGEN_PROFILES")
     state = env.get("QAGEN_STATE")
@@ -71,12 +72,12 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def secret(name: str) -> str | None:
-    """The value of a secret's variable, for the moment it is needed."""
+    """The value of an environment variable that holds a secret; None when it is not set. Do not store it."""
     return os.environ.get(name) or None
 
 
 def document_password(variable: str) -> str:
-    """The password a corpus names by its variable. Raises ConfigError when it is not set."""
+    """The document password in an environment variable. Raises ConfigError when it is not set."""
     value = secret(variable)
     if value is None:
         raise ConfigError(f"the environment variable {variable} (a document password) is not set")
@@ -84,7 +85,7 @@ def document_password(variable: str) -> str:
 
 
 def export(settings: Settings) -> dict[str, str]:
-    """The variables that make another process read the same settings."""
+    """The environment variables that give another process the same settings."""
     values = {
         "QAGEN_CORPORA": str(settings.corpora),
         "QAGEN_ASSETS": settings.assets,
@@ -102,12 +103,12 @@ def export(settings: Settings) -> dict[str, str]:
 
 
 def apply(values: Mapping[str, str]) -> None:
-    """Put variables into this process' environment, for libraries and definitions that load later."""
+    """Set environment variables of this process, for libraries and definitions that load later."""
     os.environ.update(values)
 
 
 def dagster_home() -> Path:
-    """The instance folder: `DAGSTER_HOME`, else the project's own `.dagster_home`."""
+    """The folder of the Dagster instance: `DAGSTER_HOME`, else `.dagster_home` of the project."""
     return Path(os.environ.get("DAGSTER_HOME") or PROJECT_ROOT / ".dagster_home").expanduser().resolve()
 
 

@@ -1,7 +1,7 @@
-"""The store: the only code that writes values. Their keys are made by `records/ids.py` and the records.
+"""The store: the only code that writes values. The records make their keys.
 
-Values are written whole or not at all (temporary file, fsync, rename; one put on object stores), read
-typed, and named when missing. The root is a folder or any fsspec URL.
+Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the
+error for a missing one names its path. The root is a folder or any fsspec URL.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Store:
     """Typed, atomic reads and writes under one root. Safe for many threads and processes."""
 
     def __init__(self, root: str | Path) -> None:
-        # No cached listings: what other processes have just written must be seen.
+        # No cached listings: a process must see what other processes have just written.
         fs, path = cast(
             "tuple[Any, str]",
             fsspec.core.url_to_fs(str(root), use_listings_cache=False),  # pyright: ignore[reportUnknownMemberType]
@@ -40,39 +40,39 @@ class Store:
         self._local = Path(path) if "file" in _protocols(fs) else None
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for people and metadata."""
+        """The full path or URL of a key, for messages and metadata."""
         return f"{self._base}/{key}" if self._local is not None else f"{self.root.rstrip('/')}/{key}"
 
     def local_path(self, key: str) -> Path | None:
-        """The file of a key on this machine; None when the store is elsewhere."""
+        """The local file of a key; None when the store is not a local folder."""
         return None if self._local is None else self._local / key
 
     def exists(self, key: str) -> bool:
         return bool(self._fs.exists(f"{self._base}/{key}"))
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key; None when there is none."""
+        """The bytes of a key; None when it is missing."""
         try:
             return cast("bytes", self._fs.cat_file(f"{self._base}/{key}"))
         except FileNotFoundError:
             return None
 
     def read_bytes(self, key: str) -> bytes:
-        """The bytes of a key. Raises StoreError that names it when missing."""
+        """The bytes of a key. Raises StoreError, which names the key, when it is missing."""
         data = self.get(key)
         if data is None:
             raise StoreError(f"{self.path(key)} is missing")
         return data
 
     def read(self, key: str, kind: type[RecordT]) -> RecordT:
-        """A record. Raises StoreError when missing or not of its kind."""
+        """A record. Raises StoreError when it is missing or not a valid `kind`."""
         found = self.find(key, kind)
         if found is None:
             raise StoreError(f"{self.path(key)} is missing")
         return found
 
     def find(self, key: str, kind: type[RecordT]) -> RecordT | None:
-        """A record, or None when there is none. Raises StoreError when it is not of its kind."""
+        """A record; None when it is missing. Raises StoreError when it is not a valid `kind`."""
         data = self.get(key)
         if data is None:
             return None
@@ -80,7 +80,7 @@ class Store:
             return kind.model_validate_json(data)
         except ValidationError as error:
             raise StoreError(
-                f"{self.path(key)} is not a {kind.__name__}: {error.error_count()} faults"
+                f"{self.path(key)} is not a valid {kind.__name__} ({error.error_count()} errors)"
             ) from error
 
     def write(self, key: str, record: BaseModel) -> None:
@@ -88,14 +88,14 @@ class Store:
         self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        """Write bytes atomically; when it returns they survive a crash."""
+        """Write bytes atomically. When this returns, they survive a crash."""
         if self._local is None:
             self._fs.pipe_file(f"{self._base}/{key}", data)
         else:
             _write_durably(self._local / key, data)
 
     def write_if_changed(self, key: str, data: bytes) -> bool:
-        """Write only when the content differs, so that unchanged files keep their times."""
+        """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it wrote."""
         if self.get(key) == data:
             return False
         self.write_bytes(key, data)
@@ -112,7 +112,7 @@ class Store:
         shutil.move(file, target)
 
     def remove(self, key: str) -> None:
-        """Forget a key, if it is there."""
+        """Remove a key if it exists."""
         with contextlib.suppress(FileNotFoundError):
             self._fs.rm_file(f"{self._base}/{key}")
 
@@ -126,7 +126,7 @@ class Store:
         return sorted(path[start:] for path in found if not path.endswith(".tmp"))
 
     def leftovers(self, seconds: float) -> list[str]:
-        """Keys of temporary files that no write has touched for so long: their writers were killed."""
+        """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
         if self._local is None:
             return []
         before = time.time() - seconds
@@ -138,12 +138,12 @@ class Store:
         return sorted(found)
 
     def blobs(self, prefix: str) -> Blobs:
-        """A flat content-addressed corner of the store, spread over 256 folders."""
+        """A content-addressed part of the store, spread over 256 folders."""
         return Blobs(self, prefix)
 
 
 class Blobs:
-    """`get` and `put` by hexadecimal key: what the ledger writes to."""
+    """Values by hexadecimal key. The ledger is stored like this."""
 
     def __init__(self, store: Store, prefix: str) -> None:
         self._store, self._prefix = store, prefix
@@ -158,19 +158,19 @@ class Blobs:
         self._store.remove(self._key(key))
 
     def keys(self) -> Iterator[str]:
-        """The keys of all values, sorted; what lies elsewhere under the prefix is passed over."""
+        """The keys of all values, sorted. Other files under the prefix are skipped."""
         for path in self._store.list(self._prefix):
             key = path.rsplit("/", 1)[1]
             if path == f"{self._prefix}/{key[:2]}/{key}":
                 yield key
 
     def strays(self) -> list[str]:
-        """Store keys of files under the prefix that hold no value of ours."""
+        """Store keys of the other files under the prefix."""
         values = {self._key(key) for key in self.keys()}
         return [path for path in self._store.list(self._prefix) if path not in values]
 
     def path(self, key: str) -> str:
-        """The full path or URL of a key, for people."""
+        """The full path or URL of a key, for messages."""
         return self._store.path(self._key(key))
 
     def lock_file(self, key: str) -> Path | None:
@@ -201,7 +201,7 @@ def _write_durably(target: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; folders cannot be opened on every platform."""
+    """Make a rename durable, on platforms that can open folders."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -51,9 +51,9 @@ def test_what_is_missing_is_named(store: Store) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b'{"text": 1}', b'{"text": "x", "colour": "red"}', b"\xff\xfe"])
 def test_what_is_not_of_its_kind_is_named(store: Store, data: bytes) -> None:
     store.write_bytes("a/note.json", data)
-    with pytest.raises(StoreError, match=r"assets/a/note\.json is not a Note: \d faults"):
+    with pytest.raises(StoreError, match=r"assets/a/note\.json is not a valid Note \(\d errors\)"):
         store.read("a/note.json", Note)
-    with pytest.raises(StoreError, match="is not a Note"):
+    with pytest.raises(StoreError, match="is not a valid Note"):
         store.find("a/note.json", Note)
 
 

@@ -1,8 +1,7 @@
-"""`qagen answer`: one question, one document, an answer with the lines it rests on."""
+"""`qagen answer`: answers one question from one document, and shows the lines that support the answer."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from qagen_dagster.answering.fulltext.fetch import FetchError
 from qagen_dagster.answering.fulltext.keep import add_fulltext
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback
 from qagen_dagster.cli.options import json_option, profile_option
+from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answering.answer import ProxyCallbackResult, SemanticSearchAnswer
@@ -37,17 +37,25 @@ class _Wishes:
 @click.command()
 @click.argument("document")
 @click.argument("question")
-@click.option("--corpus", help="The corpus of the document; then it is never taken for a file.")
-@click.option("--row", help="Of a file of rows: which one.")
+@click.option("--corpus", help="Look for DOCUMENT only in this corpus, not among files.")
+@click.option("--row", help="Id of the row, if DOCUMENT is a file with several rows (JSONL).")
 @profile_option
-@click.option("--model", help="Another model of the answerer's provider.")
-@click.option("--abstract", "abstract_only", is_flag=True, help="Answer from the abstract alone.")
-@click.option("--download", is_flag=True, help="Look on the network for a full text that is missing.")
-@click.option("--fulltext", type=_FILE, help="A PDF of the full text: it is kept with the document.")
-@click.option("--ask-proxy", is_flag=True, help="Ask here whether to use the institution's proxy.")
+@click.option("--model", help="Use this model of the same provider instead of the profile's answerer.")
+@click.option("--abstract", "abstract_only", is_flag=True, help="Use only the abstract, not the full text.")
+@click.option("--download", is_flag=True, help="Search the network for the full text if it is missing.")
+@click.option("--fulltext", type=_FILE, help="PDF file of the full text. It is stored with the document.")
+@click.option("--ask-proxy", is_flag=True, help="Ask in the terminal before the institution's proxy is used.")
 @click.option("--yes-proxy", is_flag=True, help="Use the institution's proxy without asking.")
-@click.option("--max-chunks", type=click.IntRange(1, 100), help="Pieces of the document to look at.")
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Cosine from which a piece is used.")
+@click.option(
+    "--max-chunks",
+    type=click.IntRange(1, 100),
+    help="Excerpts of the document to give to the model. Default: the corpus' setting (5).",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(-1, 1),
+    help="Least cosine similarity of an excerpt. Default: the corpus' setting (0.3).",
+)
 @json_option
 @click.pass_obj
 def answer(
@@ -67,9 +75,10 @@ def answer(
     threshold: float | None,
     as_json: bool,
 ) -> int:
-    """Answer QUESTION from DOCUMENT: a document's id, its path in its corpus, or a file. Exit 1 when there is no answer.
+    """Answer a question from one document.
 
-    Nothing is fetched from the network but with --download, or where the corpus is configured so.
+    DOCUMENT is the id of a document, its path in its corpus, or a file. Exits with 1 if there is no answer. Nothing is
+    fetched from the network unless --download or the corpus' configuration allows it.
     """
     space = Workspace(settings)
     with _asked(space, document, _Wishes(corpus, row, profile, fulltext)) as asked:
@@ -86,11 +95,11 @@ def answer(
             similarity_threshold=threshold,
         )
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        print_json(found.to_dict())
     elif found.success:
         _show(found)
     if found.error is not None:
-        click.echo(f"qagen: error: {_error_line(found)}", err=True)
+        fail([_error_line(found)])
     return 0 if found.success else 1
 
 
@@ -108,7 +117,7 @@ def _asked(space: Workspace, document: str, wishes: _Wishes) -> Generator[Asked]
 
 
 def _keep(asked: Asked, fulltext: Path | None) -> None:
-    """Keep a PDF that was given. Raises UsageError when it is none that can be read."""
+    """Store a given PDF with the document. Raises UsageError when it cannot be read."""
     if fulltext is None:
         return
     place = asked.place
@@ -126,12 +135,14 @@ def _keep(asked: Asked, fulltext: Path | None) -> None:
 
 
 def _ask(asked: Asked) -> ProxyCallback:
-    """Asks on the terminal."""
+    """A callback that asks in the terminal."""
 
     def callback(document_id: str, title: str | None) -> ProxyCallbackResult:
-        click.echo(f"No open source has the full text of {title or document_id}.", err=True)
+        click.echo(f"The full text of {title or document_id} is not freely available.", err=True)
         said = click.prompt(
-            "Use the proxy (y), go on without (n), or the path of a PDF you have", default="n", err=True
+            "Enter y to use the proxy, n to continue without the full text, or the path of a PDF",
+            default="n",
+            err=True,
         )
         if str(said).strip().lower() in ("y", "yes"):
             return ProxyCallbackResult(allow_proxy=True)
@@ -148,10 +159,11 @@ def _show(found: SemanticSearchAnswer) -> None:
     console = Console()
     console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
     if found.answerable is False:
-        console.print("(the text does not answer the question)")
+        console.print("(the document does not answer the question)")
     sure = "unknown" if found.confidence is None else f"{found.confidence:.2f}"
     console.print(
-        f"\nconfidence {sure}, from {found.source.value}, by {escape(found.model_used)}", highlight=False
+        f"\nconfidence: {sure}, source: {found.source.value}, model: {escape(found.model_used)}",
+        highlight=False,
     )
     for chunk in found.chunks_used or ():
         lines = "" if chunk.start_line is None else f"lines {chunk.start_line}-{chunk.end_line}, "

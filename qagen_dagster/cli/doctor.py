@@ -1,18 +1,19 @@
-"""`qagen doctor`: whether this machine and configuration are ready, and what would fail."""
+"""`qagen doctor`: checks whether this machine, the configuration and the models are ready."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import metadata
 
 import click
 
-from qagen_dagster.cli.options import json_option, profile_option, with_profile
+from qagen_dagster.cli.options import json_option, profile_option
+from qagen_dagster.cli.output import print_json
 from qagen_dagster.errors import QagenError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
@@ -22,33 +23,30 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.settings import Settings, dagster_home, secret
 
-Finding = tuple[str, bool | None, str]  # what, good (None: optional and absent), detail
+Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
 
 
 @click.command()
 @profile_option
-@click.option("--offline", is_flag=True, help="Ask no model: nothing is paid, keys are only looked for.")
+@click.option("--offline", is_flag=True, help="Do not call models. Only check that their API keys are set.")
 @json_option
 @click.pass_obj
 def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool) -> int:
-    """Check Python, packages, folders, the instance, OCR, TeX, corpora and the profile. Exit 1 if one fails.
+    """Check the installation, the configuration and the models.
 
-    Each model of the profile is asked up to five short questions: does it answer, call tools, see pictures, keep to
-    a form? That costs a few thousand tokens at most; --offline leaves it out.
+    Checks Python, packages, folders, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if a check
+    fails. Each model of the profile gets up to five short questions: does it answer, call tools, read images and
+    return structured output? That costs a few thousand tokens at most; --offline skips it.
     """
     findings: list[Finding] = []
-    for finding in _findings(with_profile(settings, profile), offline):
+    for finding in _findings(replace(settings, profile=profile or settings.profile), offline):
         findings.append(finding)
         if not as_json:
             what, good, detail = finding
-            mark = {True: "ok ", False: "BAD", None: "-  "}[good]
+            mark = {True: "ok  ", False: "FAIL", None: "-   "}[good]
             click.echo(f"{mark} {what}: {detail}")
     if as_json:
-        click.echo(
-            json.dumps(
-                [{"check": what, "ok": good, "detail": detail} for what, good, detail in findings], indent=2
-            )
-        )
+        print_json([{"check": what, "ok": good, "detail": detail} for what, good, detail in findings])
     return 1 if any(good is False for _, good, _ in findings) else 0
 
 
@@ -64,7 +62,7 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     home = dagster_home()
     yield "dagster instance", (home / "dagster.yaml").is_file(), str(home)
     corpora = space.corpora
-    yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} readable in {settings.corpora}"
+    yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} valid in {settings.corpora}"
     for fault in corpora.faults:
         yield "corpus", False, str(fault)
     yield _try(f"profile {settings.profile}", lambda: _roles(space))
@@ -77,14 +75,18 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
 def _ocr() -> Finding:
     if tesseract_available():
         return "ocr", True, shutil.which("tesseract") or "tesseract"
-    return "ocr", None, "tesseract is not installed: scanned pages have no text (visual mode works)"
+    return (
+        "ocr",
+        None,
+        "tesseract is not installed: scanned pages will have no text (visual mode still works)",
+    )
 
 
 def _tex() -> Finding:
     engine = find_engine()
     if engine is None:
         return "tex", None, MISSING
-    network = "" if network_closed() else "; this system does not let it run without a network"
+    network = "" if network_closed() else "; warning: on this system its network access cannot be blocked"
     return "tex", True, f"{engine.path} ({engine.version}){network}"
 
 

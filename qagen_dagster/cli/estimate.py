@@ -1,4 +1,4 @@
-"""`qagen estimate`: what a run would take, told before anything is paid."""
+"""`qagen estimate`: forecasts what a run would take, before anything is paid."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
     json_option,
-    mode_of,
     profile_option,
+    target_option,
 )
+from qagen_dagster.cli.output import warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate
@@ -28,6 +29,7 @@ from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 
 _ENDS = ("low", "expected", "high")
@@ -35,7 +37,7 @@ _ENDS = ("low", "expected", "high")
 
 @click.command()
 @combination_options
-@click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
+@target_option
 @profile_option
 @budget_options
 @json_option
@@ -44,31 +46,26 @@ def estimate(
     settings: Settings,
     corpus: str | None,
     scenario: str | None,
-    mode: str | None,
+    mode: Mode | None,
     target_count: int | None,
     profile: str | None,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     as_json: bool,
 ) -> None:
-    """Forecast calls, tokens, cost and time of a run, as ranges; no model is asked.
+    """Forecast calls, tokens, cost and time of a run.
 
-    From the documents' sizes and from past runs: the more alike a past run, the narrower the range. Documents that have
-    their result cost nothing. Those that were never read are read first, as `qagen run` does; that is free.
+    No model is called. The forecast is a range, computed from the sizes of the documents and from past runs. Similar
+    past runs make the range narrower. Finished documents count as free. New documents are parsed first, as `qagen run`
+    would do; that is free, too.
     """
     space = Workspace(settings)
-    if not space.corpora.corpora and space.corpora.faults:
-        raise space.corpora.faults[0]
-    combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
-    allowance = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    options = RunOptions(profile, target_count, None if allowance.unlimited else allowance)
-    for combination in combinations:  # a profile that cannot be used is told before any work
+    combinations = space.corpora.combinations(corpus, scenario, mode)
+    options = RunOptions(profile, target_count, budget)
+    for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     _read_documents(space, list(dict.fromkeys(one.corpus for one in combinations)), quiet=as_json)
     found = estimate_run(space, combinations, options)
-    for fault in space.corpora.faults:
-        click.echo(f"qagen: warning: {fault}", err=True)
+    warn(space.corpora.faults)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
@@ -79,7 +76,7 @@ def estimate(
 
 
 def _read_documents(space: Workspace, corpora: Sequence[str], *, quiet: bool) -> None:
-    """Read what is new in the corpora, by the graph, so that a run finds it. Raises StoreError when that fails."""
+    """Parse new documents of the corpora, by the graph, as a run would do. Raises StoreError when that fails."""
     to_read = unread(space, corpora)
     if not to_read:
         return
@@ -93,12 +90,16 @@ def _read_documents(space: Workspace, corpora: Sequence[str], *, quiet: bool) ->
 
 
 def _table(found: Estimate) -> Table:
-    """Three lines a combination: low, expected, high."""
+    """Three lines for each combination: low, expected, high."""
     table = Table(
-        title="What a run would take: low, expected, high", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
+        title="Forecast of the run: low, expected and high, one below the other",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
     table.add_column("combination", overflow="fold")
-    for name in ("to do", "calls", "tokens in", "cached", "tokens out", "cost", "time"):
+    for name in (
+        "documents\nto do", "model\ncalls", "input\ntokens", "of them\ncached", "output\ntokens", "cost", "time",
+    ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     for one in found.combinations:
         table.add_row(f"[bold]{one.combination}[/bold]", f"{one.to_do} of {one.documents}", *_amounts(one))
@@ -106,7 +107,7 @@ def _table(found: Estimate) -> Table:
     if len(found.combinations) > 1:
         to_do = sum(one.to_do for one in found.combinations)
         documents = sum(one.documents for one in found.combinations)
-        table.add_row("[bold]together[/bold]", f"{to_do} of {documents}", *_amounts(found.total))
+        table.add_row("[bold]total[/bold]", f"{to_do} of {documents}", *_amounts(found.total))
     return table
 
 
@@ -122,7 +123,7 @@ def _amounts(one: Amounts) -> list[str]:
 
 
 def _notes(found: Estimate) -> list[str]:
-    """What the numbers rest on; the same words of several combinations once."""
+    """What the numbers are computed from. Combinations with the same basis share a line."""
     bases: dict[str, list[CombinationEstimate]] = {}
     for one in found.combinations:
         bases.setdefault(one.basis, []).append(one)
@@ -137,13 +138,15 @@ def _notes(found: Estimate) -> list[str]:
     without = sum(one.without_work for one in found.combinations)
     if done or begun or without:
         lines.append(
-            f"Documents: {done} done, which cost nothing; {begun} begun, whose finished steps cost nothing; "
-            f"{without} without anything to ask about."
+            f"Documents: {done} finished, which cost nothing; {begun} started, whose finished steps cost nothing; "
+            f"{without} with nothing to ask about."
         )
     if found.unknown_prices:
         names = ", ".join(found.unknown_prices)
         lines.append(
-            escape(f"The cost is unknown: the profile has no usd_per_million_input and _output of {names}.")
+            escape(
+                f"The cost is unknown: the profile has no usd_per_million_input and usd_per_million_output for {names}."
+            )
         )
     batches = dict.fromkeys(
         f"{role.role} ({role.model})" for one in found.combinations for role in one.roles if role.by_batch
@@ -151,14 +154,14 @@ def _notes(found: Estimate) -> list[str]:
     if batches:
         lines.append(
             escape(
-                f"By batch, at the lower price: {', '.join(batches)}. Waiting for batches is not in the time."
+                f"Sent in batches at the lower batch price: {', '.join(batches)}. The time does not include waiting for batches."
             )
         )
     return lines + [_budget(end) for end in found.budgets]
 
 
 def _budget(end: BudgetEnd) -> str:
-    """Where a limit is likely to end the work."""
+    """How far the work is likely to get before it reaches a limit."""
     amount = {
         "max_usd": f"${end.allowed:,.2f}" if end.allowed >= 0.01 or not end.allowed else f"${end.allowed:g}",
         "max_tokens": f"{end.allowed:,.0f} tokens",
@@ -168,10 +171,10 @@ def _budget(end: BudgetEnd) -> str:
     where = f" of {end.combination}" if end.combination else ""
     if end.scope == "document":
         share = f"{end.documents.low / end.of:.0%} to {end.documents.high / end.of:.0%}"
-        return f"The budget of {amount} for a document{where} is enough for {share} of what one takes."
+        return f"The budget of {amount} per document{where} covers {share} of the forecast for one document."
     if end.documents.expected < end.of:
-        return f"The budget of {amount}{where} ends this at about {about:,} of {end.of:,} documents ({least:,} to {most:,})."
-    return f"The budget of {amount}{where} may end this, at {least:,} of {end.of:,} documents should they take the most."
+        return f"The budget of {amount}{where} is enough for about {about:,} of {end.of:,} documents ({least:,} to {most:,})."
+    return f"The budget of {amount}{where} may be too small: by the high forecast it covers {least:,} of {end.of:,} documents."
 
 
 def _lines(one: Range | None, told: Callable[[float], str]) -> str:
@@ -183,7 +186,7 @@ def _lines(one: Range | None, told: Callable[[float], str]) -> str:
 
 
 def _count(value: float) -> str:
-    """Whole below ten thousand, else three digits and a unit."""
+    """A count: in full below ten thousand, else three digits and a unit."""
     if value < 9_999.5:
         return f"{value:,.0f}"
     scaled, unit = next(

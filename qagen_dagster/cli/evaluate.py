@@ -1,8 +1,7 @@
-"""`qagen evaluate`: how published sets fare downstream, on the project's Dagster instance."""
+"""`qagen evaluate`: evaluates published sets on the project's Dagster instance."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +11,14 @@ from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
+    OneOf,
+    asset_config,
     budget_options,
     combination_options,
     json_option,
-    mode_of,
     profile_option,
 )
+from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
@@ -27,7 +28,7 @@ from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CorpusGenerationResult
 from qagen_dagster.settings import Settings
 
@@ -50,22 +51,16 @@ class Wishes:
     budget: Allowance | None
     force: bool
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """Of the op that makes the index."""
-        money = {} if self.budget is None else self.budget.model_dump(exclude_none=True)
-        return ({} if self.profile is None else {"profile": self.profile}) | money
-
 
 @click.command()
 @combination_options
 @click.option(
     "--only",
-    type=click.Choice([kind.value for kind in Kind]),
+    type=OneOf(Kind),
     multiple=True,
-    help="Only this evaluation; may be given more than once.",
+    help="Only this evaluation. Can be repeated. Default: all three.",
 )
-@click.option("--force", is_flag=True, help="Make reports that are up to date anew, too.")
+@click.option("--force", is_flag=True, help="Also repeat evaluations that are up to date.")
 @budget_options
 @profile_option
 @json_option
@@ -74,38 +69,34 @@ def evaluate(
     settings: Settings,
     corpus: str | None,
     scenario: str | None,
-    mode: str | None,
-    only: tuple[str, ...],
+    mode: Mode | None,
+    only: tuple[Kind, ...],
     force: bool,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
-    """Put published sets to the test.
+    """Evaluate published question sets.
 
-    Are their questions answered without the documents, found by search over the corpus, answered from their
-    own document? What was evaluated before is not evaluated again; every report is kept.
+    There are three evaluations. closed_book: can a model answer the questions without the documents? retrieval: does a
+    search of the corpus find the document and the evidence? answers: can a model answer from the document? Questions
+    that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
-    combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
+    combinations = space.corpora.combinations(corpus, scenario, mode)
     published = [one for one in combinations if space.store.exists(CorpusGenerationResult.key(one))]
     if not published:
-        raise StoreError(f"nothing that matches is published: {PUBLISH_HINT}")
-    wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    kinds = tuple(Kind(one) for one in only) or tuple(Kind)
-    wishes = Wishes(kinds, profile, None if wished.unlimited else wished, force)
+        raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
+    kinds = only or tuple(Kind)
+    wishes = Wishes(kinds, profile, budget, force)
     with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, published, wishes, progress)
     _print(space, published, kinds, failures, as_json)
-    for failure in failures:
-        click.echo(f"qagen: error: {failure}", err=True)
-    return 1 if failures else 0
+    return fail(failures)
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
-    """What the store has of a combination's evaluations: numbers, whom they are of, where the whole is."""
+    """A combination's evaluations in the store: their numbers, and where the whole reports are."""
     told: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
         found = latest_of(space.store, combination, kind)
@@ -130,7 +121,7 @@ def _materialize(
     due = {one: _due(_opened(space, one, wishes), wishes) for one in combinations}
     due = {one: kinds for one, kinds in due.items() if kinds}
     if not due:
-        progress.note("everything is evaluated already")
+        progress.note("everything is up to date")
         return []
     searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
     indexes = [key for key in searched if not is_indexed(space, key)]
@@ -138,7 +129,7 @@ def _materialize(
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:
-            config = {"ops": {"document_index": {"config": wishes.config}}}
+            config = {"ops": {"document_index": {"config": asset_config(wishes.profile, wishes.budget)}}}
             failures += graph.materialize(f"index {key}", ("document_index",), key, config)
         for one, kinds in due.items():
             failures += graph.evaluate(one, kinds, wishes.profile, wishes.budget)
@@ -163,8 +154,7 @@ def _print(
 ) -> None:
     reports = [report(space, one, kinds) for one in combinations]
     if as_json:
-        told = {"ok": not failures, "failures": failures, "combinations": reports}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json({"ok": not failures, "failures": failures, "combinations": reports})
         return
     table = Table(title="Evaluations", show_lines=True)
     table.add_column("combination", overflow="fold", ratio=1)

@@ -1,4 +1,4 @@
-"""The asset graph as commands open it, and which corpora it has yet to read."""
+"""Opens the asset graph for commands, and finds corpora with unparsed documents."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
-    """The corpora of which something is new, or was never read."""
+    """The corpora with documents that are new or changed since they were parsed."""
     return [key for key in corpora if not is_current(space.corpus(key), space.store, space.settings)]
 
 
 def open_quietly(space: Workspace, progress: Progress) -> Graph:
     """The graph on the project's instance; a context manager.
 
-    Dagster takes seconds to load: only a command that has something to do pays for it. What it says of its own
-    beta features is for developers, and the tests hear it.
+    Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta features are for
+    developers: commands hide them, tests show them.
     """
     warnings.filterwarnings("ignore", message=".*currently in beta.*")
     from qagen_dagster.definitions import open_graph

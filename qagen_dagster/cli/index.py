@@ -1,8 +1,7 @@
-"""`qagen index`: materialize the search index of corpora on the project's Dagster instance."""
+"""`qagen index`: materializes the search index of corpora on the project's Dagster instance."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly, unread
-from qagen_dagster.cli.options import budget_options, json_option, profile_option
+from qagen_dagster.cli.options import asset_config, budget_options, json_option, profile_option
+from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -32,7 +32,7 @@ class IndexReport(Record):
 
 
 @click.command()
-@click.option("--corpus", help="Only this corpus.")
+@click.option("--corpus", help="Only this corpus. Default: all.")
 @budget_options
 @profile_option
 @json_option
@@ -40,34 +40,27 @@ class IndexReport(Record):
 def index(
     settings: Settings,
     corpus: str | None,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
-    """Make documents searchable, by meaning and by words.
+    """Build or update the search index of corpora.
 
-    Brings the search index of every corpus, or of one, up to date. Documents that did not change are not
-    embedded again; another embedder or another chunking builds it anew.
+    The index finds parts of documents by meaning (embeddings) and by words. Only new and changed documents are
+    embedded. A change of the embedder or of the chunk options builds the whole index again.
     """
     space = Workspace(settings)
-    keys = [space.corpus(corpus).key] if corpus is not None else list(space.corpora.corpora)
-    if not keys and space.corpora.faults:
-        raise space.corpora.faults[0]
-    wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    effective_budget(space.profile(profile or settings.profile), None if wished.unlimited else wished)
-    given = ({} if profile is None else {"profile": profile}) | wished.model_dump(exclude_none=True)
+    keys = [one.key for one in space.corpora.chosen(corpus)]
+    effective_budget(space.profile(profile or settings.profile), budget)
+    given = asset_config(profile, budget)
     with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, keys, given, progress)
     _print([report(space, key) for key in keys], failures, as_json)
-    for failure in failures:
-        click.echo(f"qagen: error: {failure}", err=True)
-    return 1 if failures else 0
+    return fail(failures)
 
 
 def report(space: Workspace, corpus: str) -> IndexReport:
-    """Read what the store has of a corpus' index."""
+    """Read a corpus' index from the store."""
     found = space.store.find(SearchIndex.key(corpus), SearchIndex)
     if found is None:
         return IndexReport(corpus=corpus)
@@ -95,11 +88,11 @@ def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progr
 
 def _print(reports: list[IndexReport], failures: list[str], as_json: bool) -> None:
     if as_json:
-        told = {"ok": not failures, "failures": failures, "corpora": [one.model_dump() for one in reports]}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        rows = [one.model_dump() for one in reports]
+        print_json({"ok": not failures, "failures": failures, "corpora": rows})
         return
     table = Table(title="Search indexes")
-    for name in ("corpus", "documents", "chunks", "failed", "embedder"):
+    for name in ("corpus", "documents", "chunks", "failed documents", "embedder"):
         table.add_column(name)
     for one in reports:
         table.add_row(

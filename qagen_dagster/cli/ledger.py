@@ -1,8 +1,7 @@
-"""`qagen ledger`: what lies in the ledger of paid responses, whether it is whole, and what may go."""
+"""`qagen ledger`: counts, checks and removes entries of the ledger of paid model responses."""
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 
 import click
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.options import json_option
+from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.loop.ledger import report
 from qagen_dagster.loop.ledger.batches import BatchStats
 from qagen_dagster.loop.workspace import Workspace
@@ -18,21 +18,21 @@ from qagen_dagster.settings import Settings
 
 @click.group()
 def ledger() -> None:
-    """Look after the stored model responses."""
+    """Count, check and remove stored model responses."""
 
 
 @ledger.command()
 @json_option
 @click.pass_obj
 def stats(settings: Settings, as_json: bool) -> None:
-    """Show entries, bytes and tokens, by model."""
+    """Show entries, bytes and tokens of each model."""
     found = report.statistics(Workspace(settings).store)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
     table = Table(caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt")
     table.add_column("model", overflow="fold", ratio=1)
-    for name in ("entries", "size", "tokens in", "out", "oldest", "newest"):
+    for name in ("entries", "size", "tokens in", "tokens out", "oldest", "newest"):
         table.add_column(name, no_wrap=True)
     for one in found.models:
         table.add_row(
@@ -55,76 +55,83 @@ def stats(settings: Settings, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def verify(settings: Settings, as_json: bool) -> int:
-    """Read every entry and every batch's record, and check it. Exit 1 when one is corrupt: it will be paid again."""
+    """Check every entry and every batch record.
+
+    Exits with 1 if one is corrupt. A corrupt entry is never used, so its model call is paid again.
+    """
     found = report.check(Workspace(settings).store)
     if as_json:
-        click.echo(json.dumps({"ok": found.good, **found.model_dump()}, indent=2))
+        print_json({"ok": found.good, **found.model_dump()})
     else:
         for path in found.foreign:
-            click.echo(f"foreign: {path}")
+            click.echo(f"not a ledger file: {path}")
         click.echo(
-            f"{found.whole:,} whole, {len(found.corrupt):,} corrupt, {len(found.foreign):,} foreign files"
+            f"entries: {found.whole:,} intact, {len(found.corrupt):,} corrupt; other files: {len(found.foreign):,}"
         )
         if found.batches:
-            click.echo(f"{found.batches:,} batches can be read")
-    for fault in found.corrupt:
-        click.echo(f"qagen: error: {fault.path}: {fault.reason}", err=True)
-    return 0 if found.good else 1
+            click.echo(f"batch records: {found.batches:,} intact")
+    return fail(f"{fault.path}: {fault.reason}" for fault in found.corrupt)
 
 
 @ledger.command()
-@click.option("--unused", is_flag=True, help="Also entries that no journal, result or set refers to.")
+@click.option("--unused", is_flag=True, help="Also remove entries that no journal, result or set refers to.")
 @click.option(
     "--older-than",
     type=click.FloatRange(0),
     default=report.UNUSED_DAYS,
     show_default=True,
     metavar="DAYS",
-    help="Of the unused, only those of before so many days.",
+    help="With --unused: only entries older than this many days.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would go; so it is unless --yes is given.")
-@click.option("--yes", is_flag=True, help="Remove it.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed. This is the default.")
+@click.option("--yes", is_flag=True, help="Remove the entries and files.")
 @json_option
 @click.pass_obj
 def prune(
     settings: Settings, unused: bool, older_than: float, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Remove corrupt entries, batches that ended two days ago and more, what killed processes left, and unused entries."""
+    """Remove entries that nothing needs any more.
+
+    These are corrupt entries, records of batches that ended at least two days ago, temporary files and locks of killed
+    processes and, with --unused, unused entries. Nothing is removed without --yes.
+    """
     if dry_run and yes:
-        raise click.UsageError("--dry-run and --yes cannot both be meant")
+        raise click.UsageError("--dry-run and --yes exclude each other")
     store = Workspace(settings).store
     found = report.prunable(store, unused=unused, older_than_days=older_than)
     removed = report.prune(store, found) if yes else 0
     if as_json:
-        click.echo(json.dumps({"removed": removed, **found.model_dump()}, indent=2))
+        print_json({"removed": removed, **found.model_dump()})
         return
     for what, keys in (
         ("corrupt entries", found.corrupt),
         ("unused entries", found.unused),
-        ("corrupt records of batches", found.corrupt_batches),
-        ("finished batches", found.finished_batches),
+        ("corrupt batch records", found.corrupt_batches),
+        ("records of finished batches", found.finished_batches),
         ("temporary files", found.leftovers),
         ("locks of dead processes", found.locks),
     ):
         click.echo(f"{len(keys):,} {what}")
     click.echo(
-        f"removed {removed:,}" if yes else f"{found.count:,} would go ({_size(found.bytes)}): --yes removes"
+        f"removed: {removed:,}"
+        if yes
+        else f"would remove {found.count:,} ({_size(found.bytes)}); use --yes to remove"
     )
 
 
 def _batches(found: BatchStats) -> str:
-    """How many there are, and how long the oldest has been waited for."""
+    """Batches by state, and how long the oldest request has been waiting."""
     parts = [f"{found.open:,} open", f"{found.sending:,} being sent", f"{found.finished:,} finished"]
     parts += [f"{found.corrupt:,} corrupt"] if found.corrupt else []
     told = f"batches: {', '.join(parts)}"
     if found.oldest is not None:
         hours = (datetime.now(UTC) - datetime.fromisoformat(found.oldest)).total_seconds() / 3600
-        told += f"; {found.requests:,} requests wait, the oldest for {hours:.1f} h"
+        told += f"; {found.requests:,} requests are waiting, the oldest for {hours:.1f} h"
     return told
 
 
 def _size(count: int) -> str:
-    """Bytes for people."""
+    """A number of bytes in a readable unit."""
     size = float(count)
     for unit in ("B", "kB", "MB"):
         if size < 1000:

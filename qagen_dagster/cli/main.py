@@ -1,7 +1,7 @@
-"""The `qagen` group: options that every command shares, and how failures become exit codes.
+"""The `qagen` command: the options before every subcommand, and the exit codes.
 
-Exit 0: done. 1: the work failed. 2: bad usage or bad configuration. One line on stderr, no traceback
-unless `--debug`.
+Exit code 0: done. 1: the work failed. 2: bad usage or configuration. A failure is one line on stderr, with a traceback
+only with `--debug`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,25 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 @click.group(context_settings=_HELP)
 @click.version_option(__version__, prog_name="qagen")
-@click.option("--corpora", "corpora_folder", type=_FOLDER, help="Folder of corpora [QAGEN_CORPORA].")
-@click.option("--assets", help="Root of the store, a folder or an fsspec URL [QAGEN_ASSETS].")
-@click.option("--profile", help="Models to use [QAGEN_PROFILE].")
-@click.option("--profiles", type=_FOLDER, help="Folder searched for profiles first [QAGEN_PROFILES].")
-@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
+@click.option(
+    "--corpora",
+    "corpora_folder",
+    type=_FOLDER,
+    help="Folder of corpora. Default: QAGEN_CORPORA, else corpora/.",
+)
+@click.option(
+    "--assets", help="Root of the store: a folder or an fsspec URL. Default: QAGEN_ASSETS, else assets/."
+)
+@click.option(
+    "--profile",
+    help="Default profile, which assigns models to roles. Default: QAGEN_PROFILE, else embedded (built-in models).",
+)
+@click.option(
+    "--profiles",
+    type=_FOLDER,
+    help="Folder of your own profiles, searched before the shipped ones. Default: QAGEN_PROFILES.",
+)
+@click.option("--debug", is_flag=True, help="Print a traceback when a command fails.")
 @click.pass_context
 def cli(
     context: click.Context,
@@ -80,20 +94,20 @@ for command in (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point; always ends the process with an exit code."""
+    """The entry point. It always ends the process with an exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     code: object = 0
     try:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:
-        _say("interrupted; what was finished is kept, the same command goes on from there")
+        _say("interrupted; finished work is kept, run the same command again to resume")
         _leave_at_once(1)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
-    except Exception as error:  # the outermost boundary: whatever went wrong is one line
+    except Exception as error:  # the outermost boundary: every failure becomes one line
         if "--debug" in words:
             raise
         _fail(*_told(error))
@@ -101,10 +115,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _told(error: Exception) -> tuple[str, int]:
-    """The line and the exit code of a failure; what we did not foresee is told with its kind."""
+    """The line and the exit code of a failure. An unexpected one is named by its type."""
     if isinstance(error, QagenError):
         return str(error), 2 if isinstance(error, ConfigError) else 1
-    return f"{type(error).__name__}: {error} (--debug shows where)", 1
+    return f"{type(error).__name__}: {error} (use --debug for a traceback)", 1
 
 
 def _fail(message: str, code: int) -> None:
@@ -117,7 +131,7 @@ def _say(message: str) -> None:
 
 
 def _leave_at_once(code: int) -> None:
-    """End the process without waiting for model calls in flight: whatever is stored is stored whole."""
+    """End the process without waiting for model calls in flight. That is safe, because files are written atomically."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

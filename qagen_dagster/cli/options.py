@@ -1,58 +1,100 @@
-"""Options that several commands take, and the settings they share."""
+"""Options that several commands take, and the values they become."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 import click
 
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.settings import Settings
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-profile_option = click.option("--profile", help="Models to use instead of the configured ones.")
+EnumT = TypeVar("EnumT", bound=Enum)
+Command = Callable[..., Any]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+profile_option = click.option("--profile", help="Use this profile instead of the configured one.")
+target_option = click.option(
+    "--target-count",
+    type=click.IntRange(1, 1000),
+    help="Accepted questions to reach per document. Default: the scenario's target_count.",
+)
 
 
-def combination_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--corpus, --scenario and --mode, each narrowing the combinations."""
-    modes = click.Choice([mode.value for mode in Mode])
-    for option in (
-        click.option("--mode", type=modes, help="Only this mode."),
-        click.option("--scenario", help="Only this scenario."),
-        click.option("--corpus", help="Only this corpus."),
-    ):
-        command = option(command)
-    return command
+class OneOf(click.Choice[EnumT]):
+    """Members of an enum, which the command line names by their values."""
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        return super().normalize_choice(choice.value if isinstance(choice, Enum) else choice, ctx)
 
 
 class Dollars(click.FloatRange):
-    """An amount of money: no limit of spending is "not a number" or without end."""
+    """An amount of money. Rejects `nan` and `inf`, which could not serve as a limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Raises click.BadParameter."""
         amount = super().convert(value, param, ctx)
         if not math.isfinite(amount):
-            self.fail(f"{value} is no amount of money.", param, ctx)
+            self.fail(f"{value} is not an amount of money.", param, ctx)
         return amount
 
 
-def budget_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--max-usd, --max-tokens and --max-calls, each a limit of the whole run."""
-    for option in (
-        click.option("--max-calls", type=click.IntRange(0), help="Paid calls this run may make."),
-        click.option("--max-tokens", type=click.IntRange(0), help="Tokens this run may pay, in and out."),
-        click.option("--max-usd", type=Dollars(0), help="US dollars this run may spend."),
-    ):
+def combination_options(command: Command) -> Command:
+    """Adds --corpus, --scenario and --mode, which select combinations."""
+    return with_options(
+        command,
+        click.option("--corpus", help="Only this corpus. Default: all."),
+        click.option("--scenario", help="Only this scenario. Default: all."),
+        click.option("--mode", type=OneOf(Mode), help="Only this mode. Default: both."),
+    )
+
+
+def budget_options(command: Command) -> Command:
+    """Adds --max-usd, --max-tokens and --max-calls; the command gets them as `budget`, None without a limit."""
+
+    @functools.wraps(command)
+    def start(
+        *values: Any,
+        max_usd: float | None,
+        max_tokens: int | None,
+        max_calls: int | None,
+        **named: Any,
+    ) -> Any:
+        budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
+        return command(*values, budget=None if budget.unlimited else budget, **named)
+
+    return with_options(
+        start,
+        click.option(
+            "--max-usd",
+            type=Dollars(0),
+            help="Spend at most this many US dollars. Default: the profile's budget.",
+        ),
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(0),
+            help="Pay for at most this many tokens, input and output together. Default: the profile's budget.",
+        ),
+        click.option(
+            "--max-calls",
+            type=click.IntRange(0),
+            help="Make at most this many paid model calls. Default: the profile's budget.",
+        ),
+    )
+
+
+def with_options(command: Command, *options: Callable[[Command], Command]) -> Command:
+    """The command with `options`, which --help lists in this order."""
+    for option in reversed(options):
         command = option(command)
     return command
 
 
-def mode_of(value: str | None) -> Mode | None:
-    return Mode(value) if value else None
-
-
-def with_profile(settings: Settings, profile: str | None) -> Settings:
-    return settings if profile is None else replace(settings, profile=profile)
+def asset_config(profile: str | None, budget: Allowance | None) -> dict[str, Any]:
+    """The profile and the budget as fields of an asset's configuration. Options that were not given are left out."""
+    limits = {} if budget is None else budget.model_dump(exclude_none=True)
+    return limits if profile is None else {"profile": profile, **limits}

@@ -1,7 +1,10 @@
-"""Files that a command is told to write: whole or not at all, in a folder that is there."""
+"""What commands print and write: JSON, lines on stderr, files."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -12,13 +15,57 @@ from qagen_dagster.store import Store
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
+def print_json(value: object) -> None:
+    click.echo(as_json_text(value))
+
+
+def as_json_text(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def warn(warnings: Iterable[object]) -> None:
+    """Print a line on stderr for each warning."""
+    for warning in warnings:
+        click.echo(f"qagen: warning: {warning}", err=True)
+
+
+def fail(failures: Iterable[object]) -> int:
+    """Print a line on stderr for each failure. Returns the exit code: 1 if there are any."""
+    code = 0
+    for failure in failures:
+        click.echo(f"qagen: error: {failure}", err=True)
+        code = 1
+    return code
+
+
+def file_to_write(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
+    """Callback of an option. Raises ConfigError when the path is a folder or its folder does not exist."""
+    if output is not None:
+        output_store(output)
+    return output
+
+
+def folder_to_write(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
+    """Callback of an option. Raises ConfigError when the folder cannot be created or written to."""
+    if output is None:
+        return None
+    existing = next(one for one in (output.absolute(), *output.absolute().parents) if one.exists())
+    if not existing.is_dir():
+        raise ConfigError(f"cannot write {output}: {existing.name} is not a folder")
+    if not os.access(existing, os.W_OK):
+        raise ConfigError(f"cannot write {output}: no permission to write in {existing}")
+    return output
+
+
 def output_store(output: Path) -> Store:
-    """The folder of `output` as a store. Raises ConfigError when it is not there."""
+    """The folder of `output` as a store. Raises ConfigError when `output` is a folder or its folder does not exist."""
+    if output.is_dir():
+        raise ConfigError(f"cannot write {output}: it is a folder")
     if not output.parent.is_dir():
         raise ConfigError(f"cannot write {output}: {output.parent} is not a folder")
     return Store(output.absolute().parent)
 
 
 def write_output(output: Path, data: bytes) -> None:
-    """Write `data` to `output` atomically. Raises ConfigError when its folder is not there."""
+    """Write `data` to `output` atomically. Raises ConfigError as `output_store` does."""
     output_store(output).write_bytes(output.name, data)

@@ -1,4 +1,4 @@
-"""A progress bar on stderr for long work; plain lines where there is no terminal."""
+"""A progress bar on stderr for long work; plain lines if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import Progress as Bar
 
 
 class Progress:
-    """Steps of a command. Shows nothing when quiet."""
+    """The steps of a command. Prints nothing when quiet."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -41,25 +41,25 @@ class Progress:
         self._bar.update(self._task, total=steps)
 
     def step(self, title: str) -> None:
-        """A step begins."""
+        """Show that a step begins."""
         self._bar.update(self._task, description=f"{title:<48}", note="")
         if not self._quiet and not self._console.is_terminal:
             self._console.print(title, highlight=False)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if not self._quiet:
             self._console.print(text, highlight=False)
 
     def say(self, note: str) -> None:
-        """What the current step is doing."""
+        """Show what the current step is doing."""
         self._bar.update(self._task, note=note[:60])
 
     def line(self, text: str) -> None:
-        """A line where there is no bar."""
+        """Print a line if there is no bar."""
         if not self._console.is_terminal:
             self.note(text)
 
     def done(self, steps: int = 1) -> None:
-        """So many steps ended."""
+        """Count `steps` as finished."""
         self._bar.advance(self._task, steps)

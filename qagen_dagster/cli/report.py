@@ -1,4 +1,4 @@
-"""What a person wants to know of a combination after a run: one record, one table row."""
+"""The summary of a combination after a run: one record, one table row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CombinationReport(Record):
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
-    """Read what the store has of a combination."""
+    """Read the state of a combination from the store."""
     candidates = space.store.find(CandidateSet.key(combination), CandidateSet)
     if candidates is None:
         return CombinationReport(combination=combination.key)
@@ -65,7 +65,9 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
     for name in ("documents", "accepted", "rejected", "calls", "cost"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in reports:
-        details = f"documents: {_counts(one.outcomes)}\nrejected: {_counts(one.rejected)}"
+        details = (
+            f"documents by outcome: {_counts(one.outcomes)}\nrejected by reason: {_counts(one.rejected)}"
+        )
         table.add_row(
             f"[bold]{one.combination}[/bold]\n[dim]{details}[/dim]",
             str(one.documents),

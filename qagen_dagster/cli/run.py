@@ -1,10 +1,8 @@
-"""`qagen run`: materialize the matching combinations on the project's Dagster instance."""
+"""`qagen run`: materializes the matching combinations on the project's Dagster instance."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
 import click
 from rich.console import Console
@@ -14,9 +12,10 @@ from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
     json_option,
-    mode_of,
     profile_option,
+    target_option,
 )
+from qagen_dagster.cli.output import fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
 from qagen_dagster.loop.catalog.source import catalog_knows
@@ -24,7 +23,7 @@ from qagen_dagster.loop.questions.combination import RunOptions, check_usable
 from qagen_dagster.loop.questions.publish import is_up_to_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, dagster_home
 
 
@@ -32,22 +31,20 @@ from qagen_dagster.settings import Settings, dagster_home
 class RunWishes:
     """What the command line asks for beyond the configuration."""
 
-    profile: str | None
-    target_count: int | None
+    options: RunOptions
     shard_size: int | None
     force: bool
-    budget: Allowance | None
-
-    @property
-    def options(self) -> RunOptions:
-        return RunOptions(self.profile, self.target_count, self.budget)
 
 
 @click.command()
 @combination_options
-@click.option("--target-count", type=click.IntRange(1, 1000), help="Accepted questions per document.")
-@click.option("--shard-size", type=click.IntRange(1), help="Documents per op; 1 is one op per document.")
-@click.option("--force", is_flag=True, help="Run combinations that are up to date, too.")
+@target_option
+@click.option(
+    "--shard-size",
+    type=click.IntRange(1),
+    help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else as many as are processed in parallel.",
+)
+@click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
 @budget_options
 @profile_option
 @json_option
@@ -56,39 +53,30 @@ def run(
     settings: Settings,
     corpus: str | None,
     scenario: str | None,
-    mode: str | None,
+    mode: Mode | None,
     target_count: int | None,
     shard_size: int | None,
     force: bool,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
     """Generate, validate and publish question sets.
 
-    Runs the asset graph for every combination of corpus, scenario and mode that matches and is not up
-    to date. What is finished already is kept; a rerun after a failure or an interruption goes on from there.
+    Runs the asset graph for every combination (corpus, scenario and mode) that matches the options and is not up to
+    date. Finished work is kept: after a failure or an interruption, run the same command again to resume.
     """
     space = Workspace(settings)
-    if not space.corpora.corpora and space.corpora.faults:
-        raise space.corpora.faults[0]
-    combinations = space.corpora.combinations(corpus, scenario, mode_of(mode))
-    allowance = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    wishes = RunWishes(profile, target_count, shard_size, force, None if allowance.unlimited else allowance)
-    for combination in combinations:  # a profile that cannot be used is told before any work
+    combinations = space.corpora.combinations(corpus, scenario, mode)
+    wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force)
+    for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
-    console = Console(stderr=True)
-    with Progress(console, quiet=as_json) as progress:
+    with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, combinations, wishes, progress)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
-    for fault in space.corpora.faults:
-        click.echo(f"qagen: warning: {fault}", err=True)
-    for failure in failures:
-        click.echo(f"qagen: error: {failure}", err=True)
-    return 1 if failures else 0
+    warn(space.corpora.faults)
+    return fail(failures)
 
 
 def _materialize(
@@ -105,11 +93,12 @@ def _materialize(
         progress.begin(len(to_read) + len(due) + 1)
         for key in to_read:
             failures += graph.documents(key)
-        due = _due(space, combinations, wishes)  # what was read again need not have changed, or may have
+        due = _due(space, combinations, wishes)  # reading may have changed which documents there are
         progress.begin(len(to_read) + len(due) + 1)
         for one in due:
+            options = wishes.options
             failures += graph.questions(
-                one, wishes.profile, wishes.target_count, wishes.shard_size, wishes.budget
+                one, options.profile, options.target_count, wishes.shard_size, options.run_budget
             )
         failures += graph.catalog()
     return failures
@@ -123,12 +112,8 @@ def _due(
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:
     if as_json:
-        value: dict[str, Any] = {
-            "ok": not failures,
-            "failures": failures,
-            "combinations": [one.model_dump(mode="json") for one in reports],
-        }
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        rows = [one.model_dump(mode="json") for one in reports]
+        print_json({"ok": not failures, "failures": failures, "combinations": rows})
         return
     console = Console()
     console.print(as_table(reports))
@@ -136,4 +121,4 @@ def _print(settings: Settings, reports: list[CombinationReport], failures: list[
     console.print(
         f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
-    console.print(f"Dagster instance: {dagster_home()}. See it all in the UI: make ui")
+    console.print(f"Dagster instance: {dagster_home()}. To see the runs in its UI: make ui")

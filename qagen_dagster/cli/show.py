@@ -1,4 +1,4 @@
-"""`qagen show`: one question with its proof and its whole lineage."""
+"""`qagen show`: one question with its evidence and lineage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from qagen_dagster.settings import Settings
 @json_option
 @click.pass_obj
 def show(settings: Settings, question_id: str, as_json: bool) -> None:
-    """Show QUESTION_ID (or the beginning of it): answer, evidence, models, prompts, run, cost."""
+    """Show one question with its evidence and lineage.
+
+    QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost.
+    """
     with catalog_file(Workspace(settings).store) as file:
         found = queries.question(file, question_id)
     if as_json:
@@ -28,7 +31,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     console = Console()
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
-        where = f"lines {place.start_line}-{place.end_line}" if place.start_line else "on the page"
+        where = f"lines {place.start_line}-{place.end_line}" if place.start_line else "no text lines"
         page = f", page {place.page}" if place.page else ""
         visual = f", {place.visual}" if place.visual else ""
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)

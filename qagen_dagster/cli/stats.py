@@ -1,8 +1,7 @@
-"""`qagen stats`: what each combination gave, and what it cost by role and by accepted question."""
+"""`qagen stats`: questions of each combination, and their cost by role and per accepted question."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -13,8 +12,10 @@ from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import combination_options, json_option
+from qagen_dagster.cli.output import print_json
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 
 
@@ -23,20 +24,21 @@ from qagen_dagster.settings import Settings
 @json_option
 @click.pass_obj
 def stats(
-    settings: Settings, corpus: str | None, scenario: str | None, mode: str | None, as_json: bool
+    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
 ) -> None:
-    """Show counts, pass rates, tokens and cost by combination and role."""
+    """Show counts, tokens and cost of each combination.
+
+    The cost is split by role and also given per accepted question.
+    """
     with catalog_file(Workspace(settings).store) as file:
         every = queries.combinations(file)
     chosen = [
         one
         for one in every
-        if corpus in (None, one.corpus)
-        and scenario in (None, one.scenario)
-        and mode in (None, one.mode.value)
+        if corpus in (None, one.corpus) and scenario in (None, one.scenario) and mode in (None, one.mode)
     ]
     if as_json:
-        click.echo(json.dumps([one.model_dump(mode="json") for one in chosen], indent=2))
+        print_json([one.model_dump(mode="json") for one in chosen])
         return
     console = Console()
     console.print(_questions(chosen))
@@ -58,17 +60,17 @@ def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
 
 
 def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
-    """Below each combination a row per role; two lines each, to fit a terminal."""
+    """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
     table = Table(
         title="Cost",
-        caption="Each request once. Seconds of the models, not of the clock.\n"
-        "Per accepted question: all that was spent.",
+        caption="A replayed request counts once. Seconds are model time, added up over parallel calls.\n"
+        "The last column divides all spending by the accepted questions.",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
     table.add_column("combination\nrole, model", overflow="fold")
     for name in (
-        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "cost, tokens\nper accepted",
+        "calls", "tokens in\ncached", "tokens out\nreasoning", "seconds\nretries", "cost", "cost, tokens\nper question",
     ):  # fmt: skip
         table.add_column(name, justify="right")
     for one in chosen:
@@ -101,7 +103,7 @@ def _spent(one: queries.CombinationStats | queries.RoleCost, seconds: float) -> 
 def _money(usd: float | None, unknown_share: float) -> str:
     if usd is None:
         return "unknown"
-    return f"{_exact(usd)} and {unknown_share:.0%} unknown" if unknown_share else _exact(usd)
+    return f"{_exact(usd)} + {unknown_share:.0%} unknown" if unknown_share else _exact(usd)
 
 
 def _exact(usd: float | None) -> str:

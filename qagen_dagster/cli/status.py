@@ -1,4 +1,4 @@
-"""`qagen status`: what the catalog holds, at a glance."""
+"""`qagen status`: an overview of the catalog."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from qagen_dagster.settings import Settings
 @json_option
 @click.pass_obj
 def status(settings: Settings, as_json: bool) -> None:
-    """Show corpora, their documents, and the state of every combination."""
+    """Show the state of corpora and combinations."""
     with catalog_file(Workspace(settings).store) as file:
         found = queries.status(file)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
     console = Console()
-    documents = Table(title="Documents", caption=f"catalog of {found.built_at:%Y-%m-%d %H:%M:%S} UTC")
-    for name in ("corpus", "documents", "outcomes", "pages", "visuals"):
+    documents = Table(title="Documents", caption=f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S} UTC")
+    for name in ("corpus", "documents", "documents by outcome", "pages", "visuals"):
         documents.add_column(name)
     for corpus in found.corpora:
         outcomes = ", ".join(f"{name} {count}" for name, count in corpus.outcomes.items())
@@ -34,7 +34,7 @@ def status(settings: Settings, as_json: bool) -> None:
         )
     console.print(documents)
     sets = Table(title=f"Question sets: {found.questions} accepted questions")
-    for name in ("combination", "accepted", "rejected", "documents done", "profile", "last run"):
+    for name in ("combination", "accepted", "rejected", "documents finished", "profile", "last run (UTC)"):
         sets.add_column(name)
     for one in found.combinations:
         ended = f"{one.run_ended:%Y-%m-%d %H:%M}" if one.run_ended else "never"

@@ -1,1 +1,1 @@
-"""What people configure, read from YAML with the line of every fault. Below `defs` and `cli` only."""
+"""Reads the YAML files that users write, and reports each error with its file and line."""

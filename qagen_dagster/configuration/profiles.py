@@ -1,6 +1,6 @@
-"""Profiles: named bindings of roles to models, read from `profiles/*.yaml`.
+"""Profiles: they bind roles to models, and are read from `profiles/*.yaml`.
 
-A generator may not judge itself: a profile whose validator is its generator is refused on reading.
+A model must not check its own work: a profile with the same generator and validator is rejected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHIPPED = Path(__file__).resolve().parent.parent / "profiles"
 
 
 class Role(StrEnum):
-    """A part that a model plays."""
+    """A task for which a profile names a model."""
 
     GENERATOR = "generator"
     VALIDATOR = "validator"
@@ -44,7 +44,7 @@ class Role(StrEnum):
     CONVERTER = "converter"
 
 
-QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # every profile binds them
+QUESTION_ROLES = (Role.GENERATOR, Role.VALIDATOR, Role.DEDUPLICATOR)  # required in every profile
 EXAM_ROLES = (Role.DESIGNER, Role.IMPLEMENTER, Role.VERIFIER, Role.STYLE_JUDGE)
 PROBLEM_ROLES = (
     Role.CLASSIFIER,
@@ -55,25 +55,23 @@ PROBLEM_ROLES = (
     Role.VARIANT,
     Role.CONVERTER,
 )
-_STAND_INS = {
+_FALLBACKS = {
     **dict.fromkeys(PROBLEM_ROLES, (Role.GENERATOR,)),
     Role.DESIGNER: (Role.GENERATOR,),
     Role.IMPLEMENTER: (Role.GENERATOR,),
     Role.VERIFIER: (Role.VALIDATOR,),
     Role.STYLE_JUDGE: (Role.JUDGE, Role.VERIFIER, Role.VALIDATOR),
 }
-_SPECIALISED = frozenset(
-    {"embedded", "scripted"}
-)  # their models can do what they are made for, and nothing else
+_SPECIALISED = frozenset({"embedded", "scripted"})  # each of their models can play only its own role
 
 
 class Profile(Record):
     """Roles bound to models; `visual` overrides roles in visual mode.
 
-    Without an answerer the generator answers too; without a judge answers are graded by what needs no model call.
-    `embedder` makes search indexes, by default the one of this process. Items of exams are designed and implemented by the
-    generator, verified by the validator and judged by the judge, where their own roles are not bound; all work on physics
-    problems is the generator's then.
+    Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
+    search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
+    implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
+    to the generator.
     """
 
     description: str = ""
@@ -96,28 +94,28 @@ class Profile(Record):
         return self
 
     def exam_spec(self, role: Role) -> ModelSpec | None:
-        """The model that plays one of `EXAM_ROLES`: the one bound to it, else its stand-in, which no specialised model can be."""
-        return self._own_or_stand_in(role)
+        """The model for one of `EXAM_ROLES`: its own, else that of its fallback role, unless that model is specialised."""
+        return self._own_or_fallback(role)
 
     def problem_spec(self, role: Role) -> ModelSpec | None:
-        """The model that plays one of `PROBLEM_ROLES`; the stand-in is the generator, if it is no specialised one."""
-        return self._own_or_stand_in(role)
+        """The model for one of `PROBLEM_ROLES`: its own, else the generator's, unless that model is specialised."""
+        return self._own_or_fallback(role)
 
-    def _own_or_stand_in(self, role: Role) -> ModelSpec | None:
+    def _own_or_fallback(self, role: Role) -> ModelSpec | None:
         if role in self.roles:
             return self.roles[role]
-        stand_ins = (self.roles.get(one) for one in _STAND_INS[role])
-        return next((one for one in stand_ins if one is not None and one.provider not in _SPECIALISED), None)
+        fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])
+        return next((one for one in fallbacks if one is not None and one.provider not in _SPECIALISED), None)
 
     def spec(self, role: Role, mode: Mode) -> ModelSpec:
-        """The model that plays `role` in `mode`. Raises KeyError when none is bound to it."""
+        """The model for `role` in `mode`. Raises KeyError when the role is not bound."""
         found = self.find(role, mode)
         if found is None:
             raise KeyError(role.value)
         return found
 
     def find(self, role: Role, mode: Mode) -> ModelSpec | None:
-        """As `spec`; None when no model is bound to the role."""
+        """Like `spec`, but None when the role is not bound."""
         override = self.visual.get(role) if mode is Mode.VISUAL else None
         found = override or self.roles.get(role)
         if found is None and role is Role.ANSWERER:
@@ -126,23 +124,23 @@ class Profile(Record):
 
 
 def check_judge(profile: Profile, mode: Mode) -> None:
-    """Raise ValueError when the judge is a model whose answers it would judge."""
+    """Raise ValueError when the judge would judge its own answers."""
     judge = profile.find(Role.JUDGE, mode)
     for role in (Role.GENERATOR, Role.ANSWERER):
         judged = profile.find(role, mode)
         if judge is not None and judged is not None and _same(judge, judged):
             raise ValueError(
                 f"{role.value} and judge are the same model ({judge.model}) in {mode.value} mode; "
-                "a model may not judge its own answers"
+                "a model must not judge its own answers"
             )
 
 
 def check_examiners(profile: Profile) -> None:
-    """Raise ValueError when the verifier is the model whose questions it would verify."""
+    """Raise ValueError when the verifier would verify its own questions."""
     implementer, verifier = profile.exam_spec(Role.IMPLEMENTER), profile.exam_spec(Role.VERIFIER)
     if implementer is not None and verifier is not None and _same(implementer, verifier):
         raise ValueError(
-            f"implementer and verifier are the same model ({verifier.model}); a model may not verify its own questions"
+            f"implementer and verifier are the same model ({verifier.model}); a model must not verify its own questions"
         )
 
 
@@ -151,23 +149,23 @@ def _same(one: ModelSpec, other: ModelSpec) -> bool:
 
 
 def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> None:
-    """Raise ValueError when both are one model, whatever the address or the settings."""
+    """Raise ValueError when both are the same model, even with other addresses or settings."""
     if _same(generator, validator):
         raise ValueError(
             f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
-            "a model may not validate its own questions"
+            "a model must not validate its own questions"
         )
 
 
 def check_priced(profile: Profile, budget: Budget) -> None:
-    """Raise ValueError when `budget` counts money and the price of a model is unknown."""
+    """Raise ValueError when `budget` limits the cost and a price is unknown."""
     if not budget.counts_money:
         return
     specs = [*profile.roles.values(), *profile.visual.values()]
     unknown = sorted({spec.name for spec in specs if not has_price(spec)})
     if not profile.embedder.local and profile.embedder.usd_per_million_input is None:
         raise ValueError(
-            f"max_usd needs prices: set usd_per_million_input of embedder {profile.embedder.name}"
+            f"max_usd needs prices: set usd_per_million_input of the embedder {profile.embedder.name}"
         )
     if unknown:
         raise ValueError(
@@ -176,21 +174,19 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 
 def check_execution(profile: Profile) -> None:
-    """Raise ValueError when a role asks for batches that its provider does not have, or has no request for them."""
+    """Raise ValueError when a role asks for batches that its provider does not offer or the role cannot use."""
     for role, spec in (*profile.roles.items(), *profile.visual.items()):
         fault = why_no_batch(spec)
         if fault is None and spec.execution == "batch" and role is Role.GENERATOR:
-            fault = (
-                "it explores over many turns, and a batch answers one (execution: batch is for other roles)"
-            )
+            fault = "it needs many turns, but a batch has only one (use execution: batch for other roles)"
         if fault is not None:
             raise ValueError(f"{role.value}: {fault}")
 
 
 def load_profile(name: str, folder: Path | None) -> Profile:
-    """Read the profile `name`, from `folder` if it has one, else from the shipped ones.
+    """Read the profile `name` from `folder`, else from the shipped profiles.
 
-    Raises ConfigError for an unknown name or a faulty file.
+    Raises ConfigError for an unknown name or an invalid file.
     """
     try:
         check_name(name)

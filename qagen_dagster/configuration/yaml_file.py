@@ -1,7 +1,6 @@
-"""One YAML file into one record, with file, line and key in every complaint; YAML that models write, into plain values.
+"""Reads a YAML file into a record, and YAML that a model wrote into plain values. Errors name file, line and key.
 
-Aliases are refused (a small file could expand without end), and so are tags, deep nesting and a key that
-stands twice.
+Aliases are rejected, because a small file could expand without limit. So are tags, deep nesting and duplicate keys.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from qagen_dagster.errors import ConfigError
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 _MAX_BYTES = 1_000_000
-_MAX_DEPTH = 20  # the parser in C has no guard of its own: deep nesting would end the process
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where the wheel has it
+_MAX_DEPTH = 20  # the C parser has no limit of its own: deep nesting would crash the process
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser, if the wheel has it
 _UNSUPPORTED: dict[type[yaml.Token], str] = {
     yaml.AliasToken: "YAML aliases are not supported",
     yaml.TagToken: "YAML tags are not supported",
@@ -51,9 +50,9 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
 
 
 def read_text(text: str) -> JsonValue:
-    """The value of a YAML text from elsewhere. Scalars stay the text they are, but for null.
+    """The value of a YAML text that is not a file. Scalars stay text, except null.
 
-    Raises ConfigError with a line when it is no YAML or holds what `read_yaml` refuses.
+    Raises ConfigError with a line when the text is not YAML or contains something that `read_yaml` rejects.
     """
     try:
         _check_tokens(text, None)
@@ -116,7 +115,10 @@ def _plain(node: yaml.Node, where: tuple[str | int, ...], positions: Positions, 
         return [_plain(item, (*where, index), positions, path) for index, item in enumerate(node.value)]
     try:
         value = yaml.SafeLoader("").construct_object(node)  # pyright: ignore[reportUnknownMemberType]
-    except (yaml.YAMLError, ValueError):  # an impossible date, a number without end, a lone "<<"
+    except (
+        yaml.YAMLError,
+        ValueError,
+    ):  # such as an impossible date, a number that is too long, or a lone "<<"
         key = ".".join(map(str, where)) or None
         raise ConfigError(
             "cannot be read; put it in quotes if it is text", file=path, line=positions[where], key=key
@@ -134,14 +136,14 @@ def _mapping(
             raise ConfigError("a key must be plain text", file=path, line=line)
         key = str(key_node.value)
         if key in found:
-            raise ConfigError("stands twice", file=path, line=line, key=".".join(map(str, (*where, key))))
+            raise ConfigError("duplicate key", file=path, line=line, key=".".join(map(str, (*where, key))))
         positions[(*where, key)] = line
         found[key] = _plain(value_node, (*where, key), positions, path)
     return found
 
 
 def _line(where: tuple[str | int, ...], positions: Positions) -> int:
-    """The line of the nearest known ancestor: a missing key is reported where its mapping stands."""
+    """The line of the nearest ancestor that is in the file: a missing key is reported at its mapping."""
     while where not in positions:
         where = where[:-1]
     return positions[where]

@@ -1,1 +1,1 @@
-"""From a corpus' files to documents in the store, and back to something agents can open."""
+"""Parses the files of a corpus into documents in the store, and opens stored documents for agents."""

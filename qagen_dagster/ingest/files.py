@@ -1,4 +1,4 @@
-"""Which files a corpus has. Nothing is read but names; nothing outside the corpus is ever followed."""
+"""Lists the files of a corpus by name, without reading them. Links out of the corpus are not followed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.settings import Settings, document_password
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file under documents/: its name there, its place, and why it must not be read, if so."""
+    """A file in documents/: its name there, its path and, if it must not be read, the reason."""
 
     name: str
     path: Path
@@ -22,12 +22,12 @@ class CorpusFile:
 
 
 def discover(corpus: Corpus) -> list[CorpusFile]:
-    """All files under documents/, by name. Hidden files and folders are left out."""
+    """All files in documents/, sorted by name. Hidden files and folders are skipped."""
     return files_under(corpus.documents_folder)
 
 
 def files_under(folder: Path) -> list[CorpusFile]:
-    """All files under a folder, by name. Hidden files and folders are left out."""
+    """All files in a folder, sorted by name. Hidden files and folders are skipped."""
     root = folder.resolve()
     found: list[CorpusFile] = []
     for path in folder.rglob("*"):
@@ -43,13 +43,13 @@ def files_under(folder: Path) -> list[CorpusFile]:
 def _refusal(path: Path, root: Path) -> str | None:
     try:
         good = path.resolve(strict=True).is_relative_to(root) and path.is_file()
-    except (OSError, RuntimeError):  # a link to nothing, or links in a circle
+    except (OSError, RuntimeError):  # a broken link, or a cycle of links
         good = False
     return None if good else f"is a link out of {root.name}/ or not a file"
 
 
 def parse_options(options: DocumentOptions) -> ParseOptions:
-    """The corpus' reading options with their passwords. Raises ConfigError for an unset password variable."""
+    """The parse options of a corpus with their passwords. Raises ConfigError for a password variable that is not set."""
     return ParseOptions(
         passwords={name: document_password(variable) for name, variable in options.passwords.items()},
         max_bytes=int(options.max_megabytes * 1_000_000),
@@ -60,12 +60,12 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 
 
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
-    """Changes when files must be read again: reading options and limits, never the passwords themselves."""
+    """A hash of the parse options and limits, without the passwords. When it changes, files are parsed again."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
     return hashlib.sha256(f"{options.model_dump_json()}{limits}".encode()).hexdigest()[:12]
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """The SHA-256 of a file, which is read in chunks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Parse a corpus into the store: every file ends as documents or as a named outcome, unchanged ones are kept."""
+"""Parses a corpus into the store. Each file gives documents or an outcome that says why not. Unchanged files are kept."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
 Progress = Callable[[int, int, str], None]  # done, all, name
-_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
+_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
-_NO_PARSER = (
-    f"none-{fingerprint(_PARSERS)[:8]}"  # of a file that no format took: looked at again when one changes
-)
+_NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser accepts; it is tried again when a parser changes
 
 
 @dataclass(frozen=True)
 class ParsingResult:
-    """The new index, and how many files were parsed rather than kept."""
+    """The new index, and the number of files that were parsed."""
 
     index: CorpusIndex
     parsed_files: int
@@ -48,7 +46,7 @@ class _Job:
 def parse_corpus(
     corpus: Corpus, store: Store, pool: ParserPool, settings: Settings, progress: Progress | None = None
 ) -> ParsingResult:
-    """Bring the store up to date with the corpus' files and return its index.
+    """Parse the new and changed files of the corpus and return its index.
 
     Raises ConfigError when a configured password variable is not set.
     """
@@ -78,7 +76,7 @@ def parse_corpus(
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
-    """Whether parsing the corpus again would change nothing: same files, same reading, all stored."""
+    """Whether the stored documents are up to date with the files and the parse options."""
     known = store.find(CorpusIndex.key(corpus.key), CorpusIndex)
     if known is None:
         return False
@@ -98,13 +96,13 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 
 def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
-    """Whether the visuals of this very version were looked for."""
+    """Whether there is a list of visuals for this version of the document."""
     found = store.find(VisualManifest.key(corpus, entry.id), VisualManifest)
     return found is not None and found.document_version == entry.version
 
 
 def _hashed(file: CorpusFile) -> tuple[str, str]:
-    """The hash of a file's content, or an empty one and why it was not read."""
+    """The hash of a file's content, or an empty hash and the reason why it cannot be read."""
     if file.refused is not None:
         return "", file.refused
     try:
@@ -226,6 +224,6 @@ def _failed_file(
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
-    job.store.remove(Document.text_key(job.corpus, document.id))  # of a version that could be read
+    job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)

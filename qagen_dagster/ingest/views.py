@@ -1,4 +1,4 @@
-"""Open a stored document for agents: its lines, its visuals, and pictures of its pages on demand."""
+"""Opens a stored document for agents: its lines, its visuals, and images of its pages on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qagen_dagster.toolkit.document_view import DocumentView
 def open_view(
     corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
 ) -> DocumentView:
-    """The document as tools see it. Raises StoreError when its files are missing."""
+    """The document as tools see it. Raises StoreError when its record is missing."""
     document = store.read(Document.key(corpus.key, entry.id), Document)
     text = store.get(Document.text_key(corpus.key, entry.id)) or b""
     manifest = store.find(VisualManifest.key(corpus.key, entry.id), VisualManifest)

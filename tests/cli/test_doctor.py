@@ -36,10 +36,10 @@ def test_each_model_is_tried_and_told_what_to_change(qagen: Command, monkeypatch
         ended = qagen("doctor", "--profile", "mine")
     assert ended.code == 1
     lines = ended.out.splitlines()
-    assert "ok  generator openai_compatible:asker: key: A_KEY is set" in lines
-    assert "ok  validator openai_compatible:judge: pictures: seen" in lines
+    assert "ok   generator openai_compatible:asker: key: A_KEY is set" in lines
+    assert "ok   validator openai_compatible:judge: pictures: seen" in lines
     assert (
-        "BAD deduplicator openai_compatible:mute: tools: tools are not called (the model replied 'ready'): "
+        "FAIL deduplicator openai_compatible:mute: tools: tools are not called (the model replied 'ready'): "
         "set tool_calling: emulated"
     ) in lines
     assert not [line for line in lines if "deduplicator" in line and "pictures" in line]

@@ -37,7 +37,7 @@ def test_before_during_and_after(water: Command) -> None:
     assert (more["to_do"], more["begun"], more["guessed"]) == (2, 2, False)
     after = water("estimate")
     assert "nothing to do" in after.out
-    assert "Documents: 2 done, which cost nothing; 0 begun" in after.out
+    assert "Documents: 2 finished, which cost nothing; 0 started" in after.out
 
 
 def test_what_it_says_in_json(water: Command) -> None:
@@ -80,9 +80,9 @@ def test_a_budget_and_batches_are_told(water: Command) -> None:
     water.project.profile("priced", priced)
     words = ("estimate", "--profile", "priced", "--mode", "textual")
     told = " ".join(water(*words, "--max-usd", "0.001", "--max-calls", "5000").out.split())
-    assert "The budget of $0.001 ends this at about 0 of 2 documents (0 to 0)." in told
+    assert "The budget of $0.001 is enough for about 0 of 2 documents (0 to 0)." in told
     assert "5,000 calls" not in told
-    assert "By batch, at the lower price: validator (openai:judge)." in told
+    assert "Sent in batches at the lower batch price: validator (openai:judge)." in told
     (end,) = water(*words, "--max-usd", "0.001", "--json").value["budgets"]
     assert (end["scope"], end["limit"], end["allowed"], end["of"]) == ("run", "max_usd", 0.001, 2)
     refused = water("estimate", "--profile", "remote", "--max-usd", "1")

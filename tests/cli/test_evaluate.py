@@ -13,7 +13,7 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
     project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
     early = qagen("evaluate", "--json")
     assert (early.code, len(early.errors)) == (1, 1)
-    assert "nothing that matches is published: `qagen run`" in early.err
+    assert "no matching set is published: `qagen run`" in early.err
     assert qagen("run", "--json").code == 0
     assert project.stored("search") == project.stored("evaluation") == {}
     first = qagen("evaluate", "--json")

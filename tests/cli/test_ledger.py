@@ -32,14 +32,14 @@ def test_the_ledger_is_counted(qagen: Command) -> None:
 def test_a_corrupt_entry_fails_the_check_and_is_named(qagen: Command) -> None:
     blobs = fill(qagen, "a", "b")
     good = qagen("ledger", "verify")
-    assert (good.code, good.out, good.err) == (0, "2 whole, 0 corrupt, 0 foreign files\n", "")
+    assert (good.code, good.out, good.err) == (0, "entries: 2 intact, 0 corrupt; other files: 0\n", "")
     blobs.put(digest("b"), b'{"sha256": "0"')
     Store(qagen.project.assets).write_bytes("ledger/README", b"notes")
     bad = qagen("ledger", "verify", "--json")
     assert bad.code == 1
     assert bad.errors == [f"qagen: error: {blobs.path(digest('b'))}: half written or damaged"]
     assert (bad.value["ok"], bad.value["whole"], len(bad.value["foreign"])) == (False, 1, 1)
-    assert f"foreign: {qagen.project.assets}/ledger/README" in qagen("ledger", "verify").out
+    assert f"not a ledger file: {qagen.project.assets}/ledger/README" in qagen("ledger", "verify").out
 
 
 def test_nothing_goes_without_yes(qagen: Command) -> None:
@@ -47,16 +47,16 @@ def test_nothing_goes_without_yes(qagen: Command) -> None:
     blobs.put(digest("b"), b"")
     for words in ((), ("--dry-run",)):
         shown = qagen("ledger", "prune", *words)
-        assert shown.out.splitlines()[-1] == "1 would go (0 B): --yes removes"
+        assert shown.out.splitlines()[-1] == "would remove 1 (0 B); use --yes to remove"
     assert len(list(blobs.keys())) == 2
     assert qagen("ledger", "prune", "--yes").out.splitlines() == [
         "1 corrupt entries",
         "0 unused entries",
-        "0 corrupt records of batches",
-        "0 finished batches",
+        "0 corrupt batch records",
+        "0 records of finished batches",
         "0 temporary files",
         "0 locks of dead processes",
-        "removed 1",
+        "removed: 1",
     ]
     unused = qagen("ledger", "prune", "--unused", "--older-than", "0", "--yes", "--json").value
     assert (unused["removed"], unused["unused"]) == (1, [digest("a")])
@@ -65,7 +65,7 @@ def test_nothing_goes_without_yes(qagen: Command) -> None:
 
 def test_two_wishes_at_once_are_refused(qagen: Command) -> None:
     ended = qagen("ledger", "prune", "--dry-run", "--yes")
-    assert (ended.code, ended.errors) == (2, ["qagen: error: --dry-run and --yes cannot both be meant"])
+    assert (ended.code, ended.errors) == (2, ["qagen: error: --dry-run and --yes exclude each other"])
 
 
 def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
@@ -77,14 +77,14 @@ def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
     old = job.model_copy(update={"tag": "job-" + 32 * "0", "created": long_ago, "state": JobState.CLOSED})
     blobs.put(old.tag, old.model_dump_json().encode())
     told = qagen("ledger", "stats").out
-    assert "batches: 1 open, 0 being sent, 1 finished; 3 requests wait, the oldest for 0.0 h" in told
-    assert qagen("ledger", "verify").out.endswith("2 batches can be read\n")
+    assert "batches: 1 open, 0 being sent, 1 finished; 3 requests are waiting, the oldest for 0.0 h" in told
+    assert qagen("ledger", "verify").out.endswith("batch records: 2 intact\n")
     blobs.put(job.tag, b"{")
     bad = qagen("ledger", "verify")
     assert bad.code == 1
     assert bad.errors[0].startswith(f"qagen: error: {blobs.path(job.tag)}: a batch's record, half written")
     assert qagen("ledger", "prune", "--yes").out.splitlines()[2:4] == [
-        "1 corrupt records of batches",
-        "1 finished batches",
+        "1 corrupt batch records",
+        "1 records of finished batches",
     ]
     assert qagen("ledger", "verify").code == 0

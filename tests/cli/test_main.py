@@ -17,8 +17,8 @@ from tests.support import waterworks
         (["frobnicate"], {}, 2, "No such command 'frobnicate'"),
         (["run", "--depth", "3"], {}, 2, "No such option '--depth'"),
         (["run", "--target-count", "0"], {}, 2, "'--target-count': 0 is not in the range 1<=x<=1000"),
-        (["run", "--max-usd", "nan"], {}, 2, "'--max-usd': nan is no amount of money"),
-        (["run", "--max-usd", "inf"], {}, 2, "'--max-usd': inf is no amount of money"),
+        (["run", "--max-usd", "nan"], {}, 2, "'--max-usd': nan is not an amount of money"),
+        (["run", "--max-usd", "inf"], {}, 2, "'--max-usd': inf is not an amount of money"),
         (["show"], {}, 2, "Missing argument 'QUESTION_ID'"),
         (["status"], {"QAGEN_PARSER_WORKERS": "many"}, 2, "QAGEN_PARSER_WORKERS='many' is not a positive"),
         (["status"], {"QAGEN_DOCUMENT_WORKERS": "0"}, 2, "QAGEN_DOCUMENT_WORKERS='0' is not a positive"),
@@ -72,10 +72,10 @@ def test_options_win_over_the_environment(qagen: Command, tmp_path: Path) -> Non
     other.corpus("rail", waterworks.corpus(), {})
     other.profile("odd", "roles: {}")
     checked = qagen("--corpora", str(other.corpora), "corpora", "check")
-    assert (checked.code, checked.out) == (0, "rail: good, 0 files, scenarios facts\n")
+    assert (checked.code, checked.out) == (0, "rail: valid; files: 0; scenarios: facts\n")
     assert qagen("corpora", "check").out == ""
     doctor = qagen(
         "--assets", str(other.assets), "--profiles", str(other.profiles), "--profile", "odd", "doctor"
     )
-    assert f"ok  store: {other.assets}" in doctor.out
-    assert f"BAD profile odd: {other.profiles}/odd.yaml:1: " in doctor.out
+    assert f"ok   store: {other.assets}" in doctor.out
+    assert f"FAIL profile odd: {other.profiles}/odd.yaml:1: " in doctor.out

@@ -127,7 +127,7 @@ def test_a_corpus_needs_a_usable_name_and_documents(folder: Path) -> None:
     (folder / "empty" / "corpus.yaml").write_text(YAML.format(name="x"))
     faults = [str(fault) for fault in load_corpora(folder).faults]
     assert [fault.partition("corpus.yaml: ")[2] for fault in faults] == [
-        "there is no documents/ folder beside it",
+        "there is no documents/ folder next to this file",
         "the folder's name is unusable: 'old bells' is not a name: use 1-128 of A-Z a-z 0-9 _ . - (and no '...')",
     ]
 

@@ -214,7 +214,7 @@ def test_the_shipped_profiles_are_documented() -> None:
         (
             "model: painter",
             "model: painter, execution: batch",
-            "generator: it explores over many turns, and a batch answers one",
+            "generator: it needs many turns, but a batch has only one",
         ),
     ],
 )

@@ -43,8 +43,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "bad list item": ("modes: [textual]", "modes: [textual, aural]", "9: scenarios.service.modes.1: "),
     "bad name": ("  exam:", "  exam/1:", "11: scenarios.exam/1: "),
     "blank text": ("name: Exam", 'name: " "', "12: scenarios.exam.name: "),
-    "key twice": ("name: Exam", "name: Exam\n    name: Again", "13: scenarios.exam.name: stands twice"),
-    "scenario twice": ("  exam:", "  service:", "11: scenarios.service: stands twice"),
+    "key twice": ("name: Exam", "name: Exam\n    name: Again", "13: scenarios.exam.name: duplicate key"),
+    "scenario twice": ("  exam:", "  service:", "11: scenarios.service: duplicate key"),
     "alias": ("    name: Exam", "    name: *other", "12: YAML aliases are not supported"),
     "anchor and alias": (
         "    name: Exam",

@@ -127,7 +127,7 @@ def test_corpora_check_names_file_line_and_key_of_each_fault(tmp_path: Path) -> 
         ),
         "missing_scenarios": (good.split("scenarios")[0], "1: scenarios: required key is missing"),
         "not_yaml": ("name: [one, two\nmore: [", "2: is not YAML"),
-        "twice": (good + "name: Again\n", "5: name: stands twice"),
+        "twice": (good + "name: Again\n", "5: name: duplicate key"),
         "unknown": (BROKEN, "5: topic: unknown key"),
     }
     for name, (text, _) in faults.items():
@@ -135,7 +135,7 @@ def test_corpora_check_names_file_line_and_key_of_each_fault(tmp_path: Path) -> 
     project.corpus("water", good, {"ridge.txt": waterworks.notes("ridge")})
     checked = project.qagen("corpora", "check")
     assert checked.code == 2
-    assert checked.out.splitlines() == ["water: good, 1 files, scenarios facts"]
+    assert checked.out.splitlines() == ["water: valid; files: 1; scenarios: facts"]
     assert len(checked.errors) == len(faults)
     for line, (name, (_, expected)) in zip(checked.errors, faults.items(), strict=True):
         assert line.startswith(f"qagen: error: {project.corpora}/{name}/corpus.yaml:{expected}")
@@ -151,7 +151,7 @@ def test_doctor_tells_what_would_fail(finished: Project) -> None:
     )
     assert found["corpus"] is False  # the broken one
     assert well.code == ill.code == 1
-    assert "BAD profile absent: there is no profile 'absent'" in ill.out
+    assert "FAIL profile absent: there is no profile 'absent'" in ill.out
     assert ill.err == ""
 
 

@@ -121,7 +121,7 @@ def test_status_and_export(esat: Project, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("run", "--exam", "nope"), "there is no exam 'nope'"),
-        (("run", "--exam", "esat", "--schema", "X"), "none begins with 'X'"),
+        (("run", "--exam", "esat", "--schema", "X"), "no schema begins with 'X'"),
         (("run", "--exam", "esat", "--w-easy", "nan"), "a number from 0 on"),
         (("run", "--exam", "esat", "--model-verifier", "exam-implementer"), "verifier"),
         (("export", "--exam", "esat", "--format", "docx", "--output", "x"), "docx"),
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_an_exam_is_told(tmp_path: Path) -> None:
     assert "M9" in status.err
     left_out = project.qagen("exam", "run", "--schema", "P", QAGEN_PROFILE="embedded")
     assert left_out.code == 2, "the exam has P2, but allows only M"
-    assert "none begins with 'P' (there are: M1)" in left_out.errors[0]
+    assert "no schema begins with 'P' (schemas: M1)" in left_out.errors[0]
 
 
 def test_an_exam_without_items_cannot_be_exported(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
-"""`qagen exam`: banks of exam items, made on the project's Dagster instance, told about, exported."""
+"""`qagen exam`: makes banks of exam items on the project's Dagster instance, reports on them and exports them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,15 @@ from rich.console import Console
 
 from qagen_dagster.cli.exams.report import ExamReport, report, show
 from qagen_dagster.cli.graph import open_quietly
-from qagen_dagster.cli.options import budget_options, json_option, profile_option
-from qagen_dagster.cli.output import write_output
+from qagen_dagster.cli.options import (
+    Command,
+    asset_config,
+    budget_options,
+    json_option,
+    profile_option,
+    with_options,
+)
+from qagen_dagster.cli.output import fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
@@ -33,7 +38,7 @@ ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [one.name for one in BANK_EXPORTERS]
 _SHARE = click.FloatRange(0)
 _RETRIES = click.IntRange(0, 20)
-exam_option = click.option("--exam", "exam_key", help="Only this exam.")
+exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
 @click.group()
@@ -41,52 +46,61 @@ def exam() -> None:
     """Make and export banks of multiple-choice exam items."""
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What a run may wish differently from exam.yaml."""
-    flags: list[Callable[..., Any]] = [
+def run_options(command: Command) -> Command:
+    """Adds the options that replace values of exam.yaml for one run."""
+    return with_options(
+        command,
         click.option(
             "--schema",
             multiple=True,
-            help="Only schemas that begin so, as in M1,P2 or M; may be given again.",
+            help="Only schemas whose ids begin with these prefixes, such as M1,P2 or M. Can be repeated. Default: all.",
         ),
-        click.option("--items", type=click.IntRange(1, MOST_ITEMS), help="Items to work in all [exam.yaml]."),
         click.option(
-            "--seed", type=click.IntRange(0, MOST_SEED), help="Another seed, other items [exam.yaml]."
+            "--items", type=click.IntRange(1, MOST_ITEMS), help="Total number of items [exam.yaml]."
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, MOST_SEED),
+            help="Random seed; a new seed gives new items [exam.yaml].",
         ),
         *(
-            click.option(f"--w-{one.value}", type=_SHARE, help=f"Weight of {one.value} items [exam.yaml].")
+            click.option(
+                f"--w-{one.value}", type=_SHARE, help=f"Relative weight of {one.value} items [exam.yaml]."
+            )
             for one in Difficulty
         ),
         click.option(
-            "--max-designer-retries", type=_RETRIES, help="Further designs of one item [exam.yaml]."
+            "--max-designer-retries",
+            type=_RETRIES,
+            help="New designs to try for one item after the first one failed [exam.yaml].",
         ),
         click.option(
-            "--max-implementer-retries", type=_RETRIES, help="Further questions of one idea [exam.yaml]."
+            "--max-implementer-retries",
+            type=_RETRIES,
+            help="New questions to write for one design after the first one failed [exam.yaml].",
         ),
         *(
-            click.option(f"--model-{role.replace('_', '-')}", help=f"MODEL or PROVIDER:MODEL as {role}.")
+            click.option(
+                f"--model-{role.replace('_', '-')}",
+                help=f"Model for the role {role}, as MODEL or PROVIDER:MODEL. Default: the profile's.",
+            )
             for role in ROLES
         ),
-    ]
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
+    )
 
 
 @dataclass(frozen=True)
 class RunWishes:
-    """What the command line asks for, as the loop and as the asset graph take it."""
+    """What the command line asks for, in the forms that the loop and the asset graph need."""
 
     options: ExamOptions
     force: bool
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of the assets' configuration; those without a wish are left out."""
+        """Fields of the assets' configuration. Options that were not given are left out."""
         one = self.options
-        money = {} if one.run_budget is None else one.run_budget.model_dump(exclude_none=True)
         wished: dict[str, Any] = {
-            "profile": one.profile,
             "items": one.n_items,
             "seed": one.seed,
             "weights": {key.value: share for key, share in (one.weights or {}).items()} or None,
@@ -95,13 +109,14 @@ class RunWishes:
             "max_implementer_retries": one.max_implementer_retries,
             "models": dict(one.models) or None,
         }
-        return {name: value for name, value in wished.items() if value is not None} | money
+        given = {name: value for name, value in wished.items() if value is not None}
+        return given | asset_config(one.profile, one.run_budget)
 
 
 @exam.command()
 @exam_option
 @run_options
-@click.option("--force", is_flag=True, help="Run parts that are up to date, too.")
+@click.option("--force", is_flag=True, help="Also run parts that are up to date.")
 @budget_options
 @profile_option
 @json_option
@@ -112,31 +127,27 @@ def run(
     force: bool,
     profile: str | None,
     as_json: bool,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     **wished: Any,
 ) -> int:
-    """Design, write, prove, verify and judge items.
+    """Make exam items: design, write, prove, verify, judge.
 
-    Runs the asset graph for every part (schema and difficulty) that gets items and is not up to date, then gathers
-    the bank, exports it and tells the catalog. What is finished is kept; a rerun goes on from there and pays nothing twice.
+    Runs the asset graph for every part (a schema and a difficulty) that has items and is not up to date. Then it
+    collects and exports the bank, and updates the catalog. Finished work is kept. Run the same command again to
+    resume; nothing is paid twice. "[exam.yaml]" marks options whose default is in exam.yaml.
     """
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
-    budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    options = _options(profile, None if budget.unlimited else budget, wished)
+    options = _options(profile, budget, wished)
     wishes = RunWishes(options, force)
     chosen = _chosen(exams, exam_key)
     _check_prefixes(chosen, options.schema_prefixes or ())
-    plans = {one.key: _plans(space, one, options) for one in chosen}  # a wrong wish is told before any work
+    plans = {one.key: _plans(space, one, options) for one in chosen}  # reports wrong options before any work
     with Progress(Console(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, wishes, progress)
     _print([report(space, one) for one in chosen], settings, failures, as_json)
-    _warn(exams)
-    for failure in failures:
-        click.echo(f"qagen: error: {failure}", err=True)
-    return 1 if failures else 0
+    warn(exams.faults)
+    return fail(failures)
 
 
 @exam.command()
@@ -144,33 +155,40 @@ def run(
 @json_option
 @click.pass_obj
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
-    """Show what each exam has: accepted and rejected items, who caught what, cost."""
+    """Show items, rejections and cost of each exam."""
     space, exams = Workspace(settings), load_exams(settings.corpora)
     _print([report(space, one) for one in _chosen(exams, exam_key)], settings, [], as_json)
-    _warn(exams)
+    warn(exams.faults)
 
 
 @exam.command()
-@exam_option
+@click.option("--exam", "exam_key", help="The exam to export. Required if there are several exams.")
 @click.option(
-    "--format", "formats", multiple=True, type=click.Choice(_FORMATS), help="Only these; all without."
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(_FORMATS),
+    help="Only this format. Can be repeated. Default: all.",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write to."
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write to. It is created if it does not exist.",
 )
 @json_option
 @click.pass_obj
 def export(
     settings: Settings, exam_key: str | None, formats: tuple[str, ...], output: Path, as_json: bool
 ) -> None:
-    """Write an exam's bank as files of other programs."""
+    """Export an exam's bank to formats of other programs."""
     chosen = _chosen(load_exams(settings.corpora), exam_key)
     if len(chosen) > 1:
-        raise ConfigError(f"--exam: which of {', '.join(one.key for one in chosen)}?")
+        raise ConfigError(f"name one exam with --exam ({', '.join(one.key for one in chosen)})")
     (one,) = chosen
     bank = gather(Workspace(settings), one.key).bank
     if not bank.items:
-        raise StoreError(f"exam {one.key} has no items yet: qagen exam run --exam {one.key}")
+        raise StoreError(f"exam {one.key} has no items yet; make them with: qagen exam run --exam {one.key}")
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for name in formats or _FORMATS:
@@ -178,16 +196,10 @@ def export(
             write_output(output / path, data)
             written[name] = str(output / path)
     if as_json:
-        click.echo(json.dumps({"exam": one.key, "items": len(bank.items), "files": written}, indent=2))
+        print_json({"exam": one.key, "items": len(bank.items), "files": written})
         return
     for name, path in written.items():
         click.echo(f"{name}: {path}")
-
-
-def _warn(exams: Exams) -> None:
-    """Tell of exams and schemas that could not be read."""
-    for fault in exams.faults:
-        click.echo(f"qagen: warning: {fault}", err=True)
 
 
 def _chosen(exams: Exams, key: str | None) -> list[Exam]:
@@ -218,11 +230,11 @@ def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
     schemas = sorted({part.schema_id for one in chosen for part in one.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
-            raise ConfigError(f"--schema: none begins with {prefix!r} (there are: {', '.join(schemas)})")
+            raise ConfigError(f"--schema: no schema begins with {prefix!r} (schemas: {', '.join(schemas)})")
 
 
 def _plans(space: Workspace, one: Exam, options: ExamOptions) -> list[PartPlan]:
-    """The parts that the run is about."""
+    """The parts to run."""
     prefixes = options.schema_prefixes or ("",)
     return [plan_part(space, part, options) for part in one.parts() if part.schema_id.startswith(prefixes)]
 
@@ -267,12 +279,8 @@ def _is_read(space: Workspace, one: Exam) -> bool:
 
 def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:
     if as_json:
-        told = {
-            "ok": not failures,
-            "failures": failures,
-            "exams": [one.model_dump(mode="json") for one in reports],
-        }
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        rows = [one.model_dump(mode="json") for one in reports]
+        print_json({"ok": not failures, "failures": failures, "exams": rows})
         return
     for one in reports:
         show(Console(), one, settings.assets)

@@ -1,4 +1,4 @@
-"""What the store has of an exam, told for people and programs."""
+"""The report on an exam in the store, as a record and as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.records.exams.bank import BankStats, Counts
 
 
 class PartReport(Record):
-    """One part that was run. Accepted and rejected are of the bank: a repeat counts as rejected."""
+    """One part that was run. Accepted and rejected items are those of the bank, so a duplicate counts as rejected."""
 
     part: str
     slots: int
@@ -28,7 +28,7 @@ class PartReport(Record):
 
 
 class ExamReport(Record):
-    """One exam. `difficulties` are the exam's, in order; `schemas` every one of it with its title."""
+    """One exam. `difficulties` are in the exam's order; `schemas` gives the title of each."""
 
     exam: str
     difficulties: tuple[str, ...]
@@ -38,7 +38,7 @@ class ExamReport(Record):
 
 
 def report(space: Workspace, exam: Exam) -> ExamReport:
-    """Read what there is. Raises ConfigError, StoreError."""
+    """Read the report from the store. Raises ConfigError, StoreError."""
     found = gather(space, exam.key)
     parts: list[PartReport] = []
     for part in exam.parts():
@@ -69,7 +69,7 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
 
 
 def show(console: Console, one: ExamReport, assets: str) -> None:
-    """A table of schemas and difficulties, and below it who caught what and what it cost."""
+    """Print a table of schemas and difficulties, then the failed attempts and the cost."""
     stats = one.stats
     table = Table(title=f"{escape(stats.name)}: {stats.accepted} accepted items, {stats.rejected} rejected")
     for name in ("schema", *one.difficulties, "accepted"):
@@ -81,14 +81,17 @@ def show(console: Console, one: ExamReport, assets: str) -> None:
     console.print(table)
     if stats.caught_by:
         caught = ", ".join(f"{name} {count}" for name, count in sorted(stats.caught_by.items()))
-        console.print(f"failed attempts by who caught them: {caught}")
+        console.print(f"failed attempts by the step that failed: {caught}")
     if stats.unfinished:
-        console.print(f"{stats.unfinished} unfinished: the same command goes on with them")
+        console.print(f"{stats.unfinished} unfinished items; run `qagen exam run` again to resume")
     if stats.attempts:
-        usd = "unknown price" if stats.usd is None else f"{stats.usd:.4f} USD"
+        usd = "unknown cost" if stats.usd is None else f"{stats.usd:.4f} USD"
         console.print(f"{stats.attempts} attempts, {stats.calls} model calls, {usd}")
     if stats.accepted:
-        console.print(f"{assets}/exams/{one.exam}/accepted.jsonl, and exports/ beside it", soft_wrap=True)
+        console.print(
+            f"items: {assets}/exams/{one.exam}/accepted.jsonl; exports: {assets}/exams/{one.exam}/exports/",
+            soft_wrap=True,
+        )
 
 
 def _share(counts: Counts) -> str:

@@ -1,21 +1,17 @@
-"""`qagen grade`: how well answers of any other system rest on their documents."""
+"""`qagen grade`: grades how well documents support the answers of another system."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from qagen_dagster.cli.grading.labels import letter, number, show_highlights
-from qagen_dagster.cli.options import budget_options, json_option, profile_option
-from qagen_dagster.cli.output import OUTPUT, output_store
+from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
+from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
+from qagen_dagster.cli.output import OUTPUT, fail, file_to_write, output_store, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
@@ -32,26 +28,34 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import DocumentOptions
-from qagen_dagster.records.grading import DocumentGrades, Method
+from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 
-MOST_DOCUMENTS = 40  # rows on a terminal; the report has all
-STEPS = 20  # lines of progress where there is no terminal
+MOST_DOCUMENTS = 40  # rows on a terminal; the report lists all
+STEPS = 20  # lines of progress without a terminal
 _PLACE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.option("--answers", type=_PLACE, required=True, help="JSON lines: document, question, answer, id.")
-@click.option("--documents", type=_PLACE, required=True, help="The documents: a file, or a folder of them.")
+@click.option(
+    "--answers",
+    type=_PLACE,
+    required=True,
+    help="JSON Lines file; each line has document, question, answer and optionally id.",
+)
+@click.option("--documents", type=_PLACE, required=True, help="A document file, or a folder of documents.")
 @click.option(
     "--method",
-    type=click.Choice([method.value for method in Method]),
+    type=OneOf(Method),
     default=Method.HYBRID.value,
     show_default=True,
-    help="semantic and keyword ask no model, llm asks the profile's judge, hybrid about what fails without.",
+    help="How to grade. semantic and keyword call no model. llm calls the profile's judge for every answer. hybrid "
+    "calls the judge only for answers that semantic does not find grounded.",
 )
-@click.option("--output", type=OUTPUT, help="Write the whole report as JSON to this file.")
+@click.option(
+    "--output", type=OUTPUT, callback=file_to_write, help="Write the whole report as JSON to this file, too."
+)
 @budget_options
 @profile_option
 @json_option
@@ -60,30 +64,26 @@ def grade(
     settings: Settings,
     answers: Path,
     documents: Path,
-    method: str,
+    method: Method,
     output: Path | None,
-    max_usd: float | None,
-    max_tokens: int | None,
-    max_calls: int | None,
+    budget: Allowance | None,
     profile: str | None,
     as_json: bool,
 ) -> int:
-    """Grade answers of any system against its documents.
+    """Grade the answers of another system.
 
-    A row that cannot be used is told with its line and left out; the rest goes on.
+    A grade says how well the document supports the answer. A row that cannot be used is skipped and reported with its
+    line number.
     """
-    if output is not None:
-        output_store(output)  # told before any work
     space = Workspace(settings)
-    wished = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-    judge, unlimited = _judge(space, profile, Method(method), None if wished.unlimited else wished)
+    judge, unlimited = _judge(space, profile, method, budget)
     workers = workers_for(judge, settings.document_workers, unlimited=unlimited)
-    grader = Grader(Method(method), minilm.encode, judge, workers)
+    grader = Grader(method, minilm.encode, judge, workers)
     with tempfile.TemporaryFile() as spool:
         rows = read_answers(answers)
         reader = Reader(space.parsers(), parse_options(DocumentOptions()))
         with Progress(Console(stderr=True), quiet=as_json) as progress:
-            progress.step("find the documents")
+            progress.step("finding the documents")
             found = find_documents(documents, rows.documents, reader)
             total = sum(len(places) for places in rows.documents.values())
             work = FileGrading(rows, found, grader, spool)
@@ -95,24 +95,23 @@ def grade(
             work.write(grades, sys.stdout.buffer)
         else:
             _show(Console(), grades)
-    for fault in grades.faults:
-        click.echo(f"qagen: error: {answers}:{fault.line}: {fault.reason}", err=True)
+    fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
     if judge is not None and grades.unjudged:
-        click.echo(f"qagen: warning: {grades.unjudged:,} not judged: {grades.why_unjudged}", err=True)
+        warn([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
     return 1 if grades.faults or not grades.graded else 0
 
 
 def _judge(
     space: Workspace, profile: str | None, method: Method, wished: Allowance | None
 ) -> tuple[Model | None, bool]:
-    """The judge that `method` asks, held to the budget, and whether there is none. Raises ConfigError where there must be one and is none."""
+    """The judge that `method` asks, held to the budget, and whether its calls are unlimited. Raises ConfigError for a missing judge."""
     name = profile or space.settings.profile
     chosen = space.profile(name)
     if judge_spec(chosen, method, Mode.TEXTUAL) is None:
         if method is Method.LLM:
-            raise ConfigError(f"--method llm needs a judge, and the profile {name!r} binds none")
+            raise ConfigError(f"--method llm needs a judge, but the profile {name!r} has none")
         if method is Method.HYBRID:
-            click.echo(f"qagen: note: the profile {name!r} binds no judge: graded without", err=True)
+            click.echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
         return None, True
     judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
     allowance = effective_budget(chosen, wished).run
@@ -122,12 +121,12 @@ def _judge(
 
 
 class _Told:
-    """Progress by answers; where there is no terminal about STEPS lines of it."""
+    """Progress in answers. Without a terminal it is about STEPS lines."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
         progress.begin(total)
-        progress.step(f"grade {total:,} answers")
+        progress.step(f"grading {total:,} answers")
 
     def __call__(self, answers: int, document: str) -> None:
         before, self._done = self._done, self._done + answers
@@ -139,7 +138,7 @@ class _Told:
 
 
 def _write(work: FileGrading, grades: FileGrades, output: Path) -> None:
-    """The report, whole or not at all."""
+    """Write the report atomically."""
     store, folder = output_store(output), output.absolute().parent
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{output.name}.") as scratch:
         draft = Path(scratch) / output.name
@@ -150,32 +149,11 @@ def _write(work: FileGrading, grades: FileGrades, output: Path) -> None:
 
 def _show(console: Console, grades: FileGrades) -> None:
     heads = grades.heads
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
-    table.add_column("document", "all", overflow="fold")
-    for name, footer in (
-        ("grade", letter(heads.overall_grade)),
-        ("confidence", number(heads.overall_confidence)),
-        ("grounded", f"{heads.grounded:,}"),
-        ("ungrounded", f"{heads.ungrounded:,}"),
-        ("not\nmeasured", f"{heads.not_measured:,}"),
-    ):
-        table.add_column(name, footer, justify="right", no_wrap=True)
-    shown = _least_first(grades.documents)[:MOST_DOCUMENTS]
+    table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
+    shown = least_first(grades.documents)[:MOST_DOCUMENTS]
     for one in shown:
-        counts = (one.grounded, one.ungrounded, one.not_measured)
-        table.add_row(
-            escape(one.document_id),
-            letter(one.overall_grade),
-            number(one.overall_confidence),
-            *(f"{count:,}" for count in counts),
-        )
+        add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
     console.print(table)
     if len(grades.documents) > len(shown):
-        console.print(f"... and {len(grades.documents) - len(shown):,} more documents, graded higher")
+        console.print(f"... and {len(grades.documents) - len(shown):,} more documents with higher grades")
     show_highlights(console, heads.ungrounded_highlights)
-
-
-def _least_first(documents: Sequence[DocumentGrades]) -> list[DocumentGrades]:
-    return sorted(
-        documents, key=lambda one: 2.0 if one.overall_confidence is None else one.overall_confidence
-    )

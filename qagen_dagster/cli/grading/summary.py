@@ -1,4 +1,4 @@
-"""`qagen summary`: what the last run gave, as grades with reasons; writes run_summary.json."""
+"""`qagen summary`: the grades of the last run with reasons. Writes run_summary.json."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 
 import click
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.cli.grading.labels import letter, number, show_highlights
+from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import OUTPUT, write_output
+from qagen_dagster.cli.output import OUTPUT, file_to_write, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.grading.run_summary import (
     DocumentSummary,
@@ -27,20 +26,24 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-SECONDS = 19  # characters of a time that a person reads
-MOST_DOCUMENTS = 40  # rows on a terminal; the JSON has all
+SECONDS = 19  # characters of a time down to its seconds
+MOST_DOCUMENTS = 40  # rows on a terminal; the JSON lists all
 
 
 @click.command()
-@click.option("--latest", is_flag=True, help="The last command or backfill that graded; the default.")
 @click.option(
-    "--run", "run_id", help="A Dagster run, or what its command or backfill is called in a summary."
+    "--latest", is_flag=True, help="Show the last command or backfill that made grades. This is the default."
 )
-@click.option("--output", type=OUTPUT, help="Write the JSON to this file, too.")
+@click.option(
+    "--run",
+    "run_id",
+    help="Show this run: the id of a Dagster run, or of a launch as `qagen summary` prints it.",
+)
+@click.option("--output", type=OUTPUT, callback=file_to_write, help="Write the JSON to this file, too.")
 @click.option(
     "--documents",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write a JSON with text, answers and grades for each document into this folder.",
+    help="Write a JSON file for each document to this folder, with its text, answers and grades.",
 )
 @json_option
 @click.pass_obj
@@ -52,12 +55,13 @@ def summary(
     documents: Path | None,
     as_json: bool,
 ) -> None:
-    """Show grades by document, and answers that do not rest on their document, with reasons.
+    """Show the grades of a run by document.
 
-    All of them are in run_summary.json, which is kept in the store.
+    Also shows the first ungrounded answers with reasons. The complete list is in run_summary.json, which is kept in
+    the store.
     """
     if latest and run_id is not None:
-        raise ConfigError("choose --latest or --run")
+        raise ConfigError("--latest and --run exclude each other")
     store = Workspace(settings).store
     reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
     found = summarize(reports, run_id or reports[0].launch)
@@ -81,7 +85,9 @@ def _show(console: Console, found: RunSummary) -> None:
     console.print(_heads(found))
     console.print(_documents(found))
     if len(found.documents) > MOST_DOCUMENTS:
-        console.print(f"... and {len(found.documents) - MOST_DOCUMENTS} more, graded higher; --json has all")
+        console.print(
+            f"... and {len(found.documents) - MOST_DOCUMENTS} more documents with higher grades; --json lists all"
+        )
     show_highlights(console, found.ungrounded_highlights)
 
 
@@ -93,24 +99,15 @@ def _heads(found: RunSummary) -> Table:
         ("generator", found.generator_model or "-"),
         ("judge", found.judge_model or "none"),
         ("provider", found.provider or "-"),
-        ("method", found.grading_method),
+        ("grading method", found.grading_method),
     ):
         table.add_row(name, escape(value))
     return table
 
 
 def _documents(found: RunSummary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_footer=True)
-    whole = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
-    table.add_column("combination\ndocument", "all", overflow="fold")
-    for name, footer in (
-        ("grade", letter(found.overall_grade)),
-        ("confidence", number(found.overall_confidence)),
-        ("grounded", str(whole[0])),
-        ("ungrounded", str(whole[1])),
-        ("not\nmeasured", str(whole[2])),
-    ):
-        table.add_column(name, footer, justify="right", no_wrap=True)
+    counts = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
+    table = grade_table("combination\ndocument", found, counts)
     last = ""
     for one in _least_first(found):
         if one.combination != last:
@@ -118,18 +115,10 @@ def _documents(found: RunSummary) -> Table:
             table.add_row(f"[bold]{escape(one.combination)}[/bold]")
             last = one.combination
         counts = (one.grounded_count, one.ungrounded_count, one.not_measured_count)
-        table.add_row(
-            f"  {escape(one.id)}",
-            letter(one.overall_grade),
-            number(one.overall_confidence),
-            *(str(count) for count in counts),
-        )
+        add_grades(table, f"  {one.id}", one, counts)
     return table
 
 
 def _least_first(found: RunSummary) -> list[DocumentSummary]:
-    """The documents that are shown: the least grounded of all, by combination."""
-    least = sorted(
-        found.documents, key=lambda one: 2.0 if one.overall_confidence is None else one.overall_confidence
-    )
-    return sorted(least[:MOST_DOCUMENTS], key=lambda one: one.combination)
+    """The documents to show: those with the lowest confidence, by combination."""
+    return sorted(least_first(found.documents)[:MOST_DOCUMENTS], key=lambda one: one.combination)

@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
+from qagen_dagster.cli.output import print_json
 from qagen_dagster.cli.problems.options import (
-    name_of,
+    Request,
     output_option,
-    problem_options,
     range_option,
-    read_input,
-    run_options,
+    request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import Order, as_json_text, carry_out, check_output, tell, told, write
+from qagen_dagster.cli.problems.work import carry_out, tell, told, write_rows
 from qagen_dagster.loop.problems.states import Wishes
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.result import Stage
-from qagen_dagster.settings import Settings
 
 
 @click.command()
 @tex_option
 @range_option
 @output_option
-@run_options
-@click.pass_obj
-def idea(
-    settings: Settings,
-    tex: Path | None,
-    item_range: tuple[int, int] | None,
-    output: Path | None,
-    as_json: bool,
-    **wished: Any,
-) -> int:
-    """Extract the concepts, formulas and techniques of a problem with its solution.
+@request_options
+def idea(request: Request) -> int:
+    """Extract concepts, formulas and techniques of problems.
 
-    One problem gives one JSON object, several give a list of them, each with its item's number.
+    The file must contain the solutions, too. The JSON is one object for one problem. For several problems it is a list in
+    which every entry has its item number.
 
     \b
     Example:
       qagen idea -t problem.tex -o ideas.json
     """
-    check_output(output)
-    space = Workspace(settings)
-    problems = read_input(space, None, tex, item_range)
-    wishes = Wishes(stages=(Stage.SCAN, Stage.IDEA))
-    done = carry_out(
-        space, Order(name_of(problems), problems, wishes, problem_options(wished), quiet=as_json)
-    )
-    found = [
-        (one.problem.index, one.ideas.model_dump(mode="json"))
-        for one in done.records
-        if one.ideas is not None
-    ]
-    values = [ideas if len(problems) == 1 else {"item": number, **ideas} for number, ideas in found]
-    text = as_json_text(values[0] if len(problems) == 1 and values else values)
-    if output is not None and values:
-        write(output, f"{text}\n".encode())
-    if as_json:
-        click.echo(as_json_text(told(done)))
-    elif output is None and values:
+    done = carry_out(request, request.problems(), Wishes(stages=(Stage.SCAN, Stage.IDEA)))
+    rows = [(one, one.ideas.model_dump(mode="json")) for one in done.records if one.ideas is not None]
+    text = write_rows(request, done, rows)
+    if request.as_json:
+        print_json(told(done))
+    elif request.output is None and rows:
         click.echo(text)
-    return tell(done)
+    return tell(done.warnings, done.errors)

@@ -2,85 +2,57 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
 from qagen_dagster.cli.problems.options import (
+    Request,
     image_option,
-    name_of,
     output_option,
-    problem_options,
-    read_input,
+    read_problems,
     reference_option,
-    run_options,
+    request_options,
 )
-from qagen_dagster.cli.problems.work import Order, carry_out, check_output, give
+from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.sources import described
 from qagen_dagster.loop.problems.states import Wishes
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import Problem, TikzResult
 from qagen_dagster.records.problems.result import Stage
-from qagen_dagster.settings import Settings
 
 
 @click.command()
 @image_option
-@click.option("-d", "--description", help="The diagram in words.")
+@click.option("-d", "--description", help="Description of the diagram in words.")
 @reference_option
 @output_option
-@run_options
-@click.pass_obj
-def tikz(
-    settings: Settings,
-    image: Path | None,
-    description: str | None,
-    references: tuple[Path, ...],
-    output: Path | None,
-    as_json: bool,
-    **wished: Any,
-) -> int:
-    """Draw a diagram with TikZ, from a picture or from words.
+@request_options
+def tikz(request: Request, description: str | None) -> int:
+    """Draw a diagram in TikZ from an image or a description.
 
-    Folders of references are searched for syntax; one that is missing, or a file that cannot be read, is told and left
-    out.
+    The model can look up TikZ syntax in the reference folders. A missing folder or an unreadable file is reported
+    and skipped.
 
     \b
     Examples:
       qagen tikz -i diagram.png --ref refs/tikz/ -o diagram.tex
       qagen tikz -d "A block on an incline of 30 degrees, pulled upwards by a force F" -o incline.tex
     """
-    check_output(output)
-    space = Workspace(settings)
-    problems = _diagram(space, image, description)
-    order = Order(
-        name_of(problems),
-        problems,
-        Wishes(stages=(Stage.DIAGRAM,)),
-        problem_options(wished),
-        references,
-        quiet=as_json,
-    )
-    done = carry_out(space, order)
-    drawn = [_code(one.tikz) for one in done.records if one.tikz is not None]
-    return give(done, drawn, output, as_json=as_json)
+    done = carry_out(request, _diagram(request, description), Wishes(stages=(Stage.DIAGRAM,)))
+    return give(request, done, [_code(one.tikz) for one in done.records if one.tikz is not None])
 
 
-def _diagram(space: Workspace, image: Path | None, description: str | None) -> tuple[Problem, ...]:
-    if image is None:
-        if not (description or "").strip():
-            raise ConfigError("name what to draw: an image (-i) or a description (-d)")
-        return (described((description or "").strip()),)
-    found = read_input(space, image, None)
-    if not description:
-        return found
-    return tuple(one.model_copy(update={"tex": description.strip()}) for one in found)
+def _diagram(request: Request, description: str | None) -> tuple[Problem, ...]:
+    words = (description or "").strip()
+    if request.image is None:
+        if not words:
+            raise ConfigError("say what to draw: give an image (-i) or a description (-d)")
+        return (described(words),)
+    found = read_problems(request.space, request.image, tex=False)
+    return tuple(one.model_copy(update={"tex": words}) for one in found) if description else found
 
 
 def _code(drawn: TikzResult) -> str:
-    """The code behind a line that says which libraries a document must load."""
+    """The code, preceded by comments that name the packages and libraries to load."""
     packages = [one for one in drawn.libraries if one in ("circuitikz", "pgfplots")]
     libraries = [one for one in drawn.libraries if one not in packages]
     head = [f"% \\usepackage{{{one}}}" for one in packages]

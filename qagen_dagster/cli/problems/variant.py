@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.problems.options import (
     FILE,
-    VARIANTS,
+    Request,
+    count_option,
     image_option,
-    name_of,
     output_option,
-    problem_options,
     range_option,
-    read_input,
-    run_options,
+    read_problems,
+    request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import Order, carry_out, check_output, give
+from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.sources import combined
 from qagen_dagster.loop.problems.states import Wishes
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.config import MOST_VARIANTS
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import Stage
-from qagen_dagster.settings import Settings
 
 MOST_PARTS = 8
 
@@ -36,82 +32,62 @@ MOST_PARTS = 8
 @click.command()
 @image_option
 @tex_option
-@click.option("--type", "kind", required=True, type=VARIANTS, help="What a variant changes.")
-@range_option
 @click.option(
-    "-n", "--count", type=click.IntRange(1, MOST_VARIANTS), default=1, show_default=True, help="How many."
+    "--type", "kind", required=True, type=OneOf(VariantKind), help="What a variant changes; see above."
 )
+@range_option
+@count_option("variants of each problem")
 @click.option(
     "--context",
     "contexts",
     multiple=True,
     type=FILE,
-    help="TeX file for multi; several with several --context.",
+    help="Only for multi: a TeX file to combine. Can be repeated.",
 )
-@click.option("--style", default="", help="For multi: what the new problem should be like, in words.")
+@click.option("--style", default="", help="Only for multi: the wanted style of the new problem, in words.")
 @output_option
-@run_options
-@click.pass_obj
-def variant(
-    settings: Settings,
-    image: Path | None,
-    tex: Path | None,
-    kind: str,
-    item_range: tuple[int, int] | None,
-    count: int,
-    contexts: tuple[Path, ...],
-    style: str,
-    output: Path | None,
-    as_json: bool,
-    **wished: Any,
-) -> int:
+@request_options
+def variant(request: Request, kind: VariantKind, count: int, contexts: tuple[Path, ...], style: str) -> int:
     """Make variants of problems.
 
     \b
     numerical   only the numbers change
-    context     the scene changes, the numbers stay
+    context     the scene changes, the numbers stay the same
     conceptual  the physics concept changes
-    calculus    what was constant varies
-    multi       several problems become one
+    calculus    a constant quantity becomes a variable one
+    multi       several problems are combined into one
     \b
     Examples:
       qagen variant -t problem.tex --type numerical -n 3 -o variants.tex
       qagen variant -t problems.tex --type context -r 2 4 -o variants.tex
       qagen variant --type multi --context p1.tex --context p2.tex -o combined.tex
     """
-    check_output(output)
-    space, chosen = Workspace(settings), VariantKind(kind)
-    if chosen is VariantKind.MULTI:
-        if image or (item_range and not tex):
-            raise ConfigError("--type multi combines TeX files (-t, --context); -r is about the file of -t")
-        problems = _combined(space, tex, item_range, contexts, style)
+    name = None
+    if kind is VariantKind.MULTI:
+        problems = _combined(request, contexts, style)
         stages: tuple[Stage, ...] = (Stage.VARIANT,)
         name = f"files-{fingerprint([problems[0].source_path])[:16]}"
+    elif contexts or style:
+        raise ConfigError("--context and --style need --type multi")
     else:
-        if contexts or style:
-            raise ConfigError("--context and --style are for --type multi")
-        problems = read_input(space, image, tex, item_range)
-        stages = (Stage.SCAN, Stage.VARIANT) if tex else (Stage.CLASSIFY, Stage.SCAN, Stage.VARIANT)
-        name = name_of(problems)
-    wishes = Wishes(stages=stages, variants=(chosen,), variants_each=count)
-    done = carry_out(space, Order(name, problems, wishes, problem_options(wished), quiet=as_json))
-    found = [latex for one in done.records for latex in one.variants.values()]
-    return give(done, found, output, as_json=as_json)
+        problems, stages = request.problems(), request.stages(Stage.VARIANT)
+    done = carry_out(
+        request, problems, Wishes(stages=stages, variants=(kind,), variants_each=count), name=name
+    )
+    return give(request, done, [latex for one in done.records for latex in one.variants.values()])
 
 
-def _combined(
-    space: Workspace,
-    tex: Path | None,
-    wanted: tuple[int, int] | None,
-    contexts: tuple[Path, ...],
-    style: str,
-) -> tuple[Problem, ...]:
-    """One problem out of all items of all files; -r is about the file of -t."""
-    parts = [one.tex for one in read_input(space, None, tex, wanted)] if tex is not None else []
-    parts += [one.tex for file in contexts for one in read_input(space, None, file)]
+def _combined(request: Request, contexts: tuple[Path, ...], style: str) -> tuple[Problem, ...]:
+    """One problem out of all items of all files. Raises ConfigError."""
+    if request.image or (request.item_range and not request.tex):
+        raise ConfigError("--type multi combines TeX files (-t, --context); -r applies to the file of -t")
+    given = [] if request.tex is None else [(request.tex, request.item_range)]
+    files = [*given, *((file, None) for file in contexts)]
+    parts = [
+        one.tex for file, wanted in files for one in read_problems(request.space, file, wanted, tex=True)
+    ]
     if not 2 <= len(parts) <= MOST_PARTS:
         raise ConfigError(
-            f"--type multi combines 2 to {MOST_PARTS} problems, not {len(parts)} (-t, --context)"
+            f"--type multi combines 2 to {MOST_PARTS} problems (-t, --context), but {len(parts)} are given"
         )
-    files = [file for file in (tex, *contexts) if file is not None]
-    return (combined("combined", ", ".join(map(str, files)), parts, style),)
+    return (combined("combined", ", ".join(str(file) for file, _ in files), parts, style),)

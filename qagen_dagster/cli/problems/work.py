@@ -1,77 +1,71 @@
-"""Carries a command for physics problems out: the work with its progress bar, what went wrong, what is printed or written."""
+"""Carries out a command for physics problems: does the work with a progress bar, then prints or writes the results."""
 
 from __future__ import annotations
 
-import json
-import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from qagen_dagster.cli.output import output_store
+from qagen_dagster.cli.output import as_json_text, fail, output_store, print_json, warn
+from qagen_dagster.cli.problems.options import Request
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
+from qagen_dagster.loop.problems.plan import SetPlan, plan_set, vision_fault
 from qagen_dagster.loop.problems.pool import SetOutcome, gather_record, run_stages
 from qagen_dagster.loop.problems.record import failures, refusals
 from qagen_dagster.loop.problems.rules import output_breaches
 from qagen_dagster.loop.problems.states import Wishes
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
-from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemRecord
 
-_MANY = 3  # problems of which the same is said in one line
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a command wants: of which problems, what, and with what."""
-
-    name: str
-    problems: tuple[Problem, ...]
-    wishes: Wishes
-    options: ProblemOptions
-    references: tuple[Path, ...] = ()
-    quiet: bool = False
-    everything: bool = False  # the whole pipeline: what one problem cannot give is no error of it
+_MANY = 3  # from this many problems on, a message that they share is printed once
 
 
 @dataclass(frozen=True)
 class Done:
-    """What there is now, and in one line each what there is not."""
+    """The records of the problems, and one line for each error and warning."""
 
     plan: SetPlan
     records: tuple[ProblemRecord, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
 
-    @property
-    def code(self) -> int:
-        return 1 if self.errors else 0
 
+def carry_out(
+    request: Request,
+    problems: tuple[Problem, ...],
+    wishes: Wishes,
+    *,
+    name: str | None = None,
+    everything: bool = False,
+) -> Done:
+    """Work on the problems. `everything`: the whole pipeline, where a task that does not suit a problem is only a warning.
 
-def carry_out(space: Workspace, order: Order) -> Done:
-    """Do it. Raises ConfigError, before any work, for models that are not bound or that would have to see and cannot."""
-    references, notes = find_references(space, order.references)
+    Raises ConfigError, before any work, when a role has no model or a model that cannot read the images it needs.
+    """
+    space = request.space
+    references, notes = find_references(space, request.references)
     plan = plan_set(
         space,
-        order.name,
-        order.problems,
-        order.wishes,
-        order.options,
+        name or name_of(problems),
+        problems,
+        wishes,
+        request.options,
         compiler=engine_compiler(),
         references=references,
     )
-    blind = next((fault for one in order.problems if (fault := vision_fault(plan, one))), "")
+    blind = next((fault for one in problems if (fault := vision_fault(plan, one))), "")
     if blind:
         raise ConfigError(blind)
-    ids = [one.id for one in order.problems]
-    with Progress(Console(stderr=True), quiet=order.quiet) as progress:
+    ids = [one.id for one in problems]
+    with Progress(Console(stderr=True), quiet=request.as_json) as progress:
         progress.begin(len(ids))
         progress.say(f"{len(ids)} problems")
 
@@ -79,14 +73,20 @@ def carry_out(space: Workspace, order: Order) -> Done:
             progress.step(note)
             progress.done()
 
-        outcome = run_stages(space, plan, ids, order.wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
-    records = tuple(gather_record(space, plan, one) for one in order.problems)
-    errors, warnings = sorted_out(records, everything=order.everything)
+        outcome = run_stages(space, plan, ids, wishes.stages, f"cli-{uuid.uuid4().hex[:12]}", step)
+    records = tuple(gather_record(space, plan, one) for one in problems)
+    errors, warnings = sorted_out(records, everything=everything)
     return Done(plan, records, (*_stops(outcome), *errors), (*notes, *warnings))
 
 
+def name_of(problems: tuple[Problem, ...]) -> str:
+    """The store's name for the work on these files. It depends on their paths alone, so that a command resumes."""
+    files = sorted({one.source_path.partition("#")[0] for one in problems})
+    return f"files-{fingerprint([str(Path(one).resolve()) for one in files])[:16]}"
+
+
 def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
-    """Errors and warnings. Of a whole pipeline (`everything`) what a problem cannot give is a warning."""
+    """Errors and warnings. For a whole pipeline (`everything`), a task that does not suit a problem is a warning."""
     refused = {line for one in records for line in refusals(one)} if everything else set[str]()
     failed = [line for one in records for line in failures(one)]
     warned = [f"{one.id}: {said}" for one in records for task in one.tasks for said in task.warnings]
@@ -99,21 +99,14 @@ def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[l
 def _stops(outcome: SetOutcome) -> list[str]:
     lines = [f"{name}: {why}" for name, why in outcome.failed.items()]
     return lines + [
-        f"{name}: the budget ended; the same command goes on from there" for name in outcome.stopped
+        f"{name}: the budget is spent; run the same command to resume" for name in outcome.stopped
     ]
 
 
-def tell(done: Done) -> int:
-    """Warnings and errors on stderr, one line each; returns the exit code."""
-    say_lines(done.warnings, done.errors)
-    return done.code
-
-
-def say_lines(warnings: Sequence[str], errors: Sequence[str]) -> None:
-    """On stderr, each once; what is said of many problems is said of the first one, with how many more there are."""
-    for kind, lines in (("warning", warnings), ("error", errors)):
-        for line in _gathered(" ".join(one.split()) for one in lines):
-            click.echo(f"qagen: {kind}: {line}", err=True)
+def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
+    """Print each line once on stderr; a message that many problems share names only the first. Returns the exit code."""
+    warn(_gathered(" ".join(one.split()) for one in warnings))
+    return fail(_gathered(" ".join(one.split()) for one in errors))
 
 
 def _gathered(lines: Iterable[str]) -> Iterator[str]:
@@ -128,22 +121,33 @@ def _gathered(lines: Iterable[str]) -> Iterator[str]:
             yield from (f"{one}: {what}" if what else one for one in several)
 
 
-def give(done: Done, pieces: Sequence[str], output: Path | None, *, as_json: bool = False) -> int:
-    """Print or write what was made; with `as_json` the whole records are printed. Returns the exit code."""
-    text = "\n\n".join(piece.strip() for piece in pieces)
+def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
+    """Write or print the LaTeX that was made; --json prints the whole records. Returns the exit code."""
+    text, output = "\n\n".join(piece.strip() for piece in pieces), request.output
     if text and output is not None:
         write(output, f"{text}\n".encode())
-    if as_json:
-        click.echo(json.dumps(told(done), indent=2, ensure_ascii=False))
+    if request.as_json:
+        print_json(told(done))
     elif text and output is None:
         click.echo(text)
     elif output is not None:
         click.echo(f"{output}: {len(pieces)} written" if text else f"{output}: nothing to write", err=True)
-    return tell(done)
+    return tell(done.warnings, done.errors)
+
+
+def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
+    """Rows as JSON, also in the output file: one object for one problem, else a list with the number of each item."""
+    if len(done.records) == 1 and rows:
+        text = as_json_text(rows[0][1])
+    else:
+        text = as_json_text([{"item": record.problem.index, **row} for record, row in rows])
+    if request.output is not None and rows:
+        write(request.output, f"{text}\n".encode())
+    return text
 
 
 def told(done: Done) -> dict[str, object]:
-    """For programs."""
+    """The JSON of a command."""
     return {
         "ok": not done.errors,
         "failures": list(done.errors),
@@ -152,13 +156,8 @@ def told(done: Done) -> dict[str, object]:
     }
 
 
-def as_json_text(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
-
-
 def write(output: Path, data: bytes) -> None:
-    """Write a file whole or not at all, and look whether it is there (property 14). Raises ConfigError."""
-    check_output(output)
+    """Write a file atomically and check that it holds the data (property 14). Raises ConfigError."""
     store = output_store(output)
     store.write_bytes(output.name, data)
     broken = output_breaches(str(output), data, store.get(output.name))
@@ -167,28 +166,8 @@ def write(output: Path, data: bytes) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder, which is made. Raises ConfigError."""
-    check_folder(folder)
+    """Write files below a folder, which is created. Raises ConfigError."""
     for name, data in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         write(target, data)
-
-
-def check_output(output: Path | None) -> None:
-    """Raises ConfigError, before any work, when an output file cannot be one: a folder, or in none."""
-    if output is not None and output.is_dir():
-        raise ConfigError(f"cannot write {output}: it is a folder")
-    if output is not None:
-        output_store(output)
-
-
-def check_folder(output: Path | None) -> None:
-    """Raises ConfigError, before any work, when an output folder cannot be made."""
-    if output is None:
-        return
-    there = next(one for one in (output.absolute(), *output.absolute().parents) if one.exists())
-    if not there.is_dir():
-        raise ConfigError(f"cannot write {output}: {there.name} is no folder")
-    if not os.access(there, os.W_OK):
-        raise ConfigError(f"cannot write {output}: nothing may be written in {there}")

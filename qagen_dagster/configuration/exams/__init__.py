@@ -1,1 +1,1 @@
-"""Configuration of exams: exam.yaml and schemas.md."""
+"""Reads the configuration of exams: exam.yaml and schemas.md."""

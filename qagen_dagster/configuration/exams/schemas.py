@@ -1,7 +1,7 @@
-"""schemas.md into schemas, each `## M1. Title` one; a broken block is one error with its line, and the others are read.
+"""Reads the schemas of a schemas.md. A broken schema is one error with its line and does not affect the others.
 
-Inside a block stand the parts `### Core thinking move`, `### Contexts`, `### Wrong paths` and perhaps `### Notes`.
-Text before the first header is for people.
+A schema begins with a header such as `## M1. Title`. Its parts are `### Core thinking move`, `### Contexts`,
+`### Wrong paths` and optionally `### Notes`. Text before the first header is ignored.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _PARTS = {
 }
 _NEEDED = ("core_move", "contexts", "wrong_paths")
 _TITLES = {field: title.capitalize() for title, field in _PARTS.items()}
-_FEWEST_WRONG = 3  # four options at least, one of them right
+_FEWEST_WRONG = 3  # an item has at least four options, and one of them is right
 
 
 @dataclass(frozen=True)
 class Library:
-    """The schemas of a file by id, in order, and what is wrong with the others; a fault's key is the schema's id."""
+    """The valid schemas of a file by id, in order, and the errors of the others. The key of an error is the schema's id."""
 
     schemas: dict[str, ExamSchema]
     faults: tuple[ConfigError, ...]
@@ -57,7 +57,7 @@ def read_schemas(path: Path) -> Library:
             if schema.id in found:
                 first = found[schema.id].line
                 raise ConfigError(
-                    f"stands twice, first in line {first}", file=path, line=start, key=schema.id
+                    f"is defined twice, first in line {first}", file=path, line=start, key=schema.id
                 )
             found[schema.id] = schema
         except ConfigError as error:
@@ -66,7 +66,7 @@ def read_schemas(path: Path) -> Library:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Each block with the line it starts on; what stands in a fence begins none."""
+    """Each block with its first line number. A header inside a code fence does not begin a block."""
     start, block, fenced = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if _HEADER.match(line) and not fenced:
@@ -83,7 +83,9 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
     title = block[0].removeprefix("##").strip()
     named = _NAMED.fullmatch(title)
     if named is None:
-        raise ConfigError(f"{title!r} is no header of a schema: write '## M1. Title'", file=path, line=start)
+        raise ConfigError(
+            f"{title!r} is not a schema header; write it like '## M1. Title'", file=path, line=start
+        )
     key = named.group(1)
     parts = _parts(block, start, path, key)
     for field in _NEEDED:
@@ -92,7 +94,7 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
     wrong = _items(parts["wrong_paths"])
     if len(wrong) < _FEWEST_WRONG:
         raise ConfigError(
-            f"has {len(wrong)} wrong paths; at least {_FEWEST_WRONG} are needed",
+            f"has {len(wrong)} wrong paths, but needs at least {_FEWEST_WRONG}",
             file=path,
             line=start,
             key=key,
@@ -110,7 +112,7 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
 
 
 def _parts(block: Sequence[str], start: int, path: Path, key: str) -> dict[str, list[str]]:
-    """The lines of each part, blank ones left out."""
+    """The lines of each part, without blank lines."""
     parts: dict[str, list[str]] = {}
     field = ""
     for number, line in enumerate(block[1:], start + 1):
@@ -119,20 +121,23 @@ def _parts(block: Sequence[str], start: int, path: Path, key: str) -> dict[str, 
             field = _PARTS.get(header.group(1).strip().rstrip(":").casefold(), "")
             if not field or field in parts:
                 known = ", ".join(_TITLES.values())
-                fault = "stands twice" if field else f"is no part of a schema (there are: {known})"
+                fault = "is given twice" if field else f"is not a part of a schema (parts: {known})"
                 raise ConfigError(f"'{line.strip()}' {fault}", file=path, line=number, key=key)
             parts[field] = []
         elif line.strip():
             if not field:
                 raise ConfigError(
-                    "text before the first '###' part of a schema", file=path, line=number, key=key
+                    "there is text before the first '###' part of this schema",
+                    file=path,
+                    line=number,
+                    key=key,
                 )
             parts[field].append(line)
     return parts
 
 
 def _items(lines: Sequence[str]) -> tuple[str, ...]:
-    """One item per bullet; lines that follow belong to it. Without bullets each line is one."""
+    """One item per bullet, with the lines that follow it. Without bullets each line is an item."""
     bulleted = any(_BULLET.match(line) for line in lines)
     items: list[str] = []
     for line in lines:

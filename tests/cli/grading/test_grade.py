@@ -130,7 +130,7 @@ def test_the_report_is_written_whole_beside_the_table(qagen: Command, files: Pat
         "grade", "--answers", str(answers), "--documents", str(files / "rows.jsonl"), "--output", str(output)
     )
     assert ended.code == 0, ended.err
-    assert "binds no judge" in ended.err
+    assert "has no judge" in ended.err
     assert graded(json.loads(output.read_bytes())) == {"r1": [True]}
     assert sorted(path.name for path in files.parent.iterdir() if path.name.startswith(".")) == []
 

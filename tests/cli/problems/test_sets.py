@@ -30,7 +30,9 @@ def test_a_set_is_worked_once_and_its_bank_written(qagen: Command, play: Play, t
     out = tmp_path / "out"
     first = qagen("process", "--set", "motion", "-o", str(out))
     assert first.code == 0, first.err
-    assert first.out.startswith("motion: 5 of 5 problems in ")  # two items, a picture, two combinations
+    assert first.out.startswith(
+        "motion: 5 of 5 problems accepted, see "
+    )  # two items, a picture, two combinations
     calls, made = len(board.received), (out / "bank.json").read_bytes()
     assert made == (Path(qagen.project.assets) / "problems" / "motion" / "bank.json").read_bytes()
     assert (out / "tex" / "main.tex").is_file()
@@ -48,7 +50,7 @@ def test_a_combination_with_a_rejected_part_is_told(qagen: Command, play: Play) 
     assert found.code == 1
     assert "qagen: error: photo: scan: rejected: property 3: " in found.err
     assert "qagen: error: multi-2: there is no finished item of photo" in found.errors
-    assert found.out.startswith("motion: 3 of 4 problems in ")
+    assert found.out.startswith("motion: 3 of 4 problems accepted, see ")
     assert len([one for one in board.received if "Variant: multi" in one.user]) == 1
 
 
@@ -79,8 +81,8 @@ def test_an_unsure_classification_of_a_set_is_told(qagen: Command, play: Play) -
     ("words", "said"),
     [
         (("--set", "nowhere"), "there is no problem set 'nowhere'"),
-        (("--set", "motion", "--variants", "context"), "--set works a set as its problems.yaml says"),
-        (("--set", "motion", "-t", "x.tex"), "--set works a set as its problems.yaml says"),
+        (("--set", "motion", "--variants", "context"), "--set takes files and tasks from problems.yaml"),
+        (("--set", "motion", "-t", "x.tex"), "--set takes files and tasks from problems.yaml"),
         (("--set", "motion", "--profile", "gone"), "gone"),
     ],
 )

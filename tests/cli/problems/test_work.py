@@ -87,7 +87,7 @@ def test_ideas_go_on_into_alternates(qagen: Command, play: Play, one: Path, many
     assert qagen("alternate", "-t", str(many), "-r", "2", "2", "--ideas", "ideas.json").code == 0
     Path("ideas.json").write_text("[1]")
     broken = qagen("alternate", "-t", str(one), "--ideas", "ideas.json")
-    assert (broken.code, broken.errors) == (2, ["qagen: error: ideas.json: not what `qagen idea` writes"])
+    assert (broken.code, broken.errors) == (2, ["qagen: error: ideas.json: was not written by `qagen idea`"])
 
 
 def test_what_is_done_is_paid_once(qagen: Command, play: Play, many: Path) -> None:
@@ -228,12 +228,12 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("classify",), 2, "name one file"),
-        (("scan", "-i", "a.png", "-t", "problem.tex"), 2, "name one file"),
+        (("classify",), 2, "give exactly one file"),
+        (("scan", "-i", "a.png", "-t", "problem.tex"), 2, "give exactly one file"),
         (("scan", "-i", "gone.png"), 2, "gone.png"),
         (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not taken; pictures are .png, .jpg, .jpeg, .webp and pages"),
         (("scan", "-i", "broken.png", "--type", "match"), 1, "broken.png"),
-        (("scan", "-i", "problem.tex"), 2, "TeX goes to -t"),
+        (("scan", "-i", "problem.tex"), 2, "-t takes .tex files"),
         (("scan", "-t", "empty.tex"), 2, "empty.tex holds no problem"),
         (("idea", "-t", "problem.tex", "-o", "nowhere/x.json"), 2, "nowhere is not a folder"),
         (("tikz",), 2, "an image (-i) or a description (-d)"),
@@ -242,8 +242,8 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("variant", "-t", "problem.tex", "--type", "context", "--style", "x"), 2, "--type multi"),
         (("convert", "-t", "problem.tex", "--from", "integer", "--to", "integer"), 2, "both integer"),
         (("process", "-t", "problem.tex", "--variants", "multi", "-o", "out"), 2, "multi"),
-        (("process", "-t", "problem.tex", "-o", "problem.tex"), 2, "problem.tex is no folder"),
-        (("process", "-t", "problem.tex", "-o", "problem.tex/out"), 2, "problem.tex is no folder"),
+        (("process", "-t", "problem.tex", "-o", "problem.tex"), 2, "problem.tex is not a folder"),
+        (("process", "-t", "problem.tex", "-o", "problem.tex/out"), 2, "problem.tex is not a folder"),
         (("idea", "-t", "problem.tex", "-o", "."), 2, "it is a folder"),
         (("variant", "--type", "multi", "-i", "a.png", "-t", "problem.tex", "--context", "problem.tex"), 2, "combines TeX files"),
         (("variant", "--type", "multi", "-r", "1", "2", "--context", "problem.tex", "--context", "problem.tex"), 2, "the file of -t"),

@@ -115,8 +115,8 @@ def test_a_broken_schema_is_a_fault_and_the_others_are_read(tmp_path: Path) -> N
     exam = exams.get("trial")
     assert list(exam.schemas) == ["M1", "M3"]
     assert [(one.line, one.message) for one in exams.faults] == [
-        (11, "stands twice, first in line 1"),
-        (21, "'M2 Bare' is no header of a schema: write '## M1. Title'"),
+        (11, "is defined twice, first in line 1"),
+        (21, "'M2 Bare' is not a schema header; write it like '## M1. Title'"),
     ]
     with pytest.raises(ConfigError, match=r"there is no schema 'M9' \(there are: M1, M3\)"):
         exam.schema("M9")
@@ -129,7 +129,7 @@ def test_an_exam_without_a_readable_schema_is_broken(tmp_path: Path) -> None:
     (folder / "schemas.md").unlink()
     said = [str(fault) for fault in load_exams(tmp_path).faults]
     assert [one.rpartition("schemas.md")[2] for one in said] == [
-        ": has no schema",
+        ": contains no schema",
         ": cannot be read: No such file or directory",
         ":1: M1: '### Core thinking move' is missing or empty",
     ]
@@ -148,7 +148,7 @@ def test_exams_are_no_corpora(tmp_path: Path) -> None:
     assert load_corpora(tmp_path).faults == ()
     (tmp_path / "exams" / "corpus.yaml").write_text("name: x")
     (fault,) = load_corpora(tmp_path).faults
-    assert "a corpus may not be called exams" in str(fault)
+    assert "a corpus cannot have the name exams" in str(fault)
 
 
 def test_the_shipped_exam_is_whole() -> None:
