@@ -147,7 +147,7 @@ def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
             table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
         for table, row in chain(table_rows(source), evaluation_rows(source), exam_rows(source)):
-            out[table].write(to_json(row) + b"\n")
+            out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
     return paths
 
 
@@ -158,4 +158,4 @@ def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> 
     rows = connection.read_json(
         str(path), format="newline_delimited", columns={**columns, "result_id": "BIGINT"}
     )
-    rows.create_view(f"raw_{table}")
+    connection.execute(f"CREATE TEMP VIEW raw_{table} AS {rows.sql_query()}")

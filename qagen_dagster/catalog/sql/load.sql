@@ -27,33 +27,26 @@ INSERT INTO outcomes BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_outcomes SEMI JOIN current_results USING (result_id)
 ORDER BY combination, document_id;
 
--- A candidate that its document accepted may have been removed as a repeat within the corpus.
-CREATE TEMP TABLE removed AS
-SELECT combination, document_id, question, answer, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
-FROM raw_removed
-QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1;
-
 INSERT INTO candidates BY NAME
-SELECT
-    candidate.* EXCLUDE (
-        result_id, status, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
-    ),
-    CASE WHEN removed.reason IS NULL THEN candidate.status ELSE 'rejected' END AS status,
-    coalesce(removed.reason, candidate.reason) AS reason,
-    coalesce(removed.detail, candidate.detail) AS detail,
-    coalesce(removed.duplicate_of, candidate.duplicate_of) AS duplicate_of,
-    coalesce(removed.duplicate_score, candidate.duplicate_score) AS duplicate_score,
-    coalesce(removed.duplicate_step, candidate.duplicate_step) AS duplicate_step,
-    coalesce(removed.stage, candidate.stage) AS stage
-FROM raw_candidates AS candidate
-SEMI JOIN current_results USING (result_id)
-LEFT JOIN removed
-    ON candidate.status = 'accepted'
-    AND removed.combination = candidate.combination
-    AND removed.document_id = candidate.document_id
-    AND removed.question = candidate.question
-    AND removed.answer = candidate.answer
-ORDER BY candidate.combination, candidate.document_id, candidate.attempt, candidate.question;
+SELECT * EXCLUDE (result_id) FROM raw_candidates SEMI JOIN current_results USING (result_id)
+ORDER BY combination, document_id, attempt, question;
+
+-- A candidate that its document accepted may have been removed as a duplicate within the corpus.
+UPDATE candidates SET
+    status = removed.status,
+    reason = removed.reason,
+    detail = removed.detail,
+    duplicate_of = removed.duplicate_of,
+    duplicate_score = removed.duplicate_score,
+    duplicate_step = removed.duplicate_step,
+    stage = removed.stage
+FROM (
+    FROM raw_removed
+    QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1
+) AS removed
+WHERE candidates.status = 'accepted'
+    AND (candidates.combination, candidates.document_id) = (removed.combination, removed.document_id)
+    AND (candidates.question, candidates.answer) = (removed.question, removed.answer);
 
 INSERT INTO verdicts BY NAME
 SELECT

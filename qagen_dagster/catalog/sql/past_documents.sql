@@ -24,11 +24,7 @@ SELECT
     asked.role,
     any_value(asked.model) AS model,
     count(*) AS calls,
-    coalesce(sum(asked.input_tokens), 0)::BIGINT AS input_tokens,
-    coalesce(sum(asked.cached_tokens), 0)::BIGINT AS cached_tokens,
-    coalesce(sum(asked.output_tokens), 0)::BIGINT AS output_tokens,
-    coalesce(sum(asked.reasoning_tokens), 0)::BIGINT AS reasoning_tokens,
-    coalesce(sum(asked.cache_write_tokens), 0)::BIGINT AS cache_write_tokens,
+    coalesce(sum(COLUMNS('_tokens$')), 0)::BIGINT,
     coalesce(sum(asked.seconds), 0.0) AS seconds
 FROM outcomes AS outcome
 JOIN documents AS document USING (corpus, document_id)
