@@ -56,7 +56,7 @@ class AnswerRun:
 
 
 def prompt() -> Prompt:
-    return load_prompt("answer_document")
+    return load_prompt("answering/document")
 
 
 def answer_from_excerpts(

@@ -34,7 +34,7 @@ class Mark(Record):
 
 def prompts() -> tuple[Prompt, ...]:
     """Those of both agents."""
-    return load_prompt("closed_book"), load_prompt("same_answer")
+    return load_prompt("evaluation/closed_book"), load_prompt("evaluation/same_answer")
 
 
 def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | str:
@@ -42,7 +42,7 @@ def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | 
     spec = AgentSpec(
         name="closed-book answerer",
         role="answerer",
-        prompt=load_prompt("closed_book"),
+        prompt=load_prompt("evaluation/closed_book"),
         tools=(),
         terminals=(Terminal("submit_closed_book_answer", SubmittedGuess),),
         limits=LIMITS,
@@ -57,7 +57,7 @@ def mark(model: Model, role: str, question: str, reference: str, given: str) -> 
     spec = AgentSpec(
         name="examiner",
         role=role,
-        prompt=load_prompt("same_answer"),
+        prompt=load_prompt("evaluation/same_answer"),
         tools=(),
         terminals=(Terminal("submit_mark", Mark),),
         limits=LIMITS,

@@ -27,7 +27,7 @@ _TOO_CONCRETE = (
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_designer")
+    return load_prompt("exams/designer")
 
 
 def design(

@@ -32,11 +32,11 @@ class Failed:
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_implementer")
+    return load_prompt("exams/implementer")
 
 
 def retry_prompt() -> Prompt:
-    return load_addition("exam_retry")
+    return load_addition("exams/retry")
 
 
 def implement(

@@ -13,7 +13,7 @@ ROLE = "style_judge"
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_style")
+    return load_prompt("exams/style")
 
 
 def judge(

@@ -25,11 +25,11 @@ _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can b
 
 
 def solve_prompt() -> Prompt:
-    return load_prompt("exam_solve")
+    return load_prompt("exams/solve")
 
 
 def verify_prompt() -> Prompt:
-    return load_prompt("exam_verify")
+    return load_prompt("exams/verify")
 
 
 def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Said[BlindSolution]:

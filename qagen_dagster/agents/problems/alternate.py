@@ -13,7 +13,7 @@ ROLE = "alternate"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_alternate")
+    return load_prompt("problems/alternate")
 
 
 def solve_again(

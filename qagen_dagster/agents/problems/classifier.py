@@ -11,7 +11,7 @@ ROLE = "classifier"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_classify")
+    return load_prompt("problems/classify")
 
 
 def classify(asking: Asking[ClassificationResult], text: str) -> Said[ClassificationResult]:

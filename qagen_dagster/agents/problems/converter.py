@@ -11,7 +11,7 @@ ROLE = "converter"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_convert")
+    return load_prompt("problems/convert")
 
 
 def convert(

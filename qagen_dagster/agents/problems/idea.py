@@ -11,7 +11,7 @@ ROLE = "idea"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_idea")
+    return load_prompt("problems/idea")
 
 
 def extract(asking: Asking[IdeaResult], problem: str, solution: str) -> Said[IdeaResult]:

@@ -14,7 +14,7 @@ FALLBACK = QuestionKind.MCQ_SC
 def prompt_for(kind: str) -> Prompt:
     """The prompt of a kind of question; of a kind that nobody knows, that of single-correct ones."""
     known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
-    return load_prompt(f"problem_scan_{known}")
+    return load_prompt(f"problems/scan_{known}")
 
 
 def scan(

@@ -11,7 +11,7 @@ ROLE = "tikz"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_tikz")
+    return load_prompt("problems/tikz")
 
 
 def draw(

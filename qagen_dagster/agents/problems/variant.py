@@ -13,7 +13,7 @@ ROLE = "variant"
 
 
 def prompt_for(kind: VariantKind) -> Prompt:
-    return load_prompt(f"problem_variant_{kind.value}")
+    return load_prompt(f"problems/variant_{kind.value}")
 
 
 def vary(

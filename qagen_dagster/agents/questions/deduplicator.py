@@ -34,7 +34,7 @@ class DuplicateFinding:
 
 
 def prompt() -> Prompt:
-    return load_prompt("deduplicator")
+    return load_prompt("questions/deduplicator")
 
 
 def find_duplicate(

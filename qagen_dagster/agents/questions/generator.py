@@ -31,7 +31,7 @@ class Proposal:
 
 
 def prompt_for(mode: Mode) -> Prompt:
-    return load_prompt(f"generator_{mode.value}")
+    return load_prompt(f"questions/generator_{mode.value}")
 
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:

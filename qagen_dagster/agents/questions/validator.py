@@ -51,16 +51,16 @@ class TypeRule:
 
 
 def blind_prompt(mode: Mode) -> Prompt:
-    return load_prompt(f"validator_{mode.value}")
+    return load_prompt(f"questions/validator_{mode.value}")
 
 
 def compare_prompt() -> Prompt:
-    return load_prompt("validator_compare")
+    return load_prompt("questions/validator_compare")
 
 
 def type_prompt() -> Prompt:
     """What stands before the user part of `compare_prompt` where the type has a rule."""
-    return load_addition("validator_type")
+    return load_addition("questions/validator_type")
 
 
 def judge(

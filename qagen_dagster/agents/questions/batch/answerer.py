@@ -46,7 +46,7 @@ class Answered:
 
 
 def prompt() -> Prompt:
-    return load_prompt("batch_answer")
+    return load_prompt("questions/batch/answer")
 
 
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:

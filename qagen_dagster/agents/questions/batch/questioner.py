@@ -56,11 +56,11 @@ class Rewritten:
 
 
 def prompt() -> Prompt:
-    return load_prompt("batch_questions")
+    return load_prompt("questions/batch/questions")
 
 
 def rewrite_prompt() -> Prompt:
-    return load_prompt("batch_rewrite")
+    return load_prompt("questions/batch/rewrite")
 
 
 def propose(
