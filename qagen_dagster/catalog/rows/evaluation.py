@@ -21,7 +21,7 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 
 
 def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table: numbers and calls of all reports, questions of the latest."""
+    """Every row with the name of its table: metrics and calls of all reports, questions of the latest ones."""
     # A question that is not asked again stays in every later report, with its calls.
     told: set[tuple[str, str]] = set()
     for report in source.evaluations:

@@ -68,7 +68,7 @@ def _seen(attempt: Attempt) -> Row:
 
 
 def _caught(result: SlotResult, attempt: Attempt) -> Row:
-    """The step of the log at which the attempt failed; what is wrong stands before its severity there."""
+    """The step at which the attempt failed. Its detail in the log is `<failure type> (<severity>)`."""
     for step in result.log:
         if step.attempt == attempt.number and not step.ok and step.stage is not Stage.DESIGNER:
             return {"caught_by": step.stage.value, "failure_type": step.detail.partition(" (")[0]}

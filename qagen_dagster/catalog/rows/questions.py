@@ -149,7 +149,7 @@ def _rejected(rejected: RejectedQA, stage: str) -> Row:
 
 
 def call_rows(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
-    """Calls in order; `keys` say whose they are."""
+    """A row for each call, in order; `keys` are the columns that say where the calls belong."""
     for position, call in enumerate(calls, 1):
         yield "model_calls", {**keys, **dict(call), "position": position}
 

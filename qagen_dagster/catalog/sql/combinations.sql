@@ -1,4 +1,4 @@
--- One row per combination that any record speaks of: what it gave and what it cost.
+-- One row per combination that is in any table: its results and its cost.
 WITH keys AS (
     SELECT combination, corpus, scenario, mode FROM outcomes
     UNION SELECT combination, corpus, scenario, mode FROM questions

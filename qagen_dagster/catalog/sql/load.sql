@@ -1,5 +1,4 @@
--- From the raw rows (views raw_<table>, as the records gave them) to the tables: one row per thing,
--- in a stable order.
+-- Fills the tables from the raw rows (views raw_<table>, one row per record), without duplicates and in a stable order.
 
 CREATE TEMP TABLE current_results AS
 SELECT result_id
@@ -84,7 +83,7 @@ SELECT * EXCLUDE (result_id) FROM raw_baseline_answers ORDER BY combination, doc
 INSERT INTO model_calls BY NAME
 SELECT
     * EXCLUDE (result_id, current, counted),
-    -- What a document asked a judge while it was made, its report asks again, and is given the same response.
+    -- The report of grades repeats requests that were made with the document, and gets the same responses.
     stage IN ('corpus', 'evaluation') OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
     OR stage = 'grading' AND (request_key = '' OR (combination, request_key) NOT IN (
         SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)

@@ -1,5 +1,5 @@
--- What each document that was worked to its end in mode $1 took, a row per role that was asked; a request that
--- one document made twice counts once. What ended for want of money or of a model is no example.
+-- What each finished document of mode $1 took, one row per role. A request that a document made twice counts once.
+-- Documents that ended because of the budget or a model error are left out.
 WITH asked AS (
     SELECT * FROM model_calls
     WHERE current AND stage = 'document' AND mode = $1

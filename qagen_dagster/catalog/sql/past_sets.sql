@@ -1,4 +1,4 @@
--- What comparing the questions of each combination of mode $1 across its documents took.
+-- What corpus-wide deduplication of each combination of mode $1 took.
 SELECT
     worked.combination,
     worked.accepted,

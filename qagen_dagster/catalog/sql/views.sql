@@ -1,9 +1,9 @@
--- There are two kinds of price. The views `*_costs` but `question_costs` tell what was spent: they count each request once,
--- whatever result it went into. `question_costs` and the views `*_calls` tell what the work behind a question would cost
--- anew: they count every call of its current result. Evaluations of a published set have a view of their own.
+-- There are two kinds of price. The views `*_costs`, except `question_costs`, are what was spent: they count each request
+-- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
+-- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
 
--- Tokens, price and time of the calls in a group for which `which` is true. `usd` leaves out calls of unknown price, which
--- are counted beside it; it is NULL when no price is known.
+-- Tokens, price and time of the calls for which `which` is true. `usd` leaves out calls of unknown price, which
+-- `unknown_price_calls` counts; it is NULL when no price is known.
 CREATE MACRO totals(call, which := true) AS {
     'input_tokens': coalesce(sum(call.input_tokens) FILTER (which), 0)::BIGINT,
     'cached_tokens': coalesce(sum(call.cached_tokens) FILTER (which), 0)::BIGINT,  -- of the input
@@ -24,7 +24,7 @@ WHERE counted AND stage <> 'evaluation'
 GROUP BY combination, corpus, scenario, mode, role, model
 ORDER BY combination, role, model;
 
--- What was spent on each document in a combination, the corpus-wide comparison of its questions included.
+-- What was spent on each document in a combination, including the corpus-wide deduplication of its questions.
 CREATE VIEW document_costs AS
 SELECT
     combination, corpus, scenario, mode, document_id, count(*) AS calls, unnest(totals(call)),
@@ -65,7 +65,7 @@ WHERE counted AND stage = 'evaluation'
 GROUP BY combination, corpus, scenario, mode, role, model
 ORDER BY combination, role, model;
 
--- How each published question fared in the latest evaluations; NULL: not evaluated, or not found out.
+-- The results of each published question in the latest evaluations; NULL: not evaluated, or not known.
 CREATE VIEW question_evaluations AS
 SELECT
     question.question_id,
@@ -87,7 +87,7 @@ LEFT JOIN retrievals AS found ON found.question_id = question.question_id AND fo
 LEFT JOIN baseline_answers AS baseline ON baseline.question_id = question.question_id
 ORDER BY question.combination, question.document_id, question.question_id;
 
--- Calls of one attempt: its own, those of the corpus-wide comparison of its question, and of grading its answer.
+-- The calls of one attempt, of the corpus-wide deduplication of its question, and of grading its answer.
 CREATE VIEW attempt_calls AS
 SELECT
     combination, document_id, attempt, count(*) AS calls, unnest(totals(model_calls)),
@@ -102,7 +102,7 @@ FROM model_calls
 WHERE current AND stage <> 'evaluation'
 GROUP BY ALL;
 
--- The calls behind each accepted question: its own attempt, not the failed ones beside it.
+-- What the calls of each accepted question cost: those of its own attempt, not of failed attempts.
 CREATE VIEW question_costs AS
 SELECT
     question_id, combination, document_id, attempt, count(call.current) AS calls, unnest(totals(call, which := call.current))
@@ -113,7 +113,7 @@ LEFT JOIN (
 GROUP BY question_id, combination, document_id, attempt
 ORDER BY combination, document_id, question_id;
 
--- Everything that made one question: document and version, models, prompts, run, verdict and price.
+-- The lineage of each question: document and version, models, prompts, run, verdict and cost.
 CREATE VIEW question_lineage AS
 SELECT
     question.question_id,
@@ -129,7 +129,7 @@ SELECT
     question.source_document,
     question.document_id,
     outcome.document_version,
-    -- The document may have changed since: its hash is known only while the version is the same.
+    -- The document may have changed since then: its hash is known only if the version is the same.
     CASE WHEN document.version = outcome.document_version THEN document.source_sha256 END AS document_sha256,
     document.version = outcome.document_version AS document_unchanged,
     document.format AS document_format,
