@@ -1,1 +1,1 @@
-"""From a corpus' files to documents in the store, and back to something agents can open."""
+"""Reads the files of a corpus into the store as documents, and opens stored documents for agents."""

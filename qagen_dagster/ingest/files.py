@@ -1,4 +1,4 @@
-"""Which files a corpus has. Nothing is read but names; nothing outside the corpus is ever followed."""
+"""Lists the files of a corpus. It reads only names and never follows a link out of the corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.settings import Settings, document_password
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file under documents/: its name there, its place, and why it must not be read, if so."""
+    """A file under documents/: its name there, its path, and the reason if it must not be read."""
 
     name: str
     path: Path
@@ -60,7 +60,7 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 
 
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
-    """Changes when files must be read again: reading options and limits, never the passwords themselves."""
+    """A fingerprint of reading options and limits, without passwords. When it changes, files must be parsed again."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
     return hashlib.sha256(f"{options.model_dump_json()}{limits}".encode()).hexdigest()[:12]
 

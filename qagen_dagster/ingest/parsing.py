@@ -1,4 +1,4 @@
-"""Parse a corpus into the store: every file ends as documents or as a named outcome, unchanged ones are kept."""
+"""Parses the files of a corpus into the store. Each file gives documents or a named outcome; unchanged files are kept."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from qagen_dagster.settings import Settings
 from qagen_dagster.store import Keys, Store
 
 Progress = Callable[[int, int, str], None]  # done, all, name
-_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # a password may be there now; a crash may not repeat
+_RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
 _NO_PARSER = (
-    f"none-{fingerprint(_PARSERS)[:8]}"  # of a file that no format took: looked at again when one changes
+    f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no format accepted: it is tried again when a parser changes
 )
 
 
 @dataclass(frozen=True)
 class ParsingResult:
-    """The new index, and how many files were parsed rather than kept."""
+    """The new index, and the number of files that were parsed, not kept."""
 
     index: CorpusIndex
     parsed_files: int
@@ -78,7 +78,7 @@ def parse_corpus(
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
-    """Whether parsing the corpus again would change nothing: same files, same reading, all stored."""
+    """Whether the stored documents are current: same files, same options and parsers, everything stored."""
     known = store.find(Keys.corpus_index(corpus.key), CorpusIndex)
     if known is None:
         return False
@@ -98,13 +98,13 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 
 def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
-    """Whether the visuals of this very version were looked for."""
+    """Whether there is a manifest of visuals for exactly this version."""
     found = store.find(Keys.visuals(corpus, entry.id), VisualManifest)
     return found is not None and found.document_version == entry.version
 
 
 def _hashed(file: CorpusFile) -> tuple[str, str]:
-    """The hash of a file's content, or an empty one and why it was not read."""
+    """The hash of a file's content, or an empty string and the reason why it was not read."""
     if file.refused is not None:
         return "", file.refused
     try:
@@ -223,6 +223,6 @@ def _failed_file(
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
-    job.store.remove(Keys.text(job.corpus, document.id))  # of a version that could be read
+    job.store.remove(Keys.text(job.corpus, document.id))  # it was made by an earlier version of the file that had text
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)

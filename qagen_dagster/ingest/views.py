@@ -1,4 +1,4 @@
-"""Open a stored document for agents: its lines, its visuals, and pictures of its pages on demand."""
+"""Opens a stored document for agents: its lines, its visuals, and pictures of its pages on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qagen_dagster.toolkit.document_view import DocumentView
 def open_view(
     corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
 ) -> DocumentView:
-    """The document as tools see it. Raises StoreError when its files are missing."""
+    """The document as tools use it. Raises StoreError when its files are missing."""
     document = store.read(Keys.record(corpus.key, entry.id), Document)
     text = store.get(Keys.text(corpus.key, entry.id)) or b""
     manifest = store.find(Keys.visuals(corpus.key, entry.id), VisualManifest)

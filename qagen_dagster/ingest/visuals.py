@@ -1,4 +1,4 @@
-"""Find what there is to look at in each document of a corpus, once per document version."""
+"""Finds the tables, figures and other visuals of each document of a corpus, once per document version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_manifests(
     settings: Settings,
     progress: Progress | None = None,
 ) -> list[VisualManifest]:
-    """The manifest of every usable document, in index order; a failure is in its manifest."""
+    """The manifest of every usable document, in index order. A failure is recorded in the manifest."""
     options = parse_options(corpus.config.documents)
     usable = [entry for entry in index.documents if entry.outcome in USABLE]
     manifests: list[VisualManifest] = []

@@ -1,4 +1,4 @@
-"""The alternate solver: another way to the same answer."""
+"""The alternate solver finds another way to the same answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def solve_again(
     ideas: IdeaResult | None,
     earlier: Sequence[AlternateResult],
 ) -> Said[AlternateResult]:
-    """Solve by a way unlike the given solution and `earlier`. Raises ModelError."""
+    """Solve the problem in a way that differs from the given solution and from `earlier`. Raises ModelError."""
     values = {
         "number": str(number),
         "problem": shown(problem),

@@ -1,4 +1,4 @@
-"""The classifier: what kind of question a problem is, what it is about, and whether it has a figure."""
+"""The classifier tells what kind of question a problem is, what it is about, and whether it has a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The converter: the same problem in another format."""
+"""The converter writes the same problem in another format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generator: explores a document with tools and proposes one question with its proof."""
+"""The generator explores a document with tools and proposes one question with its evidence."""
 
 from __future__ import annotations
 
