@@ -44,7 +44,7 @@ class Passage:
 
 
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
-    """The passages of a text, in order; blank lines at their ends are left out.
+    """The passages of a text, in order, without licences and commented-out code.
 
     `headings` are the line, level and title of headings that the text itself does not mark, as in a PDF.
     """

@@ -22,9 +22,7 @@ Progress = Callable[[int, int, str], None]  # done, all, name
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
-_NO_PARSER = (
-    f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no format accepted: it is tried again when a parser changes
-)
+_NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no format accepted: it is tried again when a parser changes
 
 
 @dataclass(frozen=True)
@@ -223,6 +221,6 @@ def _failed_file(
         parser=found.parser or _NO_PARSER,
         bytes=found.bytes,
     )
-    job.store.remove(Keys.text(job.corpus, document.id))  # it was made by an earlier version of the file that had text
+    job.store.remove(Keys.text(job.corpus, document.id))  # of an earlier version that had text
     job.store.write(Keys.record(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)

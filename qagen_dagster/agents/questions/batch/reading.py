@@ -20,7 +20,7 @@ from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 ROUNDS = 5  # most rounds of questions; each shows other parts of a long document
-BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next smaller budget is used when a text is too long for a model
+BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next if a text is too long for a model
 PART = 3_000  # characters
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
