@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +18,7 @@ import pytest
 
 from qagen_dagster.agents.answering import answerer
 from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents.prompts import FOLDER, prompt_name
 from qagen_dagster.loop.exams.work import exam_prompt_hashes
 from qagen_dagster.loop.problems.rules import problem_prompt_hashes
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
@@ -37,6 +39,7 @@ from tests.support.source_tree import (
 FILE_SOFT, FILE_HARD = 300, 400
 FUNCTION_SOFT, FUNCTION_HARD = 40, 60
 ASSET_BODY = 25
+FOLDER_MODULES = 20
 ASSET_DECORATORS = {
     f"dg.{name}"
     for name in ("asset", "multi_asset", "graph_asset", "observable_source_asset", "asset_check", "op")
@@ -137,6 +140,18 @@ def test_modules_say_what_belongs_in_them_and_none_is_called_utils() -> None:
     assert [path.name for path in files() if path.name in vague] == []
 
 
+def test_folders_stay_small_and_names_do_not_repeat_their_folder() -> None:
+    modules = [source.path for source in package() if source.path.name != "__init__.py"]
+    counts = Counter(path.parent for path in modules)
+    assert [(str(folder), count) for folder, count in counts.items() if count > FOLDER_MODULES] == []
+    folders = {folder for path in modules for folder in path.parents if PACKAGE in folder.parents}
+    assert [
+        str(path.relative_to(ROOT))
+        for path in sorted({*modules, *folders})
+        if any(f"{path.stem}_".startswith(f"{word}_") for word in _number_forms(path.parent.name))
+    ] == []
+
+
 def test_no_tool_is_configured_with_exceptions() -> None:
     """An ignore list grows; so there is none to grow."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -178,7 +193,8 @@ def test_every_prompt_and_query_file_is_used() -> None:
     used |= set(exam_prompt_hashes())
     used |= set(problem_prompt_hashes())
     used |= {prompt.name for prompt in closed_book.prompts()}
-    assert {path.stem for path in (PACKAGE / "agents" / "prompts").iterdir()} == used
+    paths = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.*")]
+    assert {prompt_name(path) for path in paths} == used
     asked = {
         str(node.args[0].value)
         for source in package()
@@ -249,6 +265,11 @@ def test_no_file_names_a_package_registry() -> None:
         for number, line in enumerate(text.splitlines(), 1)
         if host.search(line)
     ] == []
+
+
+def _number_forms(folder: str) -> set[str]:
+    """The name of a folder, and what may be its singular."""
+    return {folder, folder.removesuffix("s"), folder.removesuffix("es"), re.sub("ies$", "y", folder)}
 
 
 def _lines(node: ast.FunctionDef) -> int:

@@ -1,1 +1,1 @@
-"""Agents as data, and the one loop that runs them."""
+"""Agents: data that one loop runs."""

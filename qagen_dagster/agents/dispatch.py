@@ -1,6 +1,6 @@
-"""Run the tool calls of one turn: every call is answered exactly once, in call order.
+"""Runs the tool calls of one turn and answers every call exactly once, in call order.
 
-The one pool of this package. A ToolError is content for the model; anything else propagates.
+This module has the only thread pool of the package. A ToolError becomes content for the model; any other error propagates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why,
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """All answers of a turn, and the result if a terminal tool took one."""
+    """All answers of a turn, and the result if a terminal tool accepted one."""
 
     results: tuple[ToolResult, ...]
     finished: tuple[str, Record] | None
@@ -33,9 +33,9 @@ class TurnOutcome:
 def dispatch(
     calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
 ) -> TurnOutcome:
-    """Run ordinary tools side by side, then terminal ones in order; the first success ends the run.
+    """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
 
-    What is submitted again after a refusal in the same turn was written without knowing of it, and is not run.
+    After a refusal, the same turn's later submissions are not run: the model wrote them before it knew of the refusal.
     """
     ordinary = [call for call in calls if call.name not in terminals]
     answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))

@@ -1,7 +1,7 @@
-"""Prompt files and how they are filled. The words themselves are `prompts/*.md`.
+"""Reads and fills the prompt files `prompts/<product>/*.md`.
 
-A file holds a system and a user part, divided by a line `---user---`, or is an addition to another's user part. Placeholders are `${name}`; a
-missing or an unused value is an error, so a prompt cannot silently lose its source text.
+A file holds a system part and a user part, divided by a line `---user---`, or only an addition to the user part of another.
+Placeholders are `${name}`. A missing or unused value is an error, so a prompt cannot silently lose its source text.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from qagen_dagster.records.ids import digest
 
 FOLDER = Path(__file__).resolve().parent / "prompts"
 DIVIDER = "\n---user---\n"
+# Names are recorded in lineage and enter fingerprints: those of the files in these folders begin with a prefix.
+_PREFIXES = {"answering": "answer_", "exams": "exam_", "problems": "problem_", "questions/batch": "batch_"}
 
 
 @dataclass(frozen=True)
@@ -45,22 +47,32 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
-    """Read `prompts/<name>.md`. Raises ConfigError when it has not both parts."""
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    system, divider, user = text.partition(DIVIDER)
+def load_prompt(path: str) -> Prompt:
+    """Read `prompts/<path>.md`. Raises ConfigError when a part is missing."""
+    name = prompt_name(path)
+    system, divider, user = _read(path).partition(DIVIDER)
     if not divider or not system.strip() or not user.strip():
         raise ConfigError(f"prompt {name} needs a system and a user part, divided by {DIVIDER.strip()!r}")
     return Prompt(name, system.strip(), user.strip())
 
 
 @cache
-def load_addition(name: str) -> Prompt:
-    """Read `prompts/<name>.md`, which is a user part alone: see `Prompt.before`. Raises ConfigError when it is empty."""
-    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8").strip()
+def load_addition(path: str) -> Prompt:
+    """Read `prompts/<path>.md`, which has only a user part: see `Prompt.before`. Raises ConfigError when it is empty."""
+    name, text = prompt_name(path), _read(path).strip()
     if not text:
         raise ConfigError(f"prompt {name} is empty")
     return Prompt(name, "", text)
+
+
+def prompt_name(path: str) -> str:
+    """The name by which records and fingerprints know the file `prompts/<path>.md`."""
+    folder, _, stem = path.rpartition("/")
+    return _PREFIXES.get(folder, "") + stem
+
+
+def _read(path: str) -> str:
+    return (FOLDER / f"{path}.md").read_text(encoding="utf-8")
 
 
 def _placeholders(text: str) -> set[str]:

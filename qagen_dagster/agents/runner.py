@@ -1,6 +1,6 @@
-"""The only agent loop: ask, decide, act, until a result or a limit.
+"""The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
 
-State is a `RunState`; the model, the tools and the prompt values come in as arguments.
+The state is a `RunState`; the model, the tools and the prompt values are arguments.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def run_agent(
     sample: int = 0,
     pictures: tuple[Image, ...] = (),
 ) -> AgentRun:
-    """Run `spec` to its end. Raises ModelError when the model cannot be had; limits are results.
+    """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
 
-    `sample` tells repeated runs on equal values apart, so that each draws its own responses.
+    Runs with equal values and different `sample` get different responses.
     """
     system, user = spec.prompt.fill(values)
     content: tuple[Content, ...] = (Text(text=user), *pictures)

@@ -1,4 +1,4 @@
-"""What an agent is: data. A prompt, a role, tools it may use, the ways it may end, and limits."""
+"""An agent is data: a prompt, a role, the tools it may use, the terminals that end it, and limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Terminal:
-    """A tool whose successful call ends the run: its argument schema is the result record.
+    """A tool whose successful call ends the run. Its arguments are the fields of the result record.
 
     `check` may refuse a result with a ToolError that the model can act on.
     """
@@ -58,9 +58,9 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """One agent. `tools` names what it may use of the toolbox it is run with.
+    """One agent. `tools` are the names of the tools of its toolbox that it may use.
 
-    With `reads_text` a reply without a tool call that holds the result as JSON or YAML is as good as the call.
+    With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML.
     """
 
     name: str

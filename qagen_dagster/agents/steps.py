@@ -1,4 +1,4 @@
-"""What may happen next in an agent run: a closed union, decided by pure functions."""
+"""The possible next steps of an agent run, and the pure function that decides between them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Step = Finish | RunTools | Nudge | GiveUp
 
 @dataclass
 class RunState:
-    """What changes during a run; dependencies are elsewhere."""
+    """What changes during a run."""
 
     messages: list[Message]
     turns: int = 0

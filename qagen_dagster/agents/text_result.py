@@ -1,6 +1,6 @@
-"""A result that a model wrote as text instead of calling the tool: JSON or YAML, in a fence or not. Tolerant on purpose.
+"""Reads a result that a model wrote as text (JSON or YAML, with or without a code fence) instead of calling the tool.
 
-What does not fit is said to the model once, as the terminal tool would say it.
+The reader is tolerant on purpose. If the result does not fit, the model gets the terminal's error message once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_CHARACTERS = 100_000
 
 
 def from_text(step: Step, response: Response, terminals: Sequence[Terminal]) -> Step:
-    """`step`, unless it is for want of a tool call and the reply holds a result, or nearly one."""
+    """`step`, or another step if `step` is due to a missing tool call and the reply contains a result, or nearly one."""
     lacking = isinstance(step, Nudge) or (
         isinstance(step, GiveUp) and step.reason is GiveUpReason.NO_TOOL_CALL
     )
@@ -51,7 +51,7 @@ def from_text(step: Step, response: Response, terminals: Sequence[Terminal]) -> 
 
 
 def _candidates(text: str) -> Iterator[dict[str, object] | str]:
-    """Every mapping in the text, the last fence first; of a fence that holds none, why."""
+    """Every mapping in the text, from the last fence on; for a fence without one, the error message."""
     marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
     pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:  # never closed
@@ -69,7 +69,7 @@ def _candidates(text: str) -> Iterator[dict[str, object] | str]:
 
 
 def _value(text: str) -> JsonValue:
-    """JSON where it looks like that, else YAML. Raises ValueError or ConfigError."""
+    """The text read as JSON if it looks like JSON, else as YAML. Raises ValueError or ConfigError."""
     if not text.lstrip().startswith("{"):
         return read_text(text)
     try:
@@ -79,5 +79,5 @@ def _value(text: str) -> JsonValue:
 
 
 def _doubled(found: re.Match[str]) -> str:
-    """A backslash that begins no escape of JSON is one that LaTeX needs."""
+    """Double a backslash that begins no JSON escape: it belongs to LaTeX."""
     return found.group() if found.group(1) else "\\\\"

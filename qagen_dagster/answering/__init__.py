@@ -1,1 +1,1 @@
-"""Answers from one document: from its full text where there is one, else from its abstract."""
+"""Answers questions from one document: from its full text if there is one, else from its abstract."""

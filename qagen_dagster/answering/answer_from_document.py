@@ -1,7 +1,7 @@
-"""A question and one document in, an answer with its sources out; whatever goes wrong is a value of the answer.
+"""Answers a question from one document, with sources. Everything that can go wrong is an error value of the answer.
 
-The workflow follows BMLibrarian's `answer_from_document()`: text status, full text if wanted and allowed, search inside the
-document, else the abstract, then one turn of a model. Each step belongs to a module beside this one.
+The workflow follows BMLibrarian's `answer_from_document()`: find the document's texts, get the full text if wanted and
+allowed, search it or use the abstract, then ask a model once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class Place:
-    """Where documents lie and what answering needs at hand.
+    """Where the documents are stored, and what answering needs.
 
     Args:
-        model: gives the answering model; raises ConfigError.
-        chunks: the corpus' index, if there is one, and what it does not have.
+        model: returns the answering model; raises ConfigError.
+        chunks: searches the corpus' index if there is one, and texts that it does not have.
     """
 
     store: Store
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The call's wishes over the configured ones."""
+    """The options of this call; they take precedence over the configured ones."""
 
     document_id: str
     question: str
@@ -65,7 +65,7 @@ class _StopError(Exception):
 
 @dataclass
 class _Findings:
-    """What the steps so far have found out about the full text."""
+    """What is known about the full text so far."""
 
     fulltext_error: QAError | None = None
     notes: list[str] = field(default_factory=list[str])
@@ -85,14 +85,16 @@ def answer_from_document(
     similarity_threshold: float | None = None,
     temperature: float | None = None,
 ) -> SemanticSearchAnswer:
-    """Answer `question` from one document of `place`; None means as configured. Never raises for what can go wrong.
+    """Answer `question` from one document of `place`. Failures are values of the answer, not exceptions.
+
+    An argument that is None is taken from the configuration.
 
     Args:
-        model: another model of the answerer's provider, by name.
-        download_missing: look on the network for a full text that is not there.
+        model: the name of another model of the answerer's provider.
+        download_missing: look on the network for a missing full text.
         always_allow_proxy: use the institution's proxy without asking.
-        proxy_callback: asked, with document id and title, when open sources have nothing.
-        similarity_threshold: cosine from which a chunk is used; when no chunk reaches it the best ones are, and a note says so.
+        proxy_callback: asked for consent, with document id and title, when open sources have nothing.
+        similarity_threshold: least cosine of a chunk; when no chunk reaches it, the best ones are used and a note says so.
     """
     usual = place.options
     asked = _Asked(
@@ -156,7 +158,7 @@ def _answer(
 
 
 def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
-    """The document's texts, after a try to get the full text where that is wanted."""
+    """The document's texts, after an attempt to get the full text if that is wanted."""
     texts = load_texts(place.store, place.corpus, asked.document_id)
     if texts is None:
         raise _StopError(QAError.DOCUMENT_NOT_FOUND, f"there is no document {asked.document_id!r}")
@@ -190,7 +192,7 @@ def _with_fulltext(asked: _Asked, place: Place, texts: DocumentTexts, findings: 
 def _context(
     asked: _Asked, place: Place, texts: DocumentTexts, findings: _Findings
 ) -> tuple[AnswerSource, tuple[ChunkContext, ...]]:
-    """Chunks of the full text; the abstract where there is none, or where the search in it failed."""
+    """Chunks of the full text; the abstract if there is no full text or the search in it failed."""
     if asked.use_fulltext and texts.fulltext is not None:
         got = retrieve(
             place.chunks, asked.document_id, texts.fulltext, asked.question, asked.max_chunks, asked.threshold

@@ -1,4 +1,4 @@
-"""Where the pieces of a document that fit a question come from: the corpus' index, or a text that is embedded on the spot."""
+"""Finds the chunks of a document that fit a question, in the corpus' index or in a text that is embedded on demand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.index import ChunkHit
 
 KEPT_TEXTS = 16
-WIDER = 4  # times as many chunks are looked at as are used, since ranking and threshold are different scores
+WIDER = 4  # how many times more chunks are ranked than used, since ranking and threshold use different scores
 _ANY = -1.0
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """An index of a corpus, with the hash of the text it knows of each document."""
+    """An index of a corpus, with the hash of each document's text in it."""
 
     searcher: Searcher
     text_sha256: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -29,8 +29,8 @@ class Indexed:
 class ChunkSource:
     """Chunks of documents, searched one document at a time. Safe for many threads.
 
-    What the index does not have (a file on the disk, a full text that was just fetched, a text that changed) is cut and
-    embedded when it is first asked about; the last few such texts are kept for the next question.
+    A text that the index does not have (a file on disk, a full text that was just fetched, a changed text) is embedded at
+    the first question about it. The last few such texts are kept in memory.
     """
 
     def __init__(self, embedder: Embedder, options: IndexOptions, index: Indexed | None = None) -> None:
@@ -39,12 +39,12 @@ class ChunkSource:
         self._loose: OrderedDict[str, Searcher] = OrderedDict()
 
     def has(self, document_id: str, text: str) -> bool:
-        """Whether there are chunks of exactly this text already."""
+        """Whether exactly this text is already embedded."""
         key = _key(text)
         return self._in_index(document_id, key) or f"{document_id}#{key}" in self._loose
 
     def searcher(self, document_id: str, text: str) -> Searcher:
-        """A search over exactly this text, embedded now if need be. Raises ModelError."""
+        """A search over exactly this text, which is embedded now if necessary. Raises ModelError."""
         key = _key(text)
         if self._index is not None and self._in_index(document_id, key):
             return self._index.searcher
@@ -57,7 +57,7 @@ class ChunkSource:
         with self._lock:
             self._loose[name] = made
             while len(self._loose) > KEPT_TEXTS:
-                self._loose.popitem(last=False)  # not closed: another thread may be searching it
+                self._loose.popitem(last=False)  # do not close it: another thread may be searching it
         return made
 
     def _in_index(self, document_id: str, key: str) -> bool:
@@ -67,9 +67,9 @@ class ChunkSource:
 def best_chunks(
     searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
 ) -> tuple[list[ChunkHit], bool]:
-    """The best `limit` chunks by words and meaning among those with a cosine of `threshold`, and whether there were any.
+    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any.
 
-    When no chunk reaches it, the best ones all the same. Raises ModelError.
+    If no chunk reaches the threshold, the best of all chunks. Raises ModelError.
     """
     hits = searcher.search(document_id, question, limit * WIDER, _ANY)
     close = [hit for hit in hits if hit.meaning >= threshold]

@@ -1,4 +1,4 @@
-"""The pieces of one document that a model is shown: chunks of its full text, or its abstract."""
+"""Chooses what a model is shown of one document: chunks of its full text, or its abstract."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.records.index import ChunkHit
 
 @dataclass(frozen=True)
 class Retrieved:
-    """Chunks, best first; without any, `error` says what failed. `note` is one line for a person, or empty."""
+    """Chunks, best first; `error` says why there are none. `note` is one line for a person, or empty."""
 
     chunks: tuple[ChunkContext, ...]
     error: QAError | None = None
@@ -26,8 +26,7 @@ def retrieve(
 ) -> Retrieved:
     """The chunks of `text` that fit the question best.
 
-    When none reaches `threshold` the best ones are taken all the same: a question is worth a look at them, and the
-    model may still say that they do not answer it.
+    If none reaches `threshold`, the best ones are used all the same: the model can still say that they have no answer.
     """
     try:
         searcher = chunks.searcher(document_id, text)
@@ -55,7 +54,7 @@ def _context(text: str, hit: ChunkHit) -> ChunkContext:
 
 
 def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
-    """The abstract as one piece, with its lines where it stands in the document's text as it is stated."""
+    """The abstract as one piece, with its lines if the document's text contains it verbatim."""
     abstract = texts.abstract or ""
     lines = lines_of(texts.own, abstract)
     if lines is None:
@@ -66,7 +65,7 @@ def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
 
 
 def lines_of(text: str, passage: str) -> tuple[int, int] | None:
-    """First and last line of a passage, white space ignored; None when it is not there."""
+    """The first and last line of a passage, ignoring white space; None if the text does not contain it."""
     lines: Sequence[str] = text.split("\n")
     wanted = "".join(passage.split())
     joined, owners = list[str](), list[int]()

@@ -1,4 +1,4 @@
-"""Which text a stored document has: its full text, its abstract, or neither. Searching them belongs elsewhere."""
+"""Loads the texts of a stored document: its full text, its abstract, or neither."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEWEST_WORDS = 60  # nor one that adds fewer words
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document with what can be read of it. `fetched`: the full text is not the document's own text."""
+    """A document and its texts. `fetched`: the full text is not the document's own text, but was fetched."""
 
     document: Document
     own: str
@@ -41,7 +41,7 @@ class DocumentTexts:
         return Paper(doi=bare_doi(meta.doi), url=meta.url)
 
     def status(self, *, indexed: bool = False) -> DocumentTextStatus:
-        """`indexed`: there are chunks of the text that would be searched."""
+        """The status of the texts. `indexed`: the text to search is already embedded."""
         full = self.fulltext is not None
         return DocumentTextStatus(
             document_id=self.document.id,
@@ -71,7 +71,7 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
 
 
 def is_fulltext(document: Document, text: str) -> bool:
-    """Whether a document's text is more than its abstract with title, authors and keywords around it."""
+    """Whether a document's text is more than an abstract with title, authors and keywords."""
     if not text.strip():
         return False
     abstract = len((document.metadata.abstract or "").split())
@@ -84,7 +84,7 @@ def is_fulltext(document: Document, text: str) -> bool:
 
 
 def bare_doi(doi: str | None) -> str | None:
-    """A DOI without the ways people write it; None for what is none."""
+    """The DOI without prefixes such as `doi:` or `https://doi.org/`; None if it is no DOI."""
     said = _WAYS.sub("", (doi or "").strip())
     good = said.startswith("10.") and "/" in said and not any(char.isspace() for char in said)
     return said if good and len(said) <= 300 else None

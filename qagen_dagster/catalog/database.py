@@ -1,8 +1,7 @@
-"""Building the catalog and opening what was built. What the rows mean is SQL's; what to ask is `stats`.
+"""Builds the catalog and opens it read-only. `sql/` defines its tables and views; `stats` queries them.
 
-DuckDB has one writer and a writer shuts readers out, so the catalog is written to a file of its own and
-renamed over the published one: readers only ever open a finished snapshot, read-only, and one that is
-open stays as it was.
+DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a separate file and renamed
+over the published one: readers always open a finished snapshot, and an open snapshot never changes.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ TABLES = (
 )  # fmt: skip
 REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
-_REMOVED = "removed"  # rows of the shape of candidates that only correct others
+_REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -43,8 +42,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
     """Write a fresh catalog and publish it at `target`; returns the number of rows by table.
 
-    Two builders, also of two processes, take turns. Raises StoreError when the turn does not come
-    within `lock_seconds`.
+    Builders in one or several processes take turns. Raises StoreError after waiting `lock_seconds`.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -57,7 +55,7 @@ def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_S
 
 
 def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
-    """Write a catalog to a new file, with raw rows in the folder `scratch` meanwhile."""
+    """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
     raw = _write_raw(source, scratch)
     with duckdb.connect(file, config=_CONFIG) as connection:
         create(connection)
@@ -72,10 +70,7 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
 
 @contextmanager
 def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
-    """The published catalog, read-only.
-
-    Raises StoreError, with what makes one, when there is none or it has another shape.
-    """
+    """The published catalog, read-only. Raises StoreError when it is missing or has another schema version."""
     if not path.is_file():
         raise StoreError(f"there is no catalog at {path}: {REBUILD_HINT}")
     with duckdb.connect(":memory:", config=_CONFIG) as connection:
@@ -89,10 +84,10 @@ def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Open the file under a database of its own.
+    """Attach the file as a separate database.
 
-    `duckdb.connect(path)` shares one database per path within a process: while a reader of the old file
-    is open, it would go on showing the old one to new readers.
+    `duckdb.connect(path)` shares one database per path within a process: while a reader has the old file open,
+    new readers would see the old file, too.
     """
     quoted = str(path).replace("'", "''")
     try:
@@ -105,7 +100,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def is_current(path: Path) -> bool:
-    """Whether there is a catalog that this version can read."""
+    """Whether a catalog exists that this version can read."""
     try:
         with snapshot(path):
             return True
@@ -125,10 +120,10 @@ def _rebuild(source: CatalogSource, target: Path) -> dict[str, int]:
 
 
 def _publish(fresh: Path, target: Path) -> None:
-    """Make `fresh` durable and put it in the place of `target`."""
+    """Flush `fresh` to disk and replace `target` with it."""
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
-    # The log of someone who opened the old catalog for writing would be replayed into the new one.
+    # Delete the write-ahead log of a program that wrote to the old catalog: DuckDB would replay it into the new one.
     target.with_name(f"{target.name}.wal").unlink(missing_ok=True)
     os.replace(fresh, target)
     with suppress(OSError):  # folders cannot be opened on every platform
@@ -140,22 +135,22 @@ def _publish(fresh: Path, target: Path) -> None:
 
 
 def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
-    """One file of JSON lines per table: streamed, and far faster to ingest than inserts."""
+    """Write a file of JSON lines per table, which DuckDB loads far faster than single inserts."""
     paths = {table: scratch / f"{table}.jsonl" for table in (*TABLES, _REMOVED)}
     with ExitStack() as stack:
         out: dict[str, BinaryIO] = {
             table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
         for table, row in chain(table_rows(source), evaluation_rows(source), exam_rows(source)):
-            out[table].write(to_json(row) + b"\n")
+            out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
     return paths
 
 
 def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
-    """`raw_<table>`: the file's rows with the columns of the table and the result they belong to."""
+    """Make the view `raw_<table>` of a file: the columns of the table and `result_id`."""
     shape = connection.table("candidates" if table == _REMOVED else table)
     columns = {name: str(kind) for name, kind in zip(shape.columns, shape.types, strict=True)}
     rows = connection.read_json(
         str(path), format="newline_delimited", columns={**columns, "result_id": "BIGINT"}
     )
-    rows.create_view(f"raw_{table}")
+    connection.execute(f"CREATE TEMP VIEW raw_{table} AS {rows.sql_query()}")

@@ -1,7 +1,7 @@
-"""Which shape of catalog this code reads. There is nothing to migrate in place.
+"""The version of the catalog's tables and views. Nothing is migrated in place.
 
-A catalog holds nothing that the store's records do not, so one of an older shape is simply rebuilt:
-raise SCHEMA_VERSION with every change of `sql/schema.sql` or `sql/views.sql`.
+Everything in a catalog is derived from the store's records, so a catalog of another version is rebuilt.
+Raise SCHEMA_VERSION with every change of the columns or the meaning of a table or view.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What finished work took, as examples for a forecast. What to make of them is not said here."""
+"""Reads from the catalog what finished documents and sets took. Forecasts use these examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qagen_dagster.records.questions.results import DocumentEnd
 
 
 class PastUse(Record):
-    """Calls of one role, each request once."""
+    """Calls of one role; each request counts once."""
 
     role: str
     model: str
@@ -29,7 +29,7 @@ class PastUse(Record):
 
 
 class PastDocument(Record):
-    """A document that was worked to its end in one combination."""
+    """A document that was finished in one combination."""
 
     combination: str
     document_id: str
@@ -47,7 +47,7 @@ class PastSet(Record):
 
     combination: str
     accepted: int
-    use: PastUse | None  # None: no pair was alike enough to ask a model
+    use: PastUse | None  # None: no two questions were similar enough to ask a model
 
 
 _DOCUMENT = frozenset(PastDocument.model_fields) - {"uses"}

@@ -1,4 +1,4 @@
-"""What a catalog is built from: plain records, streamed once. Where they are stored is the caller's."""
+"""What a catalog is built from: plain records, each read once. The caller loads them from the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 
 
 class DocumentRow(Record):
-    """A document of a corpus, whatever its outcome. `seconds` is what parsing it took."""
+    """A document of a corpus with any outcome. `seconds` is how long parsing took."""
 
     corpus: str
     document: Document
@@ -26,7 +26,7 @@ class DocumentRow(Record):
 
 
 class VisualRow(Record):
-    """One visual; those of a document come in document order."""
+    """One visual. The visuals of a document come one after another, in document order."""
 
     corpus: str
     document_id: str
@@ -34,7 +34,7 @@ class VisualRow(Record):
 
 
 class ResultRow(Record):
-    """What one document gave, the run that made it (not one that only reused it), and when."""
+    """The result of one document, with the run that generated it (not one that reused it) and the time."""
 
     combination: Combination
     result: GenerationResult
@@ -43,7 +43,7 @@ class ResultRow(Record):
 
 
 class FailureRow(Record):
-    """A document that was tried and has no result, such as one whose model failed for good."""
+    """A document that was tried and has no result, for example because of a permanent model error."""
 
     combination: Combination
     document_id: str
@@ -70,7 +70,7 @@ class RunRow(Record):
 
 
 class ExamRow(Record):
-    """One slot of an exam. `repeats` says which item of the bank an accepted one repeats, and why; None when it stands."""
+    """One slot of an exam. `repeats` says which item an accepted one duplicates, and why; None if the item is in the bank."""
 
     result: SlotResult
     schema_title: str
@@ -80,13 +80,12 @@ class ExamRow(Record):
 
 @dataclass(frozen=True)
 class CatalogSource:
-    """Everything there is. Each iterable is read once, in order, so generators do.
+    """All records of a catalog. Each iterable is read once, in order, so it may be a generator.
 
-    `sets` holds the current validated set of each combination, `reports` its latest report of grades,
-    `evaluated` the latest report of each kind of evaluation, `evaluations` every such report, the oldest first, `exams` every slot
-    of the present set of each part. Where `results` or `failures` speak
-    more than once of a document in a combination, the one recorded last counts; model calls of all
-    results count, since they were paid.
+    `sets` holds the current validated set of each combination, `reports` its latest report of grades, `evaluated` the
+    latest report of each kind of evaluation, `evaluations` all such reports (the oldest first), `exams` every slot of
+    the current set of each part. If a document has several `results` or `failures` in a combination, the one recorded
+    last counts. Model calls of all results count, because they were paid.
     """
 
     documents: Iterable[DocumentRow] = ()

@@ -1,4 +1,4 @@
-"""What people and programs ask the catalog, as typed answers. Each call reads one finished snapshot."""
+"""Queries of the catalog with typed answers. Each function reads one finished snapshot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class RoleCost(Record):
-    """What was spent on one role of a combination; each request once."""
+    """What was spent on one role of a combination; each request counts once."""
 
     combination: str
     role: str
@@ -50,7 +50,7 @@ class RoleCost(Record):
 
 
 class CombinationStats(Record):
-    """What one combination gave and cost, with its latest run."""
+    """The results, the cost and the latest run of one combination."""
 
     combination: str
     corpus: str
@@ -71,8 +71,8 @@ class CombinationStats(Record):
     rejected_by_reason: dict[str, int]
     validated: Count  # candidates with a verdict
     pass_rate: float | None  # of those; None: none was validated
-    calls: Count  # here and below: each request once
-    replayed_calls: Count  # served again, for which nothing was paid
+    calls: Count  # here and below, each request counts once
+    replayed_calls: Count  # cache hits: nothing was paid
     input_tokens: Count
     cached_tokens: Count  # of the input
     cache_write_tokens: Count = 0  # of the input, too
@@ -98,7 +98,7 @@ class CorpusStatus(Record):
 
 
 class CatalogStatus(Record):
-    """Everything in the catalog at a glance."""
+    """A summary of the whole catalog."""
 
     built_at: Utc
     schema_version: int
@@ -108,7 +108,7 @@ class CatalogStatus(Record):
 
 
 class LineageCall(Record):
-    """One model call behind a question. `stage` is document, or corpus for the comparison across it."""
+    """One model call behind a question. `stage` is document, corpus (corpus-wide deduplication) or grading."""
 
     stage: str
     role: str
@@ -127,7 +127,7 @@ class LineageCall(Record):
 
 
 class QuestionLineage(Record):
-    """A published question and everything that made it. None: the records do not say."""
+    """A published question and everything that it was made with and from. None: the records do not tell."""
 
     question_id: str
     combination: str
@@ -199,9 +199,9 @@ def status(catalog: Path) -> CatalogStatus:
 
 
 def question(catalog: Path, question_id: str) -> QuestionLineage:
-    """The full lineage of a question; a beginning of its id that fits only one will do.
+    """The full lineage of a question. `question_id` may be the beginning of an id if only one id begins so.
 
-    Raises StoreError when there is no catalog, no such question, or more than one.
+    Raises StoreError when there is no catalog, or when no question or more than one matches.
     """
     with snapshot(catalog) as connection:
         rows = query(connection, sql("question"), [question_id]) if question_id else []

@@ -1,1 +1,1 @@
-"""A document as pieces that can be found: sentences, chunks, their vectors and words, and the search over them."""
+"""Splits documents into sentences and chunks, and searches chunks by their embeddings and words."""

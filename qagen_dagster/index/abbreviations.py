@@ -1,6 +1,6 @@
-"""Words a full stop follows without ending the sentence, by what must come next for it to go on.
+"""English abbreviations after which a full stop may not end the sentence, grouped by what must follow.
 
-English. What does not belong here: the rules that use them (`sentences.py`).
+`sentences.py` has the rules that use them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AFTER_TIMES = _words(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
     "October November December Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
 )
-# The sentence ends if one of OPENERS follows: it begins sentences and hardly ever names.
+# The sentence ends if one of OPENERS follows: these words begin sentences, but hardly ever names.
 MAY_END = _words(ABBREVIATIONS.lower().replace("|", " ")) - BEFORE_NAMES - BEFORE_NUMBERS - {"id", "etc"} | _words(
     "llc plc gmbh ave blvd rd dept univ assn intl govt est min max avg temp ref refs suppl tel ext wt sq cu mi yr yrs "
     "hr hrs mo mos wk oz tsp tbsp calif fla ariz colo ill ind minn okla ore penn tenn tex va wash wis mich"
@@ -40,7 +40,7 @@ OPENERS = _words(
     "Because Despite According Another Other Overall Finally Additionally Instead Today Until Once Only To Its It's He's "
     "She's They're We're I'm Under Over Between Among Even Every Few Several Did Do Does Is Are Was Were Can Could Would Should Has Have Had Nevertheless Nonetheless Consequently"
 )
-# A line that stops after one of these goes on in the next.
+# A line that ends with one of these continues in the next line.
 CONNECTIVES = _words(
     "a an the of in on at by for from with to and or but as than that which who whose is are was were be been has have had "
     "will would can could may might must should not no into over under between per via its their his her our"

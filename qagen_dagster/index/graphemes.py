@@ -1,7 +1,6 @@
-"""Where a text must not be cut: inside what a reader sees as one character (Unicode Annex 29, extended grapheme clusters).
+"""Finds the positions inside grapheme clusters (Unicode Annex 29), where a text must not be cut.
 
-Only runs around characters beyond ASCII are looked at: between two ASCII characters that are no CR LF there is always
-a boundary.
+Only text around non-ASCII characters is examined: between two ASCII characters there is always a boundary, except in CR LF.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def inner_positions(text: str) -> frozenset[int]:
-    """Every offset of `text` that lies inside a grapheme cluster."""
+    """All offsets in `text` that are inside a grapheme cluster."""
     return frozenset(
         position
         for run in _RUN.finditer(text)

@@ -1,6 +1,6 @@
-"""Which lines of a text belong together: wrapped prose is one block, a list item or a heading one of its own.
+"""Groups the lines of a text into blocks: wrapped prose is one block; each list item and each heading is a block.
 
-What does not belong here: where sentences end inside a block (`sentences.py`).
+`sentences.py` finds the sentences inside a block.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from qagen_dagster.index.abbreviations import CONNECTIVES
 
-_NARROW = 45  # columns: in a narrower paragraph a line break tells nothing about its width
-_FILLED = 0.8  # of the width: a line that ends earlier, though the next word had room, was ended on purpose
-_WIDE = "\u2e80"  # from here on, characters take about two columns
+_NARROW = 45  # columns; in a narrower paragraph, line breaks do not tell its width
+_FILLED = 0.8  # share of the width; a shorter line was ended on purpose if the next word had room
+_WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
 )
@@ -35,7 +35,7 @@ class _Line:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every run of lines that reads as one; between them is nothing but white space."""
+    """The start and end of every block; between blocks there is only white space."""
     for paragraph in _paragraphs(text):
         width = max(_NARROW, *(line.columns for line in paragraph), 0)
         begin, previous = paragraph[0].start, paragraph[0]
@@ -63,7 +63,7 @@ def _paragraphs(text: str) -> Iterator[list[_Line]]:
 
 
 def _goes_on(line: _Line, following: _Line, width: int) -> bool:
-    """Whether `following` continues `line`."""
+    """Whether `following` continues the text of `line`."""
     if _OWN_LINE.match(line.text) or _OWN_LINE.match(following.text) or LIST_MARKER.match(following.text):
         return False
     first = following.text.lstrip(_QUOTES)[:1]

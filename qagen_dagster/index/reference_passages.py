@@ -1,6 +1,6 @@
-r"""Cuts a reference (a manual's TeX, a package, the text of a PDF) into passages: whole lines, under the headings they stand below.
+r"""Cuts a reference (a manual's TeX, a package, the text of a PDF) into passages of whole lines with their headings.
 
-What does not belong here: reading files and ranking passages (`references.py`).
+`references.py` reads the files and ranks the passages.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-PASSAGES_VERSION = "2"  # raised when the same text would give other passages
-MOST_CHARACTERS = 1_800  # of a passage
+PASSAGES_VERSION = "2"  # raise it when the same text gives other passages
+MOST_CHARACTERS = 1_800  # in a passage
 MOST_TITLE = 80
-_ENOUGH = 700  # from here on an empty line ends a passage
-_MOST_OF_EXAMPLE = 3_600  # up to here an example is not cut
+_ENOUGH = 700  # after so many characters, an empty line ends a passage
+_MOST_OF_EXAMPLE = 3_600  # examples up to this length are not cut
 _EXAMPLE = re.compile(
     r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
 )
@@ -30,7 +30,7 @@ _PARTS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Passage:
-    """Lines of a reference. `path` is as people know the file; lines are counted from 1, of the PDF's text in a PDF."""
+    """Lines of a reference. `path` is the file's displayed path. Lines count from 1; those of a PDF are of its text."""
 
     path: str
     start_line: int
@@ -44,9 +44,9 @@ class Passage:
 
 
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
-    """The passages of a text, in order; lines without anything are in none.
+    """The passages of a text, in order, without licences and commented-out code.
 
-    `headings` are line, level and title where the text itself does not say them, as in a PDF.
+    `headings` are the line, level and title of headings that the text itself does not mark, as in a PDF.
     """
     given = {line: (level, title) for line, level, title in headings}
     trail: dict[int, str] = {}
@@ -64,14 +64,15 @@ def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] =
 
 
 def stem_words(path: str) -> str:
-    """The words of a file's name: `pgfmanual-en-library-3d.tex` is `pgfmanual en library 3d`."""
+    """The words of a file's name: `pgfmanual en library 3d` for `pgfmanual-en-library-3d.tex`."""
     return " ".join(one for one in _PARTS.split(PurePosixPath(path).stem) if one)
 
 
 def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines with the number of the first: a heading begins one, an empty line may end one, length does.
+    """Runs of lines, each with the number of its first line.
 
-    An example stays whole unless it is very long itself.
+    A heading begins a run; an empty line ends one that is long enough; a run that is too long is cut. An example stays
+    whole unless it is very long.
     """
     block: list[str] = []
     size = depth = 0
@@ -100,19 +101,19 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _filled(lines: list[str]) -> tuple[int, int]:
-    """First and last line that are more than space, comment signs and braces."""
+    """The first and last line with more than white space, comment signs and braces."""
     full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
     return (full[0], full[-1]) if full else (0, -1)
 
 
 def _disused(text: str) -> bool:
-    """Whether most of it is code in comments, which shows nobody how something is done."""
+    """Whether most of the lines are commented-out code, which is no useful example."""
     lines = [line for line in text.split("\n") if line.strip()]
     return 2 * sum(_DISUSED.match(line) is not None for line in lines) > len(lines)
 
 
 def _licence(text: str) -> bool:
-    """Whether it is nothing but comments about who may copy the file."""
+    """Whether the lines are only a licence in comments."""
     return _LICENCE.search(text) is not None and all(
         line.lstrip()[:1] in ("%", "") for line in text.split("\n")
     )

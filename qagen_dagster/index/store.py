@@ -1,7 +1,6 @@
-"""Chunks in DuckDB: shards as Parquet files, and the tables in memory that a search reads.
+"""Keeps chunks in Parquet files (shards) and loads them with DuckDB into tables in memory, which a search reads.
 
-The only place with DuckDB beside the catalog. What does not belong here: which documents go into which shard (`loop/index/build.py`),
-what a query is made of (`search.py`), the arithmetic of a ranking (`scores.py`).
+`loop/index/build.py` decides which documents are in which shard.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from qagen_dagster.index import scores
 from qagen_dagster.models.vectors.base import Vectors
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
 
-SHARD_VERSION = "1"  # raised when the columns of a shard change
+SHARD_VERSION = "1"  # raise it when the columns of a shard change
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "threads": 1,  # the same sums in the same order, whatever the machine
+    "threads": 1,  # sums have the same order on every machine
 }
 
 Column = NDArray[Any]
@@ -37,7 +36,7 @@ Statement = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class EmbeddedDocument:
-    """A document's chunks with their words and vectors, one of each per chunk."""
+    """The chunks of a document, with the words and the vector of each."""
 
     id: str
     text_sha256: str
@@ -49,7 +48,7 @@ class EmbeddedDocument:
 def write_shard(
     target: Path, old: Path | None, keep: Collection[str], fresh: Sequence[EmbeddedDocument]
 ) -> None:
-    """Write a shard: of `old` the documents named in `keep`, and the fresh ones. At least one chunk must be there."""
+    """Write a shard of the documents in `keep` from the shard `old`, and the fresh ones. It needs at least one chunk."""
     with _memory() as connection:
         made = any(one.chunks for one in fresh)
         if made:
@@ -62,7 +61,7 @@ def write_shard(
 
 
 def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
-    """Hash of the text and number of chunks of each document of a shard. Raises StoreError when it cannot be read."""
+    """The text hash and the number of chunks of each document in a shard. Raises StoreError when it cannot be read."""
     with _memory() as connection:
         try:
             found = connection.execute(
@@ -78,7 +77,7 @@ class ChunkTable:
     """Chunks in memory, ready to be searched by many threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """`connection` has the table or view `rows` of a shard's columns, and is this table's from now on."""
+        """`connection` has a table or view `rows` with a shard's columns; this object owns it from now on."""
         self._connection = connection
         (dimensions,) = connection.sql("SELECT len(vector) FROM rows LIMIT 1").fetchall()[0]
         connection.execute(sql("load").format(dimensions=int(dimensions)))
@@ -89,7 +88,7 @@ class ChunkTable:
 
     @classmethod
     def of_shards(cls, shards: Sequence[Path]) -> ChunkTable:
-        """Read shards, at least one. Raises StoreError when that cannot be done."""
+        """Read one or more shards. Raises StoreError when one cannot be read."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         files = [str(shard) for shard in shards]
         try:
@@ -103,7 +102,7 @@ class ChunkTable:
 
     @classmethod
     def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> ChunkTable:
-        """Of documents at hand, with at least one chunk."""
+        """A table of documents in memory, with at least one chunk."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         _make_rows(connection, documents)
         table = cls(connection)
@@ -114,7 +113,7 @@ class ChunkTable:
         self._connection.close()
 
     def holds(self, document_id: str | None) -> bool:
-        """Whether the document has chunks here; None stands for all."""
+        """Whether the document has chunks in this table; None stands for any document."""
         return document_id is None or document_id in self._numbers
 
     def search(
@@ -127,7 +126,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all where it is None; none of a document that is not there.
+        """The best chunks of one document, or of all documents if it is None.
 
         Raises StoreError.
         """
@@ -161,7 +160,7 @@ class ChunkTable:
         ]
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document in order; none of one that is not here. Raises StoreError."""
+        """The chunks of a document, in order; empty if it has none here. Raises StoreError."""
         if document_id not in self._numbers:
             return []
         statement = sql("chunks").format(where=self._where(document_id))
@@ -172,7 +171,7 @@ class ChunkTable:
         return [_chunk(columns, row) for row in range(len(columns["number"]))]
 
     def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
-        """How DuckDB would look for chunks and for words, as it tells it."""
+        """DuckDB's query plans for chunks and for words."""
         cursor = self._connection.cursor()
         told = [
             cursor.execute(f"EXPLAIN {statement}", values).fetchall()
@@ -187,7 +186,7 @@ class ChunkTable:
         words: Collection[int],
         chunks: Columns,
     ) -> tuple[scores.Integers, scores.Integers, scores.Floats]:
-        """For each word of the query and chunk it stands in: the chunk's place in `chunks`, the word, how often."""
+        """For each word of the query and each chunk with it: the chunk's place in `chunks`, the word, how often it occurs."""
         found = _fetched(cursor, self._words(document_id, words))
         places = _place(chunks["document"], chunks["number"])
         rows = np.searchsorted(places, _place(found["document"], found["number"]))
@@ -202,7 +201,7 @@ class ChunkTable:
         return sql("words").format(where=self._where(document_id), words=wanted), {}
 
     def _where(self, document_id: str | None) -> str:
-        """The number is ours; as a literal, the planner sees how few rows it means."""
+        """The filter on one document. Its number is safe to insert: as a literal, the planner can estimate the rows."""
         return "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
 
 
@@ -216,7 +215,7 @@ def _in_order(columns: Columns) -> Columns:
 
 
 def _place(documents: Column, numbers: Column) -> Column:
-    """One number for a chunk, in the order of chunks."""
+    """A number for each chunk that keeps their order."""
     return (documents.astype(np.int64) << 32) + numbers
 
 
@@ -232,7 +231,7 @@ def _chunk(columns: Columns, row: int) -> Chunk:
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:
-    """Create the table `rows` of fresh documents."""
+    """Create the table `rows` from fresh documents."""
     chunks = [(number, chunk) for number, one in enumerate(documents) for chunk in one.chunks]
     words = [bag for one in documents for bag in one.words]
     vectors = np.concatenate([one.vectors for one in documents if one.chunks])
@@ -285,7 +284,7 @@ def _memory() -> Generator[duckdb.DuckDBPyConnection]:
 
 @cache
 def sql(name: str) -> str:
-    """A statement of this package, by its file's name."""
+    """The text of one file of `sql/`."""
     return (Path(__file__).parent / "sql" / f"{name}.sql").read_text(encoding="utf-8")
 
 

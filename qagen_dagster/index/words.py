@@ -1,6 +1,6 @@
-"""The words by which a chunk is found, as numbers: case and form set aside, plurals cut, scripts without spaces in pairs.
+"""Turns text into the words that a search compares, as numbers.
 
-What does not belong here: how words are weighed (`scores.py`).
+Case, accents and plural endings are ignored. Scripts without spaces are split into pairs of characters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-WORDS_VERSION = "1"  # raised when the same text would give other words
+WORDS_VERSION = "1"  # raise it when the same text gives other words
 # Chinese, Japanese kana, Thai, Lao, Khmer, Burmese: no spaces between words.
 _JOINED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
@@ -24,7 +24,7 @@ _MARKS = re.compile(
 
 
 def words_of(text: str) -> Counter[int]:
-    """How often each word stands in `text`."""
+    """How often each word occurs in `text`."""
     return Counter(_number(word) for word in _words(text))
 
 
@@ -49,7 +49,7 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _singular(word: str) -> str:
-    """Without an English plural ending (the S-stemmer of Harman, How Effective Is Suffixing?, 1991)."""
+    """The word without an English plural ending (the S-stemmer of Harman, How Effective Is Suffixing?, 1991)."""
     if len(word) <= 3 or not word.endswith("s"):
         return word
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
@@ -61,6 +61,6 @@ def _singular(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def _number(word: str) -> int:
-    """A stable 63-bit number: 300,000 words share one with a chance of 1 in 200 million."""
+    """A stable 63-bit hash: the chance of a collision among 300,000 words is 1 in 200 million."""
     found = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> 1

@@ -1,4 +1,4 @@
-r"""Texts of items as HTML: with formulas as MathML, or between \( \) for pages that set them by script."""
+r"""Renders texts of items as HTML, with formulas as MathML, or between \( \) for pages that typeset them by script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qagen_dagster.publishing.segments import Segment, split, xml_text
 
 
 def with_mathml(text: str) -> str:
-    """Flowing HTML, well-formed as XML, too; a formula that cannot be set is shown as it was written."""
+    """Inline HTML that is also well-formed XML. A formula that cannot be converted is shown as it was written."""
     return _html(text, _set)
 
 

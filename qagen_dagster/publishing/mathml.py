@@ -1,7 +1,6 @@
-r"""Formulas as MathML, which browsers set by themselves. The only place that knows the converter.
+r"""Converts formulas to MathML, which browsers display by themselves. Only this module uses the converter.
 
-Formulas are written by models: the converter escapes what it shows and knows no command that could load, link or
-run anything.
+Models wrote the formulas: the converter escapes its output and knows no command that could load, link or run anything.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 LONGEST = 4000  # characters; longer formulas are shown as written
-_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # those that XML does not know
-_KEPT = {  # attributes that MathML 2, 3 and Core agree on
+_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]+;")  # HTML entities that XML does not have
+_KEPT = {  # attributes that MathML 2, 3 and Core all have
     "math": {"display"},
     "mi": {"mathvariant"},
     "mo": {"stretchy", "form", "fence", "minsize", "maxsize", "largeop"},
@@ -33,7 +32,7 @@ _KEPT = {  # attributes that MathML 2, 3 and Core agree on
 
 
 def mathml(latex: str, *, display: bool = False) -> str | None:
-    """A `math` element as well-formed XML with its namespace; None for what cannot be set."""
+    """A `math` element as well-formed XML with its namespace; None if the formula cannot be converted."""
     if len(latex) > LONGEST:
         return None
     try:
@@ -44,7 +43,7 @@ def mathml(latex: str, *, display: bool = False) -> str | None:
 
 
 def plain_mathml(latex: str, *, display: bool = False) -> Element | None:
-    """The same with nothing but what every version of MathML knows, for readers that are strict or old."""
+    """The same with only what every version of MathML has, for strict or old readers."""
     found = mathml(latex, display=display)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Texts of items taken apart: prose, formulas within a line, formulas on a line of their own. Knows no format."""
+"""Splits texts of items into prose, inline formulas and display formulas, for all formats."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _FENCES: tuple[tuple[str, str, Kind], ...] = (
 
 
 class Segment(NamedTuple):
-    """A piece of a text; of a formula without its fences."""
+    """A piece of a text; a formula is without its delimiters."""
 
     kind: Kind
     text: str
 
 
 def split(text: str) -> list[Segment]:
-    r"""Prose and formulas in order. `\$` is a dollar of the prose; a fence that nothing closes is prose, too."""
+    r"""Prose and formulas, in order. `\$` is a dollar sign in the prose; an unclosed delimiter is prose, too."""
     found: list[Segment] = []
     prose: list[str] = []
-    hopeless: set[str] = set()  # fences that no later one closes: looked for once, so that time stays linear
+    hopeless: set[str] = set()  # unclosed delimiters: each is searched for once, so that time stays linear
     at = 0
     while at < len(text):
         if text.startswith("\\$", at):

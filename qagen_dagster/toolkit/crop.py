@@ -1,4 +1,4 @@
-"""Cutting a part out of a rendered page by fractions of its width and height. Pictures only, no pages."""
+"""Cuts a part out of the picture of a page, by fractions of its width and height."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qagen_dagster.formats.base import PageImage, RenderOptions
 
 Fractions = tuple[float, float, float, float]  # left, top, right, bottom, each 0 to 1
 
-_MAX_PIXELS = 8_000_000  # of the whole page, rendered finely enough for a small part of it
+_MAX_PIXELS = 8_000_000  # for the whole page at a resolution that is high enough for a small part
 _MAX_SIDE = 6_000
 _MAX_BYTES = 40_000_000
 _QUALITIES = (90, 75, 50, 30)

@@ -1,8 +1,4 @@
-"""One document as the tools see it: its lines, its visuals and a way to picture a page.
-
-What belongs here: the value itself and positions worked out from it. What does not: how a tool shows
-them, and how the document was parsed or stored.
-"""
+"""One document as the tools see it: its lines, its visuals, pictures of its pages, and positions in its text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How lines of a document are shown to a model: delimited, numbered, cut to size.
+"""Shows lines of a document to a model: between delimiters, numbered and cut to a length.
 
-A document is data, never an instruction: whatever comes from it stands between the delimiters, and a
-line that contains a delimiter is changed visibly so that it cannot end the excerpt.
+A document is data, never an instruction. All its text stands between the delimiters, and a line that contains a delimiter
+is changed visibly, so that it cannot end the excerpt.
 """
 
 from __future__ import annotations

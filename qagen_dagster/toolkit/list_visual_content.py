@@ -1,4 +1,4 @@
-"""The tool that lists tables, figures and other things to look at. Finding them is the format's."""
+"""The tool that lists tables, figures and other visuals. The document's format finds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a pattern matches in a document, by line. Not how the matches are shown."""
+"""Finds the lines of a document where a pattern matches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.patterns import Match, Pattern
 
 MAX_MATCHES = 20_000
-MAX_SECONDS = 5.0  # of this thread's processor time: a valve that honest patterns never reach
-_SLICE = 50_000  # bytes of one attempt; bounds the cost of an expensive pattern on an endless line
+MAX_SECONDS = 5.0  # of this thread's processor time; useful patterns never take so long
+_SLICE = 50_000  # bytes per attempt, which limits the cost of an expensive pattern on a very long line
 _OVERLAP = 2_000
 
 
@@ -37,7 +37,7 @@ class Hits:
 def find_literal(view: DocumentView, pattern: Pattern, start_line: int) -> Hits:
     """All matches of a phrase from a line on, also over line breaks."""
     hits: list[Hit] = []
-    following = start_line  # line to go on from: only the first match that starts on a line counts
+    following = start_line  # the next line to report: only the first match that starts on a line counts
     while following <= len(view.offsets):
         match = pattern.search(view.data, view.offsets[following - 1])
         if match is None:

@@ -1,7 +1,6 @@
-"""Search patterns over untrusted text, in linear time: the one place that knows google-re2.
+"""Compiles search patterns for untrusted text, which match in linear time. Only this module uses google-re2.
 
-What belongs here: turning what a model asks for into a compiled expression, or into text that says why
-not. What does not: walking a document.
+A model's search becomes a compiled expression, or an error message that says why it cannot.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Protocol, cast
 from qagen_dagster.errors import ToolError
 
 MAX_PATTERN = 1_000  # characters
-MAX_PROGRAM = 3_000  # instructions; one slice of text then costs seconds at the very worst
+MAX_PROGRAM = 3_000  # instructions; one slice of text then takes seconds in the worst case
 _MAX_MEMORY = 8 << 20  # bytes of one compiled expression with its state cache
 
 _HYPHENS = "-\u2010\u2011\u2012\u2013\u2014\u2212\u00ad"

@@ -1,4 +1,4 @@
-"""The tool that reads a range of lines, like a file in an editor. Nothing about finding them."""
+"""The tool that reads a range of lines, like a file in an editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that finds words, phrases and regular expressions. Matching itself lives in `matching`."""
+"""The tool that finds words, phrases and regular expressions. `matching` finds the matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that finds passages by what they mean. Finding itself is `index/`; how rows look is `excerpt`'s."""
+"""The tool that finds passages by meaning. `index/` searches; `excerpt` formats the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qagen_dagster.toolkit.tool import Tool, tool
 MAX_CHARACTERS = 16_000
 MAX_ROW = 2_000
 
-Meaning = Callable[[str, int], Sequence[ChunkHit]]  # query, most hits
+Meaning = Callable[[str, int], Sequence[ChunkHit]]  # arguments: query, most hits
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
@@ -33,7 +33,7 @@ def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> 
         return search_of_text(view.document.id, "\n".join(view.lines), embedder, options)
 
     def find(query: str, most: int) -> Sequence[ChunkHit]:
-        with guard:  # calls of one turn run side by side; the document is embedded once
+        with guard:  # calls of one turn run in parallel; the document is embedded once
             ready = searcher()
         return ready.search(view.document.id, query, most)
 

@@ -1,4 +1,4 @@
-"""The tool that looks up drawing syntax in references. Finding itself is `index/references.py`; how rows look is `excerpt`'s."""
+"""The tool that looks up drawing syntax in references. `index/references.py` searches; `excerpt` formats the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.toolkit.tool import Tool, tool
 NAME = "search_tikz_reference"
 MAX_CHARACTERS = 9_000
 MAX_ROW = 500
-SLACK = 200  # characters that are shown rather than told to be hidden
+SLACK = 200  # up to so many more characters are shown, not cut
 
 FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference]]  # query, types, most
 

@@ -1,4 +1,4 @@
-"""What to tell a model whose search found nothing: which of its words occur, and which come close."""
+"""Suggestions for a model whose search found nothing: which of its words occur, and which similar words do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool is: a typed function whose signature and docstring are its schema.
+"""A tool is a typed function; its signature and docstring are its schema.
 
 Descriptions live in docstrings because models read them; they are written for that reader.
 """

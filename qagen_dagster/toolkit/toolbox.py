@@ -1,4 +1,4 @@
-"""Which tools an agent gets for a document in each mode."""
+"""The tools that an agent gets for a document in each mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that shows a page, a visual or a part of a page as a picture. Rendering is the format's."""
+"""The tool that shows a page, a visual or a part of a page as a picture. The document's format renders it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import one_line, shown_label
 from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 
-MARGIN_POINTS = 18.0  # around a visual: about one line of text, so that axis labels and notes are in
-MIN_FRACTION = 0.02  # a box thinner than this shows nothing
+MARGIN_POINTS = 18.0  # around a visual: about one line of text, to include axis labels and notes
+MIN_FRACTION = 0.02  # a narrower box shows nothing
 _MAX_NAMED = 20
 NOT_APPLICABLE = (
     "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."

@@ -61,6 +61,16 @@ def test_repeats_within_the_corpus_are_rejected_candidates(tmp_path: Path, make_
     ]
 
 
+def test_every_view_of_a_published_catalog_can_be_read(tmp_path: Path, make_world) -> None:
+    path = tmp_path / "catalog.duckdb"
+    rebuild(make_world(size=1).source(), path)
+    with duckdb.connect(path, read_only=True) as connection:
+        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        assert len(views) >= 9
+        for (view,) in views:
+            connection.table(view).fetchall()
+
+
 def test_rebuilding_changes_nothing(tmp_path: Path, make_world) -> None:
     path = tmp_path / "catalog.duckdb"
     rebuild(make_world().source(), path)

@@ -1,4 +1,4 @@
-"""The answerer: one turn over excerpts of a document. Choosing the excerpts belongs to `answering`."""
+"""The answerer answers a question from excerpts of a document in one turn. `answering/` chooses the excerpts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SubmittedAnswer(Record):
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A piece of the document as the model is shown it: whole or partial lines, the first one numbered `start_line`."""
+    """A piece of the document as the model sees it: whole or partial lines; the first one has the number `start_line`."""
 
     number: int
     start_line: int | None
@@ -56,13 +56,13 @@ class AnswerRun:
 
 
 def prompt() -> Prompt:
-    return load_prompt("answer_document")
+    return load_prompt("answering/document")
 
 
 def answer_from_excerpts(
     model: Model, question: str, title: str | None, excerpts: Sequence[Excerpt], *, document_id: str
 ) -> AnswerRun:
-    """Ask `model` once, and again where its reply cannot be used. Raises ModelError."""
+    """Ask `model`, and ask again when its reply cannot be used. Raises ModelError."""
     spec = AgentSpec(
         name="document answerer",
         role=ROLE,
@@ -99,7 +99,7 @@ def _shown(excerpt: Excerpt) -> str:
 
 
 def _thinking(run: AgentRun) -> str | None:
-    """What the model thought, kept apart from what it answered."""
+    """The model's reasoning, without its answer."""
     parts = [
         part.text.strip()
         for response in run.responses
@@ -111,7 +111,7 @@ def _thinking(run: AgentRun) -> str | None:
 
 @dataclass(frozen=True)
 class _Check:
-    """Cited excerpts must have been shown, and an answer must be there."""
+    """Refuses a submission without an answer, or one that cites excerpts which were not shown."""
 
     shown: frozenset[int]
 

@@ -1,1 +1,1 @@
-"""The agents that evaluations of a published set ask."""
+"""Agents for evaluations of a published set."""

@@ -1,4 +1,7 @@
-"""The answerer without a document, and who marks what code cannot decide. What follows from it is `loop/evaluation/closed_book.py`'s."""
+"""Two agents: one answers questions without their document, one marks the answers that code cannot mark.
+
+`loop/evaluation/closed_book.py` uses their results.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +36,16 @@ class Mark(Record):
 
 
 def prompts() -> tuple[Prompt, ...]:
-    """Those of both agents."""
-    return load_prompt("closed_book"), load_prompt("same_answer")
+    """The prompts of both agents."""
+    return load_prompt("evaluation/closed_book"), load_prompt("evaluation/same_answer")
 
 
 def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | str:
-    """What `model` answers without the document, or why it gave no answer. Raises ModelError."""
+    """The answer of `model` without the document, or why there is none. Raises ModelError."""
     spec = AgentSpec(
         name="closed-book answerer",
         role="answerer",
-        prompt=load_prompt("closed_book"),
+        prompt=load_prompt("evaluation/closed_book"),
         tools=(),
         terminals=(Terminal("submit_closed_book_answer", SubmittedGuess),),
         limits=LIMITS,
@@ -53,11 +56,11 @@ def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | 
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Mark | str:
-    """Whether `given` is right, or why nobody can say. Raises ModelError."""
+    """Whether `given` is right, or why that cannot be decided. Raises ModelError."""
     spec = AgentSpec(
         name="examiner",
         role=role,
-        prompt=load_prompt("same_answer"),
+        prompt=load_prompt("evaluation/same_answer"),
         tools=(),
         terminals=(Terminal("submit_mark", Mark),),
         limits=LIMITS,

@@ -1,1 +1,1 @@
-"""Agents that make exam items: designer, implementer, verifier and style judge. No tools but the one that submits."""
+"""Agents that make exam items: designer, implementer, verifier and style judge. Their only tool submits the result."""

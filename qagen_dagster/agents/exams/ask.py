@@ -1,4 +1,4 @@
-"""One question to one role: run the agent, keep what was said word for word, and say why there is no result."""
+"""Runs the agent of one role and keeps its verbatim output, and the reason when there is no result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ResultT = TypeVar("ResultT", bound=Record)
 
 @dataclass(frozen=True)
 class Said(Generic[ResultT]):
-    """The result, or why there is none; `raw` is all that the model wrote."""
+    """The result, or why there is none. `raw` is everything that the model wrote."""
 
     result: ResultT | None
     failure: str
@@ -38,7 +38,7 @@ def ask(
     attempt: int,
     sample: int,
 ) -> Said[ResultT]:
-    """`attempt` is accounted for. Raises ModelError when the model cannot be had."""
+    """Run the agent; its calls are recorded with `attempt`. Raises ModelError when the model is not available."""
     run = run_agent(spec, model, {}, values, sample=context.sample(sample))
     calls = call_summaries(run, spec.role, model.spec, context.account, attempt)
     if isinstance(run.end, Finish):

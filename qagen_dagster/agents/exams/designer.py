@@ -1,4 +1,4 @@
-"""The designer: the reasoning idea of one question, without numbers, equations or anything solved."""
+"""The designer writes the reasoning idea of one question, without numbers, equations or a solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qagen_dagster.records.exams.item import IdeaPlan
 from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "designer"
-_IDEA_CHARACTERS = 2_000  # of the ideas that are shown, in all
+_IDEA_CHARACTERS = 2_000  # of all ideas shown together
 _CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
 _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (
@@ -27,13 +27,13 @@ _TOO_CONCRETE = (
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_designer")
+    return load_prompt("exams/designer")
 
 
 def design(
     context: ExamContext, model: Model, ideas: Sequence[str], failures: Sequence[str]
 ) -> Said[IdeaPlan]:
-    """Ask for an idea unlike `ideas`; `failures` say why earlier designs of this item could not be used. Raises ModelError."""
+    """Ask for an idea that differs from `ideas`; `failures` say why earlier designs failed. Raises ModelError."""
     spec = AgentSpec(
         name="exam designer",
         role=ROLE,
@@ -54,9 +54,9 @@ def design(
 
 
 def shown_ideas(ideas: Sequence[str]) -> str:
-    """The newest ideas, each whole, as many as there is room for, and how many older ones are not shown.
+    """As many of the newest ideas as fit, and the number of older ideas that are not shown.
 
-    The newest one is shown even if it alone is too long; it is then cut.
+    The newest idea is always shown; it is cut if it alone is too long.
     """
     rows: list[str] = []
     room = _IDEA_CHARACTERS

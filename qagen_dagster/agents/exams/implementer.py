@@ -1,6 +1,6 @@
-"""The implementer: a finished question from an idea, and another one of the same idea when that failed.
+"""The implementer writes a complete question from an idea, and another one from the same idea when that failed.
 
-There is no agent that controls retries: its words stand in front of the implementer's user message.
+No agent controls retries: the retry instructions stand before the implementer's user message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NONE = "(none)"
 
 @dataclass(frozen=True)
 class Failed:
-    """The attempt before: its question if there was one, who caught what, and the reports there are."""
+    """The previous attempt: its question if there was one, the step that rejected it and why, and the reports."""
 
     package: QuestionPackage | None
     caught_by: str
@@ -32,17 +32,17 @@ class Failed:
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_implementer")
+    return load_prompt("exams/implementer")
 
 
 def retry_prompt() -> Prompt:
-    return load_addition("exam_retry")
+    return load_addition("exams/retry")
 
 
 def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Said[QuestionPackage]:
-    """Ask for attempt `attempt`, from 1; all but the first are told what failed. Raises ModelError."""
+    """Ask for attempt `attempt` (from 1). From the second on, the model is told what failed. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds
@@ -73,7 +73,7 @@ def _told(failed: Failed) -> dict[str, str]:
 
 
 def _why(failed: Failed) -> str:
-    """What the report that failed says, once; without one what code found."""
+    """The reasons in the report that failed; without a report, what code found."""
     if failed.style is not None:
         kind, points = failed.style.failure_type, (failed.detail,)
     elif failed.report is not None and failed.report.verdict is Verdict.FAILED:

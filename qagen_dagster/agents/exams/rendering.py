@@ -1,4 +1,4 @@
-"""What the agents of an item are told of the exam, the schema and the item. Rendering only."""
+"""Renders the exam, the schema and the item as text for the agents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE = "(none)"
 
 @dataclass(frozen=True)
 class ExamContext:
-    """One slot of a part: `item` counts from 1 within it."""
+    """One slot of a part. `item` is its number in the part, from 1."""
 
     config: ExamConfig
     schema: ExamSchema
@@ -29,22 +29,22 @@ class ExamContext:
 
     @property
     def account(self) -> str:
-        """Under which name its calls are accounted."""
+        """The name under which its calls are recorded."""
         return f"{self.schema.id}-{self.difficulty.value}-{self.item:04d}"
 
     def sample(self, number: int) -> int:
-        """Tells apart the draws of different seeds, items and tries."""
+        """A sample number that differs between seeds, items and attempts."""
         return sample_of(self.seed, self.item, number)
 
     def exam(self) -> dict[str, str]:
-        """What every role is told of the exam."""
+        """The exam as every role is shown it."""
         return {"exam": self.config.name, "candidate": self.config.candidate_profile.strip()}
 
     def style(self) -> dict[str, str]:
         return {"style_notes": bullets(self.config.style_notes)}
 
     def target(self) -> dict[str, str]:
-        """Schema and difficulty by name."""
+        """The names of the schema and the difficulty."""
         return {
             "schema_id": self.schema.id,
             "schema_title": self.schema.title,
@@ -58,7 +58,7 @@ def bullets(lines: tuple[str, ...]) -> str:
 
 
 def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
-    """What a plan says, field by field, but for the schema's id."""
+    """The fields of a plan, without the schema's id."""
     return {
         "idea_summary": (plan.idea_summary,),
         "function_or_object_type": (plan.function_or_object_type,),
@@ -71,7 +71,7 @@ def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
 
 
 def shown_plan(plan: IdeaPlan) -> str:
-    """The idea as the implementer reads it."""
+    """The idea as the implementer is shown it."""
     rows = [f"schema_id: {plan.schema_id}"]
     for name, said in words_of(plan).items():
         listed = name in ("constraints_used", "intended_wrong_paths")
@@ -89,5 +89,5 @@ def shown_options(question: ExamQuestion) -> str:
 
 
 def shown_question(question: ExamQuestion) -> dict[str, str]:
-    """Stem and options, and nothing else of it."""
+    """Only the stem and the options."""
     return {"stem": question.stem, "options": shown_options(question)}

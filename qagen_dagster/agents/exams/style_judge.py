@@ -1,4 +1,4 @@
-"""The style judge: six scores, from which code decides whether the question feels like one of the exam."""
+"""The style judge gives six scores. Code decides from them whether the question fits the style of the exam."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLE = "style_judge"
 
 
 def prompt() -> Prompt:
-    return load_prompt("exam_style")
+    return load_prompt("exams/style")
 
 
 def judge(

@@ -1,6 +1,6 @@
-"""The verifier, in two runs: it solves the question blind, then judges it beside its own solution.
+"""The verifier runs twice: it solves the question without the key, then judges it beside its own solution.
 
-Neither run is shown the key or the implementer's solution; whether the two agree is for code to say.
+Neither run sees the key or the implementer's solution. Code compares the two solutions.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can b
 
 
 def solve_prompt() -> Prompt:
-    return load_prompt("exam_solve")
+    return load_prompt("exams/solve")
 
 
 def verify_prompt() -> Prompt:
-    return load_prompt("exam_verify")
+    return load_prompt("exams/verify")
 
 
 def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Said[BlindSolution]:
-    """Answer from stem and options alone. Raises ModelError."""
+    """Answer from the stem and the options only. Raises ModelError."""
     spec = AgentSpec(
         name="exam solver",
         role=ROLE,
@@ -50,7 +50,7 @@ def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: i
 def verify(
     context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
 ) -> Said[VerifierReport]:
-    """Judge the question, knowing one's own solution and the paths to the other options. Raises ModelError."""
+    """Judge the question; the verifier sees its own solution and the paths to the other options. Raises ModelError."""
     spec = AgentSpec(
         name="exam verifier",
         role=ROLE,

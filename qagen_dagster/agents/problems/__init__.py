@@ -1,1 +1,1 @@
-"""The seven roles that work on physics problems, one file each. What they submit is judged by whom they are asked by."""
+"""The seven roles that work on physics problems, one module each. Their callers check what they submit."""

@@ -1,4 +1,4 @@
-"""The alternate solver: another way to the same answer."""
+"""The alternate solver finds another way to the same answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLE = "alternate"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_alternate")
+    return load_prompt("problems/alternate")
 
 
 def solve_again(
@@ -24,7 +24,7 @@ def solve_again(
     ideas: IdeaResult | None,
     earlier: Sequence[AlternateResult],
 ) -> Said[AlternateResult]:
-    """Solve by a way unlike the given solution and `earlier`. Raises ModelError."""
+    """Solve the problem in a way that differs from the given solution and from `earlier`. Raises ModelError."""
     values = {
         "number": str(number),
         "problem": shown(problem),

@@ -1,4 +1,4 @@
-"""The classifier: what kind of question a problem is, what it is about, and whether it has a figure."""
+"""The classifier tells what kind of question a problem is, what it is about, and whether it has a figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROLE = "classifier"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_classify")
+    return load_prompt("problems/classify")
 
 
 def classify(asking: Asking[ClassificationResult], text: str) -> Said[ClassificationResult]:

@@ -1,4 +1,4 @@
-"""The converter: the same problem in another format."""
+"""The converter writes the same problem in another format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROLE = "converter"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_convert")
+    return load_prompt("problems/convert")
 
 
 def convert(

@@ -1,4 +1,4 @@
-"""The idea reader: concepts, formulas and techniques of a problem and its solution."""
+"""The idea reader names the concepts, formulas and techniques of a problem and its solution."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ROLE = "idea"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_idea")
+    return load_prompt("problems/idea")
 
 
 def extract(asking: Asking[IdeaResult], problem: str, solution: str) -> Said[IdeaResult]:
-    """Say what a problem is made of. Raises ModelError."""
+    """Ask for the concepts, formulas and techniques of a problem. Raises ModelError."""
     values = {"problem": shown(problem), "solution": shown(solution)}
     return ask(ROLE, prompt(), "submit_ideas", IdeaResult, asking, values)

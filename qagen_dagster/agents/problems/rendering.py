@@ -1,4 +1,4 @@
-"""How problems, ideas and earlier outputs are shown to the roles. Rendering only."""
+"""Renders problems, ideas and earlier outputs as text for the roles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ NONE = "(none)"
 
 
 def shown(text: str) -> str:
-    """The text, or what stands for none."""
+    """The text, or a placeholder when it is empty."""
     return text.strip() or NONE
 
 
 def material(name: str, text: str, *, pictured: bool = False) -> str:
-    """The text between tags; without any, a line that says where to look."""
+    """The text between tags; without text, a line that says where the problem is."""
     if not text.strip() and pictured:
         return f"The {name} is in the picture."
     return f"<{name}>\n{shown(text)}\n</{name}>"
@@ -26,7 +26,7 @@ def input_word(*, pictured: bool) -> str:
 
 
 def shown_ideas(ideas: IdeaResult | None) -> str:
-    """Field by field."""
+    """The ideas, one field after another."""
     if ideas is None:
         return NONE
     fields = {
@@ -40,6 +40,6 @@ def shown_ideas(ideas: IdeaResult | None) -> str:
 
 
 def numbered(name: str, items: Sequence[str]) -> str:
-    """The items under lines that number them."""
+    """The items, each after a line with its number."""
     rows = (f"--- {name} {number} ---\n{item.strip()}" for number, item in enumerate(items, 1))
     return "\n\n".join(rows) or NONE

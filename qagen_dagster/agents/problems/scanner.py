@@ -1,4 +1,4 @@
-"""The scanner: a problem as LaTeX, by a prompt of its kind."""
+"""The scanner writes a problem as LaTeX. There is a prompt for each kind of question."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ FALLBACK = QuestionKind.MCQ_SC
 
 
 def prompt_for(kind: str) -> Prompt:
-    """The prompt of a kind of question; of a kind that nobody knows, that of single-correct ones."""
+    """The prompt for a kind of question; for an unknown kind, the prompt for single-correct multiple choice."""
     known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
-    return load_prompt(f"problem_scan_{known}")
+    return load_prompt(f"problems/scan_{known}")
 
 
 def scan(
     asking: Asking[ScanResult], prompt: Prompt, kind: str, text: str, *, has_diagram: bool | None
 ) -> Said[ScanResult]:
-    """Transcribe a problem from its picture, or make an item of loose `text`. Raises ModelError."""
+    """Transcribe a problem from its picture, or make an item from plain `text`. Raises ModelError."""
     pictured = bool(asking.pictures)
     values = {
         "input": input_word(pictured=pictured),

@@ -1,6 +1,6 @@
-"""One task to one role: run the agent, tell it once what its output breaks, and say how it ended.
+"""Runs one task of one role. The first output that breaks a property is refused with the reasons; a second ends the run.
 
-What an output must not break is given by the caller; here is only that it is said once, and that a second breach ends the run.
+The caller decides which properties an output must keep.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _SHAPELESS = frozenset(
 
 @dataclass(frozen=True)
 class Asking(Generic[ResultT]):
-    """Whom to ask, and what becomes of the answer.
+    """The model to ask, and how its output is checked.
 
-    `shape` is the property that an answer breaks which is no result at all; `settle` makes a result whole before anybody
-    looks at it; `judge` says what it breaks; `compile` what an engine says of it, None where there is no LaTeX in it.
+    `shape` is the property that an output without a valid result breaks. `settle` completes a result before it is
+    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX).
     """
 
     model: Model
@@ -64,7 +64,7 @@ class Asking(Generic[ResultT]):
 
 @dataclass(frozen=True)
 class Said(Generic[ResultT]):
-    """How a task ended. `result` is there when it is done, and also the last one that broke a property."""
+    """How a task ended. `result` is the accepted result, or the last one that broke a property."""
 
     end: TaskEnd
     result: ResultT | None
@@ -85,7 +85,7 @@ class Refused(Record):
 
 @dataclass
 class _Strikes:
-    """What was wrong so far in one run, and in which of its turns."""
+    """What was wrong so far in one run, and in which turns."""
 
     turn: int = 0
     struck_in: int = 0
@@ -97,7 +97,7 @@ class _Strikes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Judged(Terminal, Generic[ResultT]):
-    """A terminal that refuses a result once and lets the second breach end the run."""
+    """A terminal that refuses the first result that breaks a property; the second one ends the run."""
 
     kind: type[ResultT]
     asking: Asking[ResultT]
@@ -129,7 +129,7 @@ class _Judged(Terminal, Generic[ResultT]):
 
 @dataclass(frozen=True)
 class _Counted:
-    """A model whose turns are counted: two submissions of one turn are one breach."""
+    """A model with a count of its turns: two bad submissions in one turn count once."""
 
     inner: Model
     strikes: _Strikes
@@ -151,7 +151,7 @@ def ask(
     asking: Asking[ResultT],
     values: dict[str, str],
 ) -> Said[ResultT]:
-    """Raises ModelError when the model cannot be had."""
+    """Run the task. Raises ModelError when the model is not available."""
     strikes = _Strikes()
     spec = AgentSpec(
         name=f"problem {role}",

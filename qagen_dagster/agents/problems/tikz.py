@@ -1,4 +1,4 @@
-"""The draughtsman: the figure of a problem as TikZ code, with a search through references where there are any."""
+"""The draughtsman draws the figure of a problem in TikZ; it can search references if there are any."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROLE = "tikz"
 
 
 def prompt() -> Prompt:
-    return load_prompt("problem_tikz")
+    return load_prompt("problems/tikz")
 
 
 def draw(

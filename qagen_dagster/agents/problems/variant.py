@@ -1,4 +1,4 @@
-"""The variant writers: a prompt for each kind of variant, and one that makes one problem of several."""
+"""The variant writer makes a new problem from a given one, or one problem from several. Each kind has its prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLE = "variant"
 
 
 def prompt_for(kind: VariantKind) -> Prompt:
-    return load_prompt(f"problem_variant_{kind.value}")
+    return load_prompt(f"problems/variant_{kind.value}")
 
 
 def vary(
@@ -24,7 +24,7 @@ def vary(
     ideas: IdeaResult | None,
     earlier: Sequence[str],
 ) -> Said[VariantResult]:
-    """A variant of `item`, unlike the `earlier` ones of its kind. Raises ModelError."""
+    """A variant of `item` that differs from the `earlier` ones of its kind. Raises ModelError."""
     values = {
         "variant": kind.value,
         "number": str(number),
@@ -38,7 +38,7 @@ def vary(
 def combine(
     asking: Asking[VariantResult], number: int, items: Sequence[str], style: str, earlier: Sequence[str]
 ) -> Said[VariantResult]:
-    """One problem out of several. Raises ModelError."""
+    """One problem made from several. Raises ModelError."""
     values = {
         "number": str(number),
         "items": numbered("problem", items),

@@ -19,7 +19,7 @@ _MOST_SECTIONS = 60
 
 @dataclass(frozen=True)
 class QAContext:
-    """One document in one scenario and mode. `meaning` finds passages of it for `search_meaning`; None: there is no such tool."""
+    """One document in one scenario and mode. `meaning` searches it for the tool `search_meaning`; None: without the tool."""
 
     corpus: CorpusConfig
     scenario: ScenarioConfig
@@ -36,7 +36,7 @@ class QAContext:
         return EvidenceIndex(self.view.document, self.view.lines)
 
     def task_values(self) -> dict[str, str]:
-        """The corpus and scenario, for every prompt that shapes or judges questions."""
+        """The prompt values for the corpus and the scenario."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
@@ -45,7 +45,7 @@ class QAContext:
         }
 
     def document_card(self) -> str:
-        """A few lines that say what the document is; its own words stay inside the delimiters."""
+        """A few lines that describe the document; text from the document stands between the delimiters."""
         document = self.view.document
         facts = [
             f"lines: {document.line_count}",
@@ -55,7 +55,7 @@ class QAContext:
         return "\n".join((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 
     def _own_words(self) -> list[str]:
-        """What the document calls itself, each on one line."""
+        """The document's title and other metadata, one per line."""
         document, meta = self.view.document, self.view.document.metadata
         facts = [
             f"file: {one_line(document.source, 200)}",
@@ -71,6 +71,6 @@ class QAContext:
         return facts
 
     def _beginning(self) -> str:
-        """The first words of a document that has no title."""
+        """The first words of the document, for one without a title."""
         words = " ".join(line.strip() for line in self.view.lines[:60])
         return f"begins: {one_line(words, 250)}" if words.strip() else ""

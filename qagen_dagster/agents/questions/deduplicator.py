@@ -1,4 +1,4 @@
-"""The deduplicator: a cheap model says whether a new question asks the same as an accepted one."""
+"""The deduplicator: a cheap model decides whether a new question asks the same as an accepted one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DuplicateFinding:
 
 
 def prompt() -> Prompt:
-    return load_prompt("deduplicator")
+    return load_prompt("questions/deduplicator")
 
 
 def find_duplicate(
@@ -48,8 +48,7 @@ def find_duplicate(
 ) -> DuplicateFinding:
     """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
 
-    A model that gives no verdict leaves the question unique: the validator still has to pass it, and
-    the corpus-wide comparison comes after.
+    If the model gives no verdict, the question counts as unique: the validator and corpus-wide deduplication follow.
     """
     spec = AgentSpec(
         name="question deduplicator",
@@ -76,7 +75,7 @@ def find_duplicate(
 
 @dataclass(frozen=True)
 class _Check:
-    """A duplicate must name which of the listed questions it repeats."""
+    """Refuses the verdict "duplicate" if it does not name one of the listed questions."""
 
     count: int
 

@@ -1,8 +1,7 @@
-"""Prove by code that quotes stand in the document and carry the answer.
+"""Finds quotes in a document by code.
 
-Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis, but never
-begins or ends inside a word or a number. What is kept as evidence is always the document's own text of
-the matched place, never the model's copy.
+Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis, but a match never begins or
+ends inside a word or a number. The evidence that is kept is the document's own text, never the model's copy.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ _FOOTNOTE = re.compile("(?:\\d{4}|[^\\W\\d_])[.]\0\\d{1,2}\\s")
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Text reduced to what must agree, and where each kept character stands in the original."""
+    """Text reduced to the characters that must match, and the offset of each in the original."""
 
     text: str
     offsets: tuple[int, ...]
 
 
 def skeleton(text: str) -> Skeleton:
-    """Reduce `text`; linear in its length."""
+    """Reduce `text`, in time linear in its length."""
     kept: list[str] = []
     offsets: list[int] = []
     for index, char in enumerate(text):
@@ -68,7 +67,7 @@ def skeleton(text: str) -> Skeleton:
 
 
 def _between_letters(text: str, index: int) -> bool:
-    """A dash that joins or breaks words, white space and markup aside: it comes and goes with typesetting."""
+    """Whether a hyphen stands between letters, ignoring white space and markup: typesetting adds and removes such hyphens."""
     before = next((char for char in reversed(text[max(0, index - 40) : index]) if not _passed(char)), "")
     after = next((char for char in text[index + 1 : index + 41] if not _passed(char)), "")
     return before.isalpha() and after.isalpha()
@@ -89,12 +88,12 @@ def _inside_token(text: str, at: int) -> bool:
 
 
 def _before_footnote(text: str, end: int) -> bool:
-    """Whether a sentence ends here and only the mark of a footnote hangs on it: "in June 2003.2 He"."""
+    """Whether a sentence ends here and only a footnote mark follows it: "in June 2003.2 He"."""
     return _FOOTNOTE.search(f"{text[max(0, end - 5) : end]}\0{text[end : end + 3]}") is not None
 
 
 def _solid(char: str) -> bool:
-    """A digit, or a letter of a script with capitals: scripts without may not divide words at all."""
+    """Whether it is a digit, or a letter of a script with capitals; other scripts may not separate words."""
     return char.isdigit() or (char.isalpha() and char.lower() != char.upper())
 
 
@@ -118,7 +117,7 @@ class EvidenceIndex:
         return skeleton(self._text)
 
     def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
-        """The place of a quote, nearest to its stated line; None when it is not in the document."""
+        """The match of a quote that is nearest to its stated line; None when the document does not have it."""
         wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
         spans = self._exact(wanted)
         near = quote.start_line or 1
@@ -137,10 +136,10 @@ class EvidenceIndex:
         )
 
     def disagreement(self, quote: EvidenceQuote) -> str:
-        """Where a quote that is not in the document leaves it, in words for the one who copied it."""
+        """A message for the model: where a quote that was not found begins to differ from the document."""
         reduced = skeleton(_PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()).text
         low, high = 0, len(reduced)
-        while low < high:  # a beginning is found whenever a longer one is
+        while low < high:  # bisection: if a prefix is found, all shorter ones are
             middle = (low + high + 1) // 2
             low, high = (middle, high) if reduced[:middle] in self._skeleton.text else (low, middle - 1)
         if low < _MIN_SKELETON:
@@ -168,14 +167,14 @@ class EvidenceIndex:
         return self._whole(span for at in places if (span := self._span(at, at + len(reduced))))
 
     def _span(self, first: int, end: int) -> tuple[int, int] | None:
-        """Where a stretch of the skeleton stands in the text; None when it cuts a character (ligatures, accents)."""
+        """The span of the text that a part of the skeleton stands for; None when it cuts a character (ligatures, accents)."""
         offsets = self._skeleton.offsets
         cut_before = first > 0 and offsets[first - 1] == offsets[first]
         cut_after = end < len(offsets) and offsets[end] == offsets[end - 1]
         return None if cut_before or cut_after else (offsets[first], offsets[end - 1] + 1)
 
     def _whole(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Those that begin and end between words: a clipped number is another number."""
+        """The spans that begin and end between words, since a part of a number is another number."""
         text = self._text
         return [
             (start, end)

@@ -1,4 +1,4 @@
-"""The generator: explores a document with tools and proposes one question with its proof."""
+"""The generator explores a document with tools and proposes one question with its evidence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Proposal:
 
 
 def prompt_for(mode: Mode) -> Prompt:
-    return load_prompt(f"generator_{mode.value}")
+    return load_prompt(f"questions/generator_{mode.value}")
 
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:

@@ -1,4 +1,4 @@
-"""What the generator is told of its document and of earlier attempts on it. Running it is the generator's."""
+"""What the generator is told about its document and about earlier attempts."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from qagen_dagster.toolkit.list_visual_content import visual_row
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
 _SHOWN_GAPS = 6
-_NARROW = 10  # lines: shorter gaps are named only where there is nothing else
+_NARROW = 10  # lines; shorter gaps are named only if there are no longer ones
 _SHOWN_VISUALS = 30
 
 
 @dataclass(frozen=True)
 class History:
-    """What earlier attempts on this document gave."""
+    """The results of earlier attempts on this document."""
 
     accepted: tuple[QAPair, ...] = ()
     rejected: tuple[RejectedQA, ...] = ()
-    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # beside `rejected`
+    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
     viewed_pages: tuple[int, ...] = ()
 
 
@@ -62,7 +62,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
 
 
 def _visuals(visuals: Sequence[Visual], history: History) -> str:
-    """The visuals, those without a question first, so that none need be listed again."""
+    """The list of visuals; those without a question come first, so that the agent need not list them itself."""
     asked = Counter(label_key(label) for pair in history.accepted for label in pair.content_refs)
     shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
     rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
@@ -72,9 +72,9 @@ def _visuals(visuals: Sequence[Visual], history: History) -> str:
 
 
 def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[int, int]] = ()) -> str:
-    """The longest stretches of lines that no evidence was taken from, in order: `1-40, 90-310`.
+    """The longest ranges of lines that are no evidence of any question, in order: `1-40, 90-310`.
 
-    `skipped` are ranges of lines that nothing should be taken from.
+    `skipped` are ranges of lines that should not be used.
     """
     spans = [(p.start_line, p.end_line) for p in used if p.start_line is not None and p.end_line is not None]
     spans = sorted([*spans, *skipped])
@@ -92,7 +92,7 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
 
 
 def reference_lines(document: Document) -> list[tuple[int, int]]:
-    """Lines of sections that only list what was read."""
+    """The lines of reference lists."""
     ends = [*(section.start_line - 1 for section in document.sections[1:]), document.line_count]
     return [
         (section.start_line, end)
@@ -110,7 +110,7 @@ def _place(pair: QAPair) -> str:
 
 
 def _lines(evidence: tuple[Evidence, ...]) -> str:
-    """`(lines 4-6, 9)`: in order, touching and repeated ones together."""
+    """`(lines 4-6, 9)`, in order; overlapping and adjacent ranges are merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
         if merged and start <= merged[-1][1] + 1:

@@ -1,6 +1,6 @@
-"""From a submission to a candidate: its quotes and labels are looked up in the document by code.
+"""Turns a submission into a candidate: code looks up its quotes and labels in the document.
 
-What is not there is told to the model once, then left to the loop to reject.
+The model is told once what was not found; after that the loop rejects the candidate.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from qagen_dagster.toolkit.excerpt import label_key, shown_label
 
 
 class Gate:
-    """Looks up the evidence of a submission; tells the model once, then lets the loop reject it."""
+    """The evidence check of one agent run. It refuses one submission; the loop rejects later candidates that fail it."""
 
     def __init__(self, context: QAContext) -> None:
         self._context = context
         self._told = False
 
     def viewed_page(self, call: ToolCall) -> int | None:
-        """The page a call looked at, by its number or by the visual on it; None for any other call."""
+        """The page that a call of `view_page` showed, by its number or its visual; None for other calls."""
         page, label = call.arguments.get("page_number"), call.arguments.get("visual")
         if call.name != "view_page" or isinstance(page, int):
             return page if call.name == "view_page" else None
@@ -32,7 +32,7 @@ class Gate:
         return next((one.page for one in visuals if label_key(one.label) == label_key(str(label))), None)
 
     def refuse_once(self, result: Record) -> None:
-        """Raise ToolError for the first submission that is not proven; later ones pass."""
+        """Raise ToolError for the first submission that fails the evidence check; accept later ones."""
         if self._told or not isinstance(result, SubmitQA):
             return
         candidate = self.examine(result)
@@ -44,7 +44,7 @@ class Gate:
             )
 
     def examine(self, submission: SubmitQA) -> Candidate:
-        """The submission with its evidence as the document has it, and what speaks against it."""
+        """The candidate with its evidence as it stands in the document, and why it failed the check if it did."""
         known = {label_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
         visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
         unknown = next((label for label in visuals if label_key(label) not in known), None)

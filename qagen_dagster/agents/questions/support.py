@@ -1,7 +1,6 @@
-"""Whether an answer is carried by its evidence, as far as code can tell without a model.
+"""Checks by code whether evidence supports an answer.
 
-A floor, not a judgement: it refuses answers whose numbers or words stand nowhere in their proof, and
-lets everything else pass to the validator.
+The check is a minimum: it refuses answers whose numbers or words are not in their evidence. The validator judges the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PRONOUN = re.compile(
 
 
 def unsupported(question: str, answer: str, evidence: str, question_type: str) -> str | None:
-    """Why `answer` is not carried by `evidence`, or None if nothing speaks against it."""
+    """Why `evidence` does not support `answer`; None if the check finds no reason."""
     known = set(_tokens(evidence)) | set(_tokens(question))
     wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
     if not wanted or question_type.strip().lower().replace(" ", "_") in _DERIVED:
@@ -53,7 +52,7 @@ def _number(token: str) -> str:
 
 
 def _covered(token: str, known: set[str]) -> bool:
-    """The token itself, or for words another form of it (same beginning)."""
+    """Whether the token is known or, for a word, another form of it (with the same beginning)."""
     if token in known or token[0].isdigit():
         return token in known
     if len(token) < 4:

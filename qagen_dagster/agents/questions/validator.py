@@ -1,4 +1,4 @@
-"""The validator: answers blind with the document's tools, then compares and judges in a second step.
+"""The validator first answers the question blind with the document's tools, then compares the answers and judges.
 
 The blind step never sees the proposed answer, its evidence, its type, or who asked.
 """
@@ -34,7 +34,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class TypeRule:
-    """The type that a question was asked for as, and what the comparison holds it to."""
+    """The question type that was asked for, and the rule by which the comparison judges it."""
 
     name: str
     means: str
@@ -42,7 +42,7 @@ class TypeRule:
     fails: str
 
     def values(self) -> dict[str, str]:
-        """For `type_prompt`."""
+        """The values for `type_prompt`."""
         return {
             "question_type": self.name,
             "type_means": self.means,
@@ -52,22 +52,22 @@ class TypeRule:
 
 
 def blind_prompt(mode: Mode) -> Prompt:
-    return load_prompt(f"validator_{mode.value}")
+    return load_prompt(f"questions/validator_{mode.value}")
 
 
 def compare_prompt() -> Prompt:
-    return load_prompt("validator_compare")
+    return load_prompt("questions/validator_compare")
 
 
 def type_prompt() -> Prompt:
-    """What stands before the user part of `compare_prompt` where the type has a rule."""
-    return load_addition("validator_type")
+    """The addition before the user part of `compare_prompt`, for a question whose type has a rule."""
+    return load_addition("questions/validator_type")
 
 
 def judge(
     context: QAContext, model: Model, candidate: Candidate, attempt: int, rule: TypeRule | None = None
 ) -> Judgement:
-    """Answer blind, then compare, also with the `rule` of the question's type if there is one. Raises ModelError."""
+    """Answer blind, then compare; check the `rule` of the question's type if there is one. Raises ModelError."""
     blind_spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
@@ -141,14 +141,14 @@ def _comparer(rule: TypeRule | None) -> AgentSpec:
 
 
 def _other_type(found: Comparison, rule: TypeRule | None) -> str:
-    """How the explanation begins where the question is not of its type: the set does not want it then."""
+    """The beginning of the explanation when the question is not of the type that was asked for."""
     if rule is None or not isinstance(found, TypedComparison) or found.of_type:
         return ""
     return f"it is no {rule.name} question: "
 
 
 def _numbered(quotes: list[tuple[str, int | None]]) -> str:
-    """Quotes on a line each, so that their boundaries can be seen."""
+    """The quotes, one per line, with numbers."""
     return "\n".join(
         f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
         for number, (quote, line) in enumerate(quotes, 1)
@@ -156,7 +156,7 @@ def _numbered(quotes: list[tuple[str, int | None]]) -> str:
 
 
 def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
-    """The validator's quotes; those of the candidate are not shown a second time."""
+    """The validator's quotes, without those that the candidate's evidence already shows."""
     shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
     other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
     if not other:
@@ -186,7 +186,7 @@ def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> Ver
 
 
 def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
-    """The first check that failed, in order of how much it explains; None when all five passed."""
+    """The failed check that explains most; None when all five passed."""
     own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
     checks = (
         (verdict.answerable, RejectionReason.UNANSWERABLE, verdict.explanation),

@@ -1,1 +1,1 @@
-"""A document's full text from the network: where it may be, how it is fetched safely, and how it is kept."""
+"""Finds a document's full text on the network, fetches it safely and stores it."""

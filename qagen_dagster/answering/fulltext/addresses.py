@@ -1,7 +1,6 @@
-"""Which addresses may be asked: public ones by http or https, and no others unless they are named.
+"""Checks URLs before a request: only public addresses by http or https are allowed, and private ones that are configured.
 
-What belongs here: judging a URL and the addresses its host stands for. What does not: sending anything. A document
-can name any URL, so a URL is untrusted: without this check it could make this machine ask its own network.
+A document can name any URL. Without this check, it could make this machine send requests into its own network.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ _NEVER_V4 = tuple(
     map(
         IPv4Network,
         (
-            "192.0.0.0/24",  # a network's own helpers; parts of it count as public
+            "192.0.0.0/24",  # special services of a network; Python counts parts of it as public
             "192.88.99.0/24",  # relays to 6to4
             "168.63.129.16/32",  # a cloud's wire server, on an address that looks public
         ),
     )
 )
-_UNICAST_V6 = IPv6Network("2000::/3")  # all other IPv6 is local, reserved, multicast, mapped or translated
+_UNICAST_V6 = IPv6Network("2000::/3")  # other IPv6 is local, reserved, multicast, mapped or translated
 _TUNNELS_V6 = tuple(map(IPv6Network, ("2001::/32", "2002::/16", "3fff::/20")))  # Teredo, 6to4, examples
 _ISATAP = (0x00005EFE, 0x02005EFE)  # interface identifiers that hide an IPv4 address
 
 
 class RefusedAddressError(Exception):
-    """A URL that may not be asked; the text says why."""
+    """A URL is not allowed; the message says why."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A URL that may be asked, and the one checked address to connect to."""
+    """An allowed URL, and the checked address to connect to."""
 
     url: httpx.URL
     address: str
@@ -50,11 +49,11 @@ class Target:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """Judges URLs.
+    """Checks URLs.
 
     Args:
-        allow_private: `host:port` pairs that may stand for loopback or private addresses.
-        lookup: addresses of a name; the system's resolver.
+        allow_private: `host:port` pairs that may have loopback or private addresses.
+        lookup: returns the addresses of a host name; the default is the system's resolver.
     """
 
     allow_private: frozenset[str] = frozenset()
@@ -63,7 +62,7 @@ class AddressPolicy:
     def target(self, url: str | httpx.URL) -> Target:
         """The URL with an address that was checked. Raises RefusedAddressError.
 
-        Every address of the name must be allowed, not only the one that is used.
+        Every address of the host must be allowed, not only the one that is used.
         """
         checked = read_url(url)
         port = checked.port or _PORTS[checked.scheme]
@@ -90,7 +89,7 @@ class AddressPolicy:
 
 
 def read_url(url: str | httpx.URL) -> httpx.URL:
-    """The URL as it would be asked. Raises RefusedAddressError for what is no plain http(s) address."""
+    """The URL in the form for a request. Raises RefusedAddressError if it is no plain http(s) address."""
     text = str(url)
     if len(text) > _LONGEST_URL or _UNPRINTABLE.search(text):
         raise RefusedAddressError("the URL is too long or holds blanks, backslashes or control characters")
@@ -112,7 +111,7 @@ def read_url(url: str | httpx.URL) -> httpx.URL:
 
 
 def _check_spelling(host: str) -> None:
-    """Numbers in place of a name must be an address in its one usual form: no octal, hexadecimal, short or long ones."""
+    """Refuse a numeric host in any form but the usual one: octal, hexadecimal, short or long."""
     if ":" in host or not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return
     try:
@@ -124,9 +123,9 @@ def _check_spelling(host: str) -> None:
 
 
 def why_refused(address: Address, *, private: bool = False) -> str | None:
-    """Why an address may not be asked; None when it may.
+    """Why an address is not allowed; None if it is.
 
-    `private` allows loopback and private addresses, and never link-local ones, where clouds keep their secrets.
+    `private` allows loopback and private addresses, but never link-local ones, where cloud providers serve secrets.
     """
     if private and (address.is_loopback or _is_home(address)):
         return None

@@ -1,4 +1,4 @@
-"""Ask the sources in order until one gives a PDF that opens; tell of every try. Keeping it belongs to `keep`."""
+"""Asks the sources in order until one gives a PDF that opens, and reports every attempt. `keep` stores the PDF."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Check = Callable[[bytes], "ParsedFile"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """One URL that gave nothing, or a source that could not be asked (then `url` is empty)."""
+    """A URL that gave no PDF, or a source that could not be asked (then `url` is empty)."""
 
     resolver: str
     url: str
@@ -49,14 +49,14 @@ class FoundPdf:
 
 @dataclass(frozen=True)
 class Search:
-    """How a search ended: with a PDF, or with every try that gave none."""
+    """How a search ended: with a PDF, or with all attempts that gave none."""
 
     found: FoundPdf | None
     attempts: tuple[Attempt, ...]
 
     @property
     def walled(self) -> bool:
-        """Whether somebody has it and asks who one is."""
+        """Whether a source has the PDF but requires a login."""
         return self.found is None and any(one.fault is Fault.LOGIN for one in self.attempts)
 
 
@@ -67,7 +67,7 @@ def find_pdf(
     *,
     proxy: bool = False,
 ) -> Search:
-    """Look for the PDF of `paper`, with or without the proxy. Never raises for what a server does."""
+    """Look for the PDF of `paper`, with or without the proxy. Failures of servers are attempts, not exceptions."""
     web = Web(
         AddressPolicy(frozenset(one.lower() for one in options.allow_private)),
         seconds=options.seconds,
@@ -95,7 +95,7 @@ def open_pdf(data: bytes, options: FulltextOptions, pool: ParserPool) -> ParsedF
 
 @dataclass
 class _Round:
-    """One pass over the sources; a URL is asked once."""
+    """One pass over the sources. Each URL is requested once."""
 
     paper: Paper
     web: Web
@@ -115,7 +115,7 @@ class _Round:
         return Search(None, tuple(self.attempts))
 
     def _try(self, name: str, urls: Sequence[str]) -> Iterator[FoundPdf]:
-        """PDFs at `urls`, or one step further at what a page there names."""
+        """Try the PDFs at `urls`, or one step further the PDFs that a page there names."""
         for url in urls:
             page = self._page(name, url)
             if page is None:
@@ -148,7 +148,7 @@ class _Round:
     def _checked(self, name: str, page: Page) -> Iterator[FoundPdf]:
         try:
             if not page.is_pdf:
-                named_pdfs(page)  # says whether it is a login page or something else
+                named_pdfs(page)  # raises an error that tells a login page from other pages
                 raise FetchError(Fault.WRONG_TYPE, f"{page.media_type or 'something'} in place of a PDF")
             yield FoundPdf(name, page.url, page.body, self.check(page.body))
         except FetchError as error:

@@ -1,7 +1,4 @@
-"""One safe request: checked addresses at every step, and limits on size, type and time that a server cannot stretch.
-
-What belongs here: HTTP. What does not: which URLs to ask (resolvers) and what the bytes are good for (download).
-"""
+"""Makes safe HTTP requests: the address of every redirect is checked, and size, type and total time are limited."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from qagen_dagster.answering.fulltext.addresses import AddressPolicy, RefusedAdd
 from qagen_dagster.models import deadline
 
 MAX_REDIRECTS = 8
-MAX_PAGE_BYTES = 2_000_000  # of a landing page or a JSON reply
+MAX_PAGE_BYTES = 2_000_000  # in a landing page or a JSON reply
 _PIECE = 65_536
 _HEADERS = {"User-Agent": "qagen (full text for question answering)", "Accept-Encoding": "identity"}
 _MOVED = (301, 302, 303, 307, 308)
@@ -28,20 +25,20 @@ _ANY_TYPE = ("", "application/octet-stream", "binary/octet-stream", "application
 
 
 class Fault(StrEnum):
-    """What became of a request that gave nothing."""
+    """Why a request gave nothing."""
 
-    REFUSED = "refused"  # an address that may not be asked
+    REFUSED = "refused"  # the address is not allowed
     NOT_FOUND = "not_found"
-    LOGIN = "login"  # a wall, or a page that asks who one is
-    WRONG_TYPE = "wrong_type"  # something else than what was asked for
+    LOGIN = "login"  # access is denied, or the page is a login page
+    WRONG_TYPE = "wrong_type"  # the content has another type than requested
     TOO_LARGE = "too_large"
     TIMEOUT = "timeout"
-    FAILED = "failed"  # no connection, a broken answer, a server's error
-    UNREADABLE = "unreadable"  # named a PDF, but none that opens and has text
+    FAILED = "failed"  # no connection, a broken response or a server error
+    UNREADABLE = "unreadable"  # the PDF does not open or has no text
 
 
 class FetchError(Exception):
-    """A request gave nothing; the text says why, in one line."""
+    """A request gave nothing; the message says why, in one line."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
         self.fault, self.detail = fault, detail
@@ -50,7 +47,7 @@ class FetchError(Exception):
 
 @dataclass(frozen=True)
 class Page:
-    """What came back. `url` is where it came from in the end."""
+    """A response. `url` is its address after redirects."""
 
     url: str
     media_type: str
@@ -66,13 +63,13 @@ class Page:
 
 
 class Web:
-    """The network for one document, closed after use.
+    """An HTTP client for one document; close it after use.
 
     Args:
-        policy: which addresses may be asked.
-        seconds: of one `get` with all its redirects.
-        max_bytes: of a PDF.
-        proxy_url: an institution's proxy, a template with `{url}`; None: ask directly.
+        policy: decides which addresses are allowed.
+        seconds: time limit of one `get` with all its redirects.
+        max_bytes: size limit of a PDF.
+        proxy_url: URL template of an institution's proxy, with `{url}`; None: no proxy.
     """
 
     def __init__(
@@ -80,7 +77,7 @@ class Web:
     ) -> None:
         self._policy, self._seconds, self._max_bytes, self._proxy = policy, seconds, max_bytes, proxy_url
         self._ends = time.monotonic() + 4 * seconds
-        # No connection is kept: one to this address may have been opened for another name.
+        # No connection is reused: one to the same address may have been opened for another host name.
         transport = _CheckedTransport(policy)
         self._client = httpx.Client(
             transport=transport, trust_env=False, follow_redirects=False, headers=_HEADERS
@@ -107,7 +104,7 @@ class Web:
             raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
 
     def _way_to(self, url: str) -> str:
-        """The address to ask: the proxy's, unless the URL is its own already."""
+        """The URL to request: through the proxy, unless it is on the proxy already."""
         if self._proxy is None:
             return url
         own = httpx.URL(self._proxy.replace("{url}", "")).netloc
@@ -124,7 +121,7 @@ class Web:
 
     @contextmanager
     def _asked(self, url: str, seconds: float) -> Generator[httpx.Response]:
-        target = self._policy.target(url)  # before the client sees it: it knows only http and https
+        target = self._policy.target(url)  # check first: the client supports only http and https
         with self._client.stream("GET", target.url, timeout=seconds) as response:
             yield response
 
@@ -150,7 +147,7 @@ def _read(response: httpx.Response, limit: int) -> Page:
 
 
 class _CheckedTransport(httpx.HTTPTransport):
-    """Connects to the address that was checked, whatever the name stands for a moment later."""
+    """Connects to the checked address, even if the host name resolves to another one by now."""
 
     def __init__(self, policy: AddressPolicy) -> None:
         super().__init__(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0), retries=0)

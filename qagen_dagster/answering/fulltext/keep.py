@@ -1,4 +1,4 @@
-"""A full text in the store, beside its document: the PDF, its parsed text, and the record that makes both valid."""
+"""Stores a full text beside its document: the PDF, its parsed text, and the record without which both are ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PDF, TEXT, RECORD = "fulltext.pdf", "fulltext.txt", "fulltext.json"  # beside do
 def keep_found(
     store: Store, corpus: str, document_id: str, found: FoundPdf, *, proxy: bool = False
 ) -> FulltextRecord:
-    """Store what a search found."""
+    """Store a PDF that a search found."""
     origin = "proxy" if proxy else "download"
     return _keep(store, corpus, document_id, found.data, found.parsed, (origin, found.resolver, found.url))
 
@@ -52,7 +52,7 @@ def _keep(
     parsed: ParsedFile,
     source: tuple[Literal["download", "proxy", "given"], str, str],
 ) -> FulltextRecord:
-    """The record comes last: what a crash leaves behind without it is not read."""
+    """Store the files, the record last: after a crash, files without a record are ignored."""
     entry = next(one for one in parsed.entries if isinstance(one, ParsedText))
     text = entry.text.encode("utf-8", "replace")
     origin, resolver, url = source

@@ -1,4 +1,4 @@
-"""What a landing page tells: links to its PDF, and whether it asks who one is. Reads bytes of strangers in linear time."""
+"""Reads landing pages: links to the PDF, and whether the page is a login page. Untrusted bytes are read in linear time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
-# "<" ends a tag that was never closed, so that no text is read twice.
+# "<" also ends an unclosed tag, so that no text is read twice.
 _TAG = re.compile(r"<(meta|link|base|input|form)\s([^<>]{0,4000})>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([a-zA-Z:_-]{1,40})\s{0,4}=\s{0,4}("[^"]*"|'[^']*'|[^\s"'<>]{1,2000})""")
 _PDF_NAMES = ("citation_pdf_url", "bepress_citation_pdf_url", "eprints.document_url", "wkhealth_pdf_url")
@@ -19,7 +19,7 @@ MAX_LINKS = 5
 
 
 def pdf_links(page: str, url: str) -> list[str]:
-    """Absolute URLs of the PDF that the page itself names, best first, each once."""
+    """The absolute URLs of the PDF that the page names, best first, without duplicates."""
     base, named, linked = url, list[str](), list[str]()
     for tag, said in _tags(page):
         if tag == "base" and said.get("href"):
@@ -33,7 +33,7 @@ def pdf_links(page: str, url: str) -> list[str]:
 
 
 def asks_for_login(page: str, url: str) -> bool:
-    """Whether the page wants a password or sends one to a place where one gives it."""
+    """Whether the page asks for a password or redirects to a login page."""
     if _LOGIN_PATH.search(urlsplit(url).path):
         return True
     for tag, said in _tags(page):

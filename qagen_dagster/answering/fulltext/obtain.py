@@ -1,4 +1,4 @@
-"""Get a missing full text: open sources first, the proxy only with consent. Every way it may end is a value."""
+"""Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ProxyCallback = Callable[[str, str | None], ProxyCallbackResult]  # document id,
 
 @dataclass(frozen=True)
 class Wanted:
-    """The document, and what its reader allows."""
+    """The document, and what its reader consents to."""
 
     corpus: str
     document_id: str
@@ -30,14 +30,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Obtained:
-    """The text is in the store, or `error` says why not; `detail` is one line for a person."""
+    """The result: the text is stored, or `error` says why not. `detail` is one line for a person."""
 
     error: QAError | None
     detail: str = ""
 
 
 def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserPool) -> Obtained:
-    """Look for the PDF of a document and keep it. Raises StoreError or OSError when it cannot be kept."""
+    """Look for the PDF of a document and store it. Raises StoreError or OSError when it cannot be stored."""
     opened = find_pdf(wanted.paper, options, pool) if wanted.paper.known else Search(None, ())
     if opened.found is not None:
         keep_found(store, wanted.corpus, wanted.document_id, opened.found)

@@ -1,4 +1,4 @@
-"""Where a paper's PDF may be: one class per source, each giving URLs to try. Fetching them belongs to `download`."""
+"""Sources of a paper's PDF. Each class is one source and gives URLs to try; `download` fetches them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from qagen_dagster.answering.fulltext.fetch import Fault, FetchError, Page, Web
 from qagen_dagster.answering.fulltext.links import asks_for_login, pdf_links
 from qagen_dagster.records.answering.options import FulltextOptions
 
-MAX_URLS = 4  # of one source
+MAX_URLS = 4  # from one source
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What is known of the document whose full text is missing."""
+    """What is known about the document whose full text is missing."""
 
     doi: str | None = None
     url: str | None = None
 
     @property
     def known(self) -> bool:
-        """Whether there is anything to look for it by."""
+        """Whether there is a DOI or a URL to search by."""
         return self.doi is not None or self.url is not None
 
 
@@ -91,7 +91,7 @@ class EuropePmc:
         for result in _list(_dict(reply.get("resultList")).get("result")):
             one = _dict(result)
             if (_text(one, "doi") or "").casefold() not in ("", paper.doi.casefold()):
-                continue  # a search may find neighbours
+                continue  # the search may return other papers
             for link in _list(_dict(one.get("fullTextUrlList")).get("fullTextUrl")):
                 url = _text(_dict(link), "url")
                 open_pdf = _text(_dict(link), "documentStyle") == "pdf" and _is_open(_dict(link))
@@ -101,7 +101,7 @@ class EuropePmc:
 
 
 def resolvers(options: FulltextOptions) -> tuple[FulltextResolver, ...]:
-    """All sources that the configuration allows, in the order they are tried."""
+    """All sources that the configuration allows, in the order in which they are tried."""
     found: list[FulltextResolver] = [MetadataUrl()]
     if options.doi_url:
         found.append(DoiLanding(options.doi_url))

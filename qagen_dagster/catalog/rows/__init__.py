@@ -1,1 +1,1 @@
-"""Records turned into flat rows of the catalog's tables, one file per product."""
+"""Turns records into flat rows of the catalog's tables, one module per product."""

@@ -1,4 +1,4 @@
-"""From slots of exams to flat rows of the catalog's tables. What becomes of rows in the database is SQL's."""
+"""Turns slots of exams into flat rows of the catalog's tables; `sql/load.sql` turns those into the tables."""
 
 from __future__ import annotations
 
@@ -14,22 +14,15 @@ REPEATED = "repeated"
 
 def exam_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table: items, attempts and calls of each slot."""
-    for row in source.exams:
-        result = row.result
-        keys = {
-            "exam": result.part.exam,
-            "schema_id": result.part.schema_id,
-            "difficulty": result.part.difficulty.value,
-            "slot": result.slot,
-        }
-        yield "exam_items", {**keys, **_item(row)}
+    for slot in source.exams:
+        result = slot.result
+        keys = {**dict(result.part), "slot": result.slot}
+        yield "exam_items", {**keys, **_item(slot)}
         for attempt in result.attempts:
-            yield (
-                "exam_attempts",
-                {**keys, "attempt": attempt.number, **_seen(attempt), **_caught(result, attempt)},
-            )
+            row = {"attempt": attempt.number, **_seen(attempt), **_caught(result, attempt)}
+            yield "exam_attempts", {**keys, **row}
         for _, call in call_rows(result.calls, {**keys, "run_id": result.run_id}):
-            yield "exam_calls", {name: value for name, value in call.items() if name != "document_id"}
+            yield "exam_calls", call
 
 
 def _item(row: ExamRow) -> Row:
@@ -37,7 +30,7 @@ def _item(row: ExamRow) -> Row:
     last = result.attempts[-1] if result.attempts else Attempt(number=0)
     made: Row = {
         "schema_title": row.schema_title,
-        "outcome": result.end.value,
+        "outcome": result.end,
         "item_id": None if result.item is None else result.item.id,
         "detail": result.end_detail or None,
         "options": None if last.package is None else dict(last.package.question.options),
@@ -49,24 +42,20 @@ def _item(row: ExamRow) -> Row:
         **_seen(last),
     }
     if row.repeats is not None:
-        return made | {
-            "outcome": REPEATED,
-            "caught_by": "repeats",
-            "failure_type": "duplicate",
-            "detail": row.repeats,
-        }
+        found = {"outcome": REPEATED, "caught_by": "repeats", "failure_type": "duplicate"}
+        return made | found | {"detail": row.repeats}
     if rejected is None:
         return made
     return made | {
         "caught_by": rejected.stage,
         "failure_type": rejected.failure_type,
-        "severity": rejected.severity.value,
+        "severity": rejected.severity,
         "detail": "; ".join(rejected.reasons) or None,
     }
 
 
 def _seen(attempt: Attempt) -> Row:
-    """How far an attempt came."""
+    """What the steps of an attempt that were done found."""
     package, blind, style = attempt.package, attempt.blind, attempt.style
     return {
         "stem": None if package is None else package.question.stem,
@@ -79,7 +68,7 @@ def _seen(attempt: Attempt) -> Row:
 
 
 def _caught(result: SlotResult, attempt: Attempt) -> Row:
-    """The step of the log at which the attempt failed; what is wrong stands before its severity there."""
+    """The step at which the attempt failed. Its detail in the log is `<failure type> (<severity>)`."""
     for step in result.log:
         if step.attempt == attempt.number and not step.ok and step.stage is not Stage.DESIGNER:
             return {"caught_by": step.stage.value, "failure_type": step.detail.partition(" (")[0]}

@@ -1,4 +1,4 @@
--- One row per combination that any record speaks of: what it gave and what it cost.
+-- One row per combination that is in any table: its results and its cost.
 WITH keys AS (
     SELECT combination, corpus, scenario, mode FROM outcomes
     UNION SELECT combination, corpus, scenario, mode FROM questions
@@ -61,14 +61,8 @@ SELECT
     coalesce(proposed.rejected_by_reason, MAP {}) AS rejected_by_reason,
     coalesce(judged.validated, 0) AS validated,
     judged.pass_rate,
-    coalesce(spent.calls, 0) AS calls,
-    coalesce(spent.replayed_calls, 0) AS replayed_calls,
-    coalesce(spent.input_tokens, 0) AS input_tokens,
-    coalesce(spent.cached_tokens, 0) AS cached_tokens,
-    coalesce(spent.cache_write_tokens, 0) AS cache_write_tokens,
-    coalesce(spent.output_tokens, 0) AS output_tokens,
-    coalesce(spent.reasoning_tokens, 0) AS reasoning_tokens,
-    coalesce(spent.retries, 0) AS retries,
+    coalesce(COLUMNS(['calls', 'replayed_calls', 'input_tokens', 'cached_tokens', 'cache_write_tokens']), 0),
+    coalesce(COLUMNS(['output_tokens', 'reasoning_tokens', 'retries']), 0),
     CASE WHEN spent.calls IS NULL THEN 0.0 ELSE spent.usd END AS usd,
     coalesce(spent.unknown_price_calls / nullif(spent.calls, 0), 0.0) AS unknown_price_share,
     spent.usd_per_accepted,

@@ -1,4 +1,4 @@
--- One row per corpus: its documents by how parsing ended.
+-- One row per corpus: its documents, counted by parsing outcome.
 SELECT
     corpus,
     count(*) AS documents,

@@ -1,5 +1,4 @@
--- From the raw rows (views raw_<table>, as the records gave them) to the tables: one row per thing,
--- in a stable order.
+-- Fills the tables from the raw rows (views raw_<table>, one row per record), without duplicates and in a stable order.
 
 CREATE TEMP TABLE current_results AS
 SELECT result_id
@@ -27,33 +26,26 @@ INSERT INTO outcomes BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_outcomes SEMI JOIN current_results USING (result_id)
 ORDER BY combination, document_id;
 
--- A candidate that its document accepted may have been removed as a repeat within the corpus.
-CREATE TEMP TABLE removed AS
-SELECT combination, document_id, question, answer, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
-FROM raw_removed
-QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1;
-
 INSERT INTO candidates BY NAME
-SELECT
-    candidate.* EXCLUDE (
-        result_id, status, reason, detail, duplicate_of, duplicate_score, duplicate_step, stage
-    ),
-    CASE WHEN removed.reason IS NULL THEN candidate.status ELSE 'rejected' END AS status,
-    coalesce(removed.reason, candidate.reason) AS reason,
-    coalesce(removed.detail, candidate.detail) AS detail,
-    coalesce(removed.duplicate_of, candidate.duplicate_of) AS duplicate_of,
-    coalesce(removed.duplicate_score, candidate.duplicate_score) AS duplicate_score,
-    coalesce(removed.duplicate_step, candidate.duplicate_step) AS duplicate_step,
-    coalesce(removed.stage, candidate.stage) AS stage
-FROM raw_candidates AS candidate
-SEMI JOIN current_results USING (result_id)
-LEFT JOIN removed
-    ON candidate.status = 'accepted'
-    AND removed.combination = candidate.combination
-    AND removed.document_id = candidate.document_id
-    AND removed.question = candidate.question
-    AND removed.answer = candidate.answer
-ORDER BY candidate.combination, candidate.document_id, candidate.attempt, candidate.question;
+SELECT * EXCLUDE (result_id) FROM raw_candidates SEMI JOIN current_results USING (result_id)
+ORDER BY combination, document_id, attempt, question;
+
+-- A candidate that its document accepted may have been removed as a duplicate within the corpus.
+UPDATE candidates SET
+    status = removed.status,
+    reason = removed.reason,
+    detail = removed.detail,
+    duplicate_of = removed.duplicate_of,
+    duplicate_score = removed.duplicate_score,
+    duplicate_step = removed.duplicate_step,
+    stage = removed.stage
+FROM (
+    FROM raw_removed
+    QUALIFY row_number() OVER (PARTITION BY combination, document_id, question, answer) = 1
+) AS removed
+WHERE candidates.status = 'accepted'
+    AND (candidates.combination, candidates.document_id) = (removed.combination, removed.document_id)
+    AND (candidates.question, candidates.answer) = (removed.question, removed.answer);
 
 INSERT INTO verdicts BY NAME
 SELECT
@@ -91,7 +83,7 @@ SELECT * EXCLUDE (result_id) FROM raw_baseline_answers ORDER BY combination, doc
 INSERT INTO model_calls BY NAME
 SELECT
     * EXCLUDE (result_id, current, counted),
-    -- What a document asked a judge while it was made, its report asks again, and is given the same response.
+    -- The report of grades repeats requests that were made with the document, and gets the same responses.
     stage IN ('corpus', 'evaluation') OR coalesce(result_id IN (SELECT result_id FROM current_results), false)
     OR stage = 'grading' AND (request_key = '' OR (combination, request_key) NOT IN (
         SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)

@@ -1,5 +1,5 @@
--- What each document that was worked to its end in mode $1 took, a row per role that was asked; a request that
--- one document made twice counts once. What ended for want of money or of a model is no example.
+-- What each finished document of mode $1 took, one row per role. A request that a document made twice counts once.
+-- Documents that ended because of the budget or a model error are left out.
 WITH asked AS (
     SELECT * FROM model_calls
     WHERE current AND stage = 'document' AND mode = $1
@@ -24,11 +24,7 @@ SELECT
     asked.role,
     any_value(asked.model) AS model,
     count(*) AS calls,
-    coalesce(sum(asked.input_tokens), 0)::BIGINT AS input_tokens,
-    coalesce(sum(asked.cached_tokens), 0)::BIGINT AS cached_tokens,
-    coalesce(sum(asked.output_tokens), 0)::BIGINT AS output_tokens,
-    coalesce(sum(asked.reasoning_tokens), 0)::BIGINT AS reasoning_tokens,
-    coalesce(sum(asked.cache_write_tokens), 0)::BIGINT AS cache_write_tokens,
+    coalesce(sum(COLUMNS('_tokens$')), 0)::BIGINT,
     coalesce(sum(asked.seconds), 0.0) AS seconds
 FROM outcomes AS outcome
 JOIN documents AS document USING (corpus, document_id)

@@ -1,4 +1,4 @@
--- The model calls behind one question: of its attempt, of comparing it within the corpus, and of grading its answer.
+-- The model calls behind one question: of its attempt, of corpus-wide deduplication, and of grading its answer.
 SELECT
     stage, role, model, request_key, run_id, input_tokens, output_tokens, cached_tokens, reasoning_tokens,
     cache_write_tokens, usd, seconds, retries, replayed

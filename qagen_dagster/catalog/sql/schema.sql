@@ -1,4 +1,4 @@
--- Tables of the catalog. Everything is derived from the store's records; timestamps are UTC.
+-- Tables of the catalog. All rows are derived from the store's records. Timestamps are in UTC.
 -- NULL means "not known"; NaN is never stored.
 
 CREATE TABLE catalog_info (
@@ -6,7 +6,7 @@ CREATE TABLE catalog_info (
     built_at       TIMESTAMP NOT NULL
 );
 
--- Every document of a corpus, also those that gave no text: `outcome` says how parsing ended.
+-- Every document of a corpus, with or without text: `outcome` says how parsing ended.
 CREATE TABLE documents (
     corpus        VARCHAR NOT NULL,
     document_id   VARCHAR NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE runs (
     status       VARCHAR NOT NULL
 );
 
--- How work on each document of a combination ended; the latest, one row a document.
+-- How the latest work on each document of a combination ended; one row per document.
 CREATE TABLE outcomes (
     combination          VARCHAR NOT NULL,
     corpus               VARCHAR NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE candidates (
     detail        VARCHAR,
     duplicate_of  VARCHAR,
     duplicate_score DOUBLE,
-    duplicate_step VARCHAR,  -- exact, similarity or model; NULL where none had to decide
+    duplicate_step VARCHAR,  -- exact, similarity or model; NULL: none of them decided
     stage         VARCHAR,
     question_type VARCHAR,
     content_refs  VARCHAR[],
@@ -151,7 +151,7 @@ CREATE TABLE questions (
     set_run_id      VARCHAR NOT NULL
 );
 
--- The latest grade of every answer: of the published ones, and of those that were kept though ungrounded (`marked` says why).
+-- The latest grade of every answer. `marked` says why an ungrounded answer is not in the published set; else it is NULL.
 CREATE TABLE grades (
     question_id     VARCHAR NOT NULL,
     combination     VARCHAR NOT NULL,
@@ -162,7 +162,7 @@ CREATE TABLE grades (
     document_grade  VARCHAR,
     question        VARCHAR NOT NULL,
     answer          VARCHAR NOT NULL,
-    is_grounded     BOOLEAN,           -- NULL: not measured, as is confidence then
+    is_grounded     BOOLEAN,           -- NULL, like confidence: not measured
     confidence      DOUBLE,
     method          VARCHAR NOT NULL,
     supported       INTEGER NOT NULL,  -- here and below: sentences of the answer
@@ -180,7 +180,7 @@ CREATE TABLE grades (
     run_id          VARCHAR NOT NULL   -- that graded
 );
 
--- Every report of an evaluation, a row per number: `metric` names it. `latest`: nothing newer of its kind was made.
+-- Every report of an evaluation, one row per metric. `latest`: no newer report of its kind exists.
 CREATE TABLE evaluations (
     combination VARCHAR NOT NULL,
     corpus      VARCHAR NOT NULL,
@@ -197,7 +197,7 @@ CREATE TABLE evaluations (
     latest      BOOLEAN NOT NULL
 );
 
--- Latest answers that a model gave to published questions without their document.
+-- The latest answers of a model to published questions without their document.
 CREATE TABLE closed_book (
     question_id VARCHAR NOT NULL,
     combination VARCHAR NOT NULL,
@@ -215,7 +215,7 @@ CREATE TABLE closed_book (
     run_id      VARCHAR NOT NULL
 );
 
--- Latest places of each published question's document and evidence, a row per ranking of the corpus.
+-- The latest search ranks of each published question's document and evidence, one row per ranking.
 CREATE TABLE retrievals (
     question_id    VARCHAR NOT NULL,
     combination    VARCHAR NOT NULL,
@@ -225,14 +225,14 @@ CREATE TABLE retrievals (
     document_id    VARCHAR NOT NULL,
     question       VARCHAR NOT NULL,
     ranking        VARCHAR NOT NULL,  -- bm25, embedding or fused
-    document_place INTEGER,           -- 1-based; NULL: not among the chunks looked at, as below
+    document_place INTEGER,           -- 1-based; here and below NULL: not among the chunks searched
     evidence_place INTEGER,           -- of the first chunk that holds a quote
     evidence       INTEGER[],         -- the same for each quote
     failure        VARCHAR,
     run_id         VARCHAR NOT NULL
 );
 
--- Latest answers to published questions from search in their own document.
+-- The latest answers to published questions that were found by search in their own document.
 CREATE TABLE baseline_answers (
     question_id VARCHAR NOT NULL,
     combination VARCHAR NOT NULL,
@@ -244,7 +244,7 @@ CREATE TABLE baseline_answers (
     answer      VARCHAR NOT NULL,
     given       VARCHAR,
     answerable  BOOLEAN,
-    exact       BOOLEAN,           -- NULL: there was no answer to score, as f1 then
+    exact       BOOLEAN,           -- NULL, like f1: there was no answer to score
     f1          DOUBLE,
     is_grounded BOOLEAN,           -- NULL: not measured
     confidence  DOUBLE,            -- of the grade
@@ -253,8 +253,8 @@ CREATE TABLE baseline_answers (
     run_id      VARCHAR NOT NULL
 );
 
--- Every model call as accounted. A request is paid once: `counted` marks the row that stands for its
--- price, so sum(usd) WHERE counted is what was spent; sum(usd) is what the work would cost anew.
+-- Every model call. A request is paid once, and `counted` marks the row that was paid: sum(usd) WHERE counted is what was
+-- spent; sum(usd) is what the work would cost without any cache hit.
 CREATE TABLE model_calls (
     combination      VARCHAR NOT NULL,
     corpus           VARCHAR NOT NULL,
@@ -281,34 +281,34 @@ CREATE TABLE model_calls (
     counted          BOOLEAN NOT NULL
 );
 
--- Every slot of an exam that its last run gave: the item, or why there is none.
+-- Every slot of an exam in its last run: the item, or why there is none.
 CREATE TABLE exam_items (
     exam         VARCHAR NOT NULL,
     schema_id    VARCHAR NOT NULL,
     schema_title VARCHAR NOT NULL,
     difficulty   VARCHAR NOT NULL,
     slot         INTEGER NOT NULL,  -- from 1 within schema and difficulty
-    outcome      VARCHAR NOT NULL,  -- accepted, rejected, repeated (accepted, but the bank has it) or budget_exhausted
+    outcome      VARCHAR NOT NULL,  -- accepted, rejected, repeated (a duplicate of an item in the bank) or budget_exhausted
     item_id      VARCHAR,           -- NULL: no item
-    caught_by    VARCHAR,           -- NULL of accepted items, as the three below
+    caught_by    VARCHAR,           -- here and in the next three columns NULL for accepted items
     failure_type VARCHAR,
     severity     VARCHAR,
     detail       VARCHAR,
-    stem         VARCHAR,           -- here and below of the last attempt; NULL where it did not come so far
+    stem         VARCHAR,           -- here and below from the last attempt; NULL if it ended before
     options      MAP(VARCHAR, VARCHAR),
     key_option   VARCHAR,
     key_proof    VARCHAR,           -- proven, refuted, unproven or absent
     blind_option VARCHAR,           -- what the verifier chose without the key
     style_mean   DOUBLE,            -- of six scores from 0 to 10
     style_least  INTEGER,
-    attempts     INTEGER NOT NULL,  -- implementations of the idea
+    attempts     INTEGER NOT NULL,  -- how often the idea was implemented
     models       MAP(VARCHAR, VARCHAR) NOT NULL,
     fingerprint  VARCHAR NOT NULL,
     run_id       VARCHAR NOT NULL,
     finished     TIMESTAMP
 );
 
--- Every implementation of an idea, and who caught it at what; both NULL when it passed or was not looked at to its end.
+-- Every implementation of an idea: which step rejected it and why; both are NULL if it passed or was not checked to the end.
 CREATE TABLE exam_attempts (
     exam         VARCHAR NOT NULL,
     schema_id    VARCHAR NOT NULL,
@@ -325,7 +325,7 @@ CREATE TABLE exam_attempts (
     style_least  INTEGER
 );
 
--- Every model call behind those slots. `counted` as in model_calls; `attempt` of a designer is the number of its design.
+-- Every model call for those slots. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
 CREATE TABLE exam_calls (
     exam               VARCHAR NOT NULL,
     schema_id          VARCHAR NOT NULL,

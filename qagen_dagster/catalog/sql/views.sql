@@ -1,44 +1,36 @@
--- Two kinds of price. What was spent: each request once, whatever result it went into (`*_costs`, over counted
--- calls). What the work behind a question would cost anew: every call of its current result (`*_calls`).
--- Evaluating a published set is no part of the price of making it: it has a view of its own.
--- usd leaves out calls of unknown price, which are counted beside it; it is NULL where no price is known.
+-- There are two kinds of price. The views `*_costs`, except `question_costs`, are what was spent: they count each request
+-- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
+-- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
+
+-- Tokens, price and time of the calls for which `which` is true. `usd` leaves out calls of unknown price, which
+-- `unknown_price_calls` counts; it is NULL when no price is known.
+CREATE MACRO totals(call, which := true) AS {
+    'input_tokens': coalesce(sum(call.input_tokens) FILTER (which), 0)::BIGINT,
+    'cached_tokens': coalesce(sum(call.cached_tokens) FILTER (which), 0)::BIGINT,  -- of the input
+    'cache_write_tokens': coalesce(sum(call.cache_write_tokens) FILTER (which), 0)::BIGINT,  -- of the input, too
+    'output_tokens': coalesce(sum(call.output_tokens) FILTER (which), 0)::BIGINT,
+    'reasoning_tokens': coalesce(sum(call.reasoning_tokens) FILTER (which), 0)::BIGINT,  -- of the output
+    'usd': CASE WHEN count(*) FILTER (which) = 0 THEN 0.0 ELSE sum(call.usd) FILTER (which) END,
+    'unknown_price_calls': count(*) FILTER (which AND call.usd IS NULL),
+    'seconds': coalesce(sum(call.seconds) FILTER (which), 0.0),
+    'retries': coalesce(sum(call.retries) FILTER (which), 0)::BIGINT
+};
 
 -- What was spent on each role of a combination, by the model that played it.
 CREATE VIEW role_costs AS
-SELECT
-    combination, corpus, scenario, mode, role, model,
-    count(*) AS calls,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(cached_tokens)::BIGINT AS cached_tokens,  -- of the input
-    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,  -- of the input, too
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,  -- of the output
-    sum(usd) AS usd,
-    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
-    coalesce(sum(seconds), 0.0) AS seconds,
-    sum(retries)::BIGINT AS retries
+SELECT combination, corpus, scenario, mode, role, model, count(*) AS calls, unnest(totals(model_calls))
 FROM model_calls
 WHERE counted AND stage <> 'evaluation'
-GROUP BY ALL
+GROUP BY combination, corpus, scenario, mode, role, model
 ORDER BY combination, role, model;
 
--- What was spent on each document in a combination, the corpus-wide comparison of its questions included.
+-- What was spent on each document in a combination, including the corpus-wide deduplication of its questions.
 CREATE VIEW document_costs AS
 SELECT
-    combination, corpus, scenario, mode, document_id,
-    count(*) AS calls,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(cached_tokens)::BIGINT AS cached_tokens,
-    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-    sum(usd) AS usd,
-    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
-    coalesce(sum(seconds), 0.0) AS seconds,
-    sum(retries)::BIGINT AS retries,
+    combination, corpus, scenario, mode, document_id, count(*) AS calls, unnest(totals(call)),
     coalesce(any_value(published.accepted), 0) AS accepted,
-    CASE WHEN unknown_price_calls = 0 THEN sum(usd) / any_value(published.accepted) END AS usd_per_accepted
-FROM model_calls
+    CASE WHEN count(*) = count(usd) THEN sum(usd) / any_value(published.accepted) END AS usd_per_accepted
+FROM model_calls AS call
 LEFT JOIN (
     SELECT combination, document_id, count(*) AS accepted FROM questions GROUP BY ALL
 ) AS published USING (combination, document_id)
@@ -52,22 +44,14 @@ SELECT
     combination, corpus, scenario, mode,
     count(*) FILTER (counted) AS calls,
     count(*) FILTER (NOT counted) AS replayed_calls,  -- served again: nothing was paid
-    coalesce(sum(input_tokens) FILTER (counted), 0)::BIGINT AS input_tokens,
-    coalesce(sum(cached_tokens) FILTER (counted), 0)::BIGINT AS cached_tokens,
-    coalesce(sum(cache_write_tokens) FILTER (counted), 0)::BIGINT AS cache_write_tokens,
-    coalesce(sum(output_tokens) FILTER (counted), 0)::BIGINT AS output_tokens,
-    coalesce(sum(reasoning_tokens) FILTER (counted), 0)::BIGINT AS reasoning_tokens,
-    CASE WHEN calls = 0 THEN 0.0 ELSE sum(usd) FILTER (counted) END AS usd,
-    count(*) FILTER (counted AND usd IS NULL) AS unknown_price_calls,
-    coalesce(sum(seconds) FILTER (counted), 0.0) AS seconds,
-    coalesce(sum(retries) FILTER (counted), 0)::BIGINT AS retries,
+    unnest(totals(call, which := counted)),
     coalesce(any_value(published.accepted), 0) AS accepted,
-    CASE WHEN unknown_price_calls = 0
+    CASE WHEN bool_and(usd IS NOT NULL OR NOT counted)
         THEN coalesce(sum(usd) FILTER (counted), 0.0) / any_value(published.accepted)
     END AS usd_per_accepted,
     coalesce(sum(input_tokens + output_tokens) FILTER (counted), 0) / any_value(published.accepted)
         AS tokens_per_accepted
-FROM model_calls
+FROM model_calls AS call
 LEFT JOIN (SELECT combination, count(*) AS accepted FROM questions GROUP BY ALL) AS published USING (combination)
 WHERE stage <> 'evaluation'
 GROUP BY combination, corpus, scenario, mode
@@ -75,24 +59,13 @@ ORDER BY combination;
 
 -- What was spent on evaluating each combination, by role and model.
 CREATE VIEW evaluation_costs AS
-SELECT
-    combination, corpus, scenario, mode, role, model,
-    count(*) AS calls,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(cached_tokens)::BIGINT AS cached_tokens,
-    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-    sum(usd) AS usd,
-    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
-    coalesce(sum(seconds), 0.0) AS seconds,
-    sum(retries)::BIGINT AS retries
+SELECT combination, corpus, scenario, mode, role, model, count(*) AS calls, unnest(totals(model_calls))
 FROM model_calls
 WHERE counted AND stage = 'evaluation'
-GROUP BY ALL
+GROUP BY combination, corpus, scenario, mode, role, model
 ORDER BY combination, role, model;
 
--- How each published question fared in the latest evaluations; NULL: not evaluated, or not found out.
+-- The results of each published question in the latest evaluations; NULL: not evaluated, or not known.
 CREATE VIEW question_evaluations AS
 SELECT
     question.question_id,
@@ -114,26 +87,14 @@ LEFT JOIN retrievals AS found ON found.question_id = question.question_id AND fo
 LEFT JOIN baseline_answers AS baseline ON baseline.question_id = question.question_id
 ORDER BY question.combination, question.document_id, question.question_id;
 
--- Calls of one attempt: its own, those of the corpus-wide comparison of its question, and of grading its answer.
+-- The calls of one attempt, of the corpus-wide deduplication of its question, and of grading its answer.
 CREATE VIEW attempt_calls AS
 SELECT
-    combination,
-    document_id,
-    attempt,
-    count(*) AS calls,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(cached_tokens)::BIGINT AS cached_tokens,
-    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-    sum(usd) AS usd,
-    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
-    sum(seconds) AS seconds,
-    sum(retries)::BIGINT AS retries,
+    combination, document_id, attempt, count(*) AS calls, unnest(totals(model_calls)),
     max(model) FILTER (role = 'deduplicator') AS deduplicator_model
 FROM model_calls
 WHERE current AND stage <> 'evaluation'
-GROUP BY ALL;
+GROUP BY combination, document_id, attempt;
 
 CREATE VIEW document_calls AS
 SELECT combination, document_id, count(*) AS calls, sum(usd) AS usd
@@ -141,28 +102,18 @@ FROM model_calls
 WHERE current AND stage <> 'evaluation'
 GROUP BY ALL;
 
--- The calls behind each accepted question: its own attempt, not the failed ones beside it.
+-- What the calls of each accepted question cost: those of its own attempt, not of failed attempts.
 CREATE VIEW question_costs AS
 SELECT
-    question.question_id,
-    question.combination,
-    question.document_id,
-    question.attempt,
-    coalesce(calls, 0) AS calls,
-    coalesce(input_tokens, 0) AS input_tokens,
-    coalesce(cached_tokens, 0) AS cached_tokens,
-    coalesce(cache_write_tokens, 0) AS cache_write_tokens,
-    coalesce(output_tokens, 0) AS output_tokens,
-    coalesce(reasoning_tokens, 0) AS reasoning_tokens,
-    CASE WHEN calls IS NULL THEN 0.0 ELSE usd END AS usd,
-    coalesce(unknown_price_calls, 0) AS unknown_price_calls,
-    coalesce(seconds, 0.0) AS seconds,
-    coalesce(retries, 0) AS retries
-FROM questions AS question
-LEFT JOIN attempt_calls USING (combination, document_id, attempt)
-ORDER BY question.combination, question.document_id, question.question_id;
+    question_id, combination, document_id, attempt, count(call.current) AS calls, unnest(totals(call, which := call.current))
+FROM questions
+LEFT JOIN (
+    FROM model_calls WHERE current AND stage <> 'evaluation'
+) AS call USING (combination, document_id, attempt)
+GROUP BY question_id, combination, document_id, attempt
+ORDER BY combination, document_id, question_id;
 
--- Everything that made one question: document and version, models, prompts, run, verdict and price.
+-- The lineage of each question: document and version, models, prompts, run, verdict and cost.
 CREATE VIEW question_lineage AS
 SELECT
     question.question_id,
@@ -178,7 +129,7 @@ SELECT
     question.source_document,
     question.document_id,
     outcome.document_version,
-    -- The document may have changed since: its hash is known only while the version is the same.
+    -- The document may have changed since then: its hash is known only if the version is the same.
     CASE WHEN document.version = outcome.document_version THEN document.source_sha256 END AS document_sha256,
     document.version = outcome.document_version AS document_unchanged,
     document.format AS document_format,
@@ -201,22 +152,14 @@ SELECT
     verdict.explanation AS verdict_explanation,
     verdict.passed AS verdict_passed,
     closed.leaked,
-    price.calls,
-    price.input_tokens,
-    price.cached_tokens,
-    price.cache_write_tokens,
-    price.output_tokens,
-    price.reasoning_tokens,
-    price.usd,
-    price.unknown_price_calls,
-    price.seconds,
-    price.retries,
+    price.* EXCLUDE (question_id, combination, document_id, attempt),
     coalesce(spent.calls, 0) AS document_calls,
     CASE WHEN spent.calls IS NULL THEN 0.0 ELSE spent.usd END AS document_usd
 FROM questions AS question
 LEFT JOIN outcomes AS outcome USING (combination, document_id)
-LEFT JOIN documents AS document
-    ON document.corpus = question.corpus AND document.document_id = question.document_id
+LEFT JOIN attempt_calls AS attempt USING (combination, document_id, attempt)
+LEFT JOIN document_calls AS spent USING (combination, document_id)
+LEFT JOIN documents AS document ON document.corpus = question.corpus AND document.document_id = question.document_id
 LEFT JOIN runs AS run ON run.run_id = outcome.run_id AND run.combination = question.combination
 LEFT JOIN verdicts AS verdict
     ON verdict.combination = question.combination
@@ -224,29 +167,12 @@ LEFT JOIN verdicts AS verdict
     AND verdict.attempt = question.attempt
     AND verdict.question = question.question
 LEFT JOIN closed_book AS closed ON closed.question_id = question.question_id
-LEFT JOIN attempt_calls AS attempt
-    ON attempt.combination = question.combination
-    AND attempt.document_id = question.document_id
-    AND attempt.attempt = question.attempt
-LEFT JOIN question_costs AS price ON price.question_id = question.question_id
-LEFT JOIN document_calls AS spent
-    ON spent.combination = question.combination AND spent.document_id = question.document_id;
+LEFT JOIN question_costs AS price ON price.question_id = question.question_id;
 
 -- What was spent on each attempt of a slot of an exam, by role and model.
 CREATE VIEW exam_costs AS
-SELECT
-    exam, schema_id, difficulty, slot, attempt, role, model,
-    count(*) AS calls,
-    sum(input_tokens)::BIGINT AS input_tokens,
-    sum(cached_tokens)::BIGINT AS cached_tokens,
-    sum(cache_write_tokens)::BIGINT AS cache_write_tokens,
-    sum(output_tokens)::BIGINT AS output_tokens,
-    sum(reasoning_tokens)::BIGINT AS reasoning_tokens,
-    sum(usd) AS usd,
-    count(*) FILTER (usd IS NULL) AS unknown_price_calls,
-    coalesce(sum(seconds), 0.0) AS seconds,
-    sum(retries)::BIGINT AS retries
+SELECT exam, schema_id, difficulty, slot, attempt, role, model, count(*) AS calls, unnest(totals(exam_calls))
 FROM exam_calls
 WHERE counted
-GROUP BY ALL
+GROUP BY exam, schema_id, difficulty, slot, attempt, role, model
 ORDER BY exam, schema_id, difficulty, slot, attempt, role, model;

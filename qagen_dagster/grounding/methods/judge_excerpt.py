@@ -1,7 +1,7 @@
 """What of a document a judge is shown: all of it when it is short, else the parts that speak of question and answer.
 
 No document is cut at a number of characters: a long one is searched. What does not belong here: the words of the prompt
-(`agents/prompts/judge.md`).
+(`agents/prompts/grading/judge.md`).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Judged:
 
 
 def prompt() -> Prompt:
-    return load_prompt("judge")
+    return load_prompt("grading/judge")
 
 
 def grade(

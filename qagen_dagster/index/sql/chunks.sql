@@ -1,2 +1,2 @@
--- Where the chunks of one document lie.
+-- The positions of the chunks of one document.
 SELECT number, start_at, end_at, start_line, end_line FROM chunks {where} ORDER BY number

@@ -1,4 +1,4 @@
--- New chunks as rows of a shard, out of the arrays they were registered as.
+-- New chunks as rows of a shard, from the registered arrays.
 CREATE TABLE rows AS
 SELECT
     documents.id AS document_id, documents.text_sha256,

@@ -1,4 +1,4 @@
--- The tables that a search reads, in order of document and with an index on it: one document is found without the others.
+-- The tables that a search reads, ordered by document and with an index on it: a search in one document reads only its rows.
 CREATE TABLE documents AS
 SELECT document_id, (row_number() OVER (ORDER BY document_id))::INTEGER AS document
 FROM (SELECT DISTINCT document_id FROM rows);

@@ -1,1 +1,1 @@
-"""Banks of exam items as files of other programs. No disk."""
+"""Exports of banks of exam items as files of other programs. Exporters do not write to disk."""

@@ -1,4 +1,4 @@
-"""What a candidate is told after an option was chosen: the same in every format that can tell it."""
+"""The feedback on an option that a candidate chose. It is the same in all formats that have feedback."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def is_key(item: ExamItem, letter: Letter) -> bool:
 
 
 def feedback(item: ExamItem, letter: Letter) -> str:
-    """On a wrong option the mistake that leads to it; on the key what makes the solution short."""
+    """For a wrong option, the mistake that leads to it; for the key, what makes the solution short."""
     package = item.question_package
     return package.solution.key_insight if is_key(item, letter) else package.distractor_map.get(letter, "")
 
 
 def solution(item: ExamItem) -> str:
-    """The solution as it is shown to people."""
+    """The solution as text for people."""
     found = item.question_package.solution
     return f"{found.key_insight}\n\n{found.reasoning}"

@@ -1,7 +1,7 @@
-r"""GIFT: Moodle's text format, read by many others. Texts are HTML, formulas stand between \( \).
+r"""GIFT: Moodle's text format, which many other programs read. Texts are HTML; formulas are between \( \).
 
-GIFT's own escapes are understood differently by different readers, a backslash above all. So whatever means something
-to GIFT is written as a numeric character of HTML, and `\#` is the only escape that is left.
+Readers of GIFT disagree about its escapes, above all the backslash. So GIFT's special characters are written as numeric
+HTML characters, and `\#` is the only escape used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""LaTeX with the exam class: a paper, and its solutions when `\printanswers` is not commented out.
+r"""LaTeX with the exam class: a paper, with solutions unless `\printanswers` is commented out.
 
-What models wrote goes to TeX, which can read files: prose is escaped, and of formulas only those are set whose
-commands a converter knows that has none for files, definitions or category codes; others are shown as written.
+TeX can read files, and models wrote the items. So prose is escaped, and a formula is typeset only if a converter knows all
+its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PROSE = {
 }  # fmt: skip
 _ESCAPES = str.maketrans(_PROSE)
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
-_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and what is of no common package
+_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
 
 
 class LatexExam:

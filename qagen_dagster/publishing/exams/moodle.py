@@ -1,4 +1,4 @@
-r"""Moodle XML: multiple choice questions in categories by schema. Formulas stand between \( \), for Moodle's filter."""
+r"""Moodle XML: multiple choice questions in categories by schema. Formulas are between \( \), for Moodle's filter."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def _question(item: ExamItem) -> Element:
         ("defaultgrade", "1"),
         ("penalty", "0.3333333"),
         ("hidden", "0"),
-        ("idnumber", item.id[:100]),  # Moodle's column is no wider
+        ("idnumber", item.id[:100]),  # the width of Moodle's database column
         ("single", "true"),
-        ("shuffleanswers", "false"),  # solutions may speak of options by letter
+        ("shuffleanswers", "false"),  # solutions may name options by letter
         ("answernumbering", "ABCD"),
     ):
         etree.SubElement(question, name).text = value

@@ -1,4 +1,4 @@
-"""A bank as one HTML page that needs nothing else: no script, no font, no network. Browsers set MathML themselves."""
+"""A bank as one self-contained HTML page without scripts, fonts or network. Browsers display MathML by themselves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROOFS = {
 
 
 class HtmlPreview:
-    """One page, solutions folded away."""
+    """One page with collapsed solutions."""
 
     name = "html"
 
@@ -57,7 +57,7 @@ class HtmlPreview:
 
 
 def item_html(item: ExamItem) -> str:
-    """One item with its solution folded away, well-formed as XML, too."""
+    """One item with its collapsed solution, as HTML that is also well-formed XML."""
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.proof.status], attempts))
     return (
@@ -68,7 +68,7 @@ def item_html(item: ExamItem) -> str:
 
 
 def question_html(item: ExamItem) -> str:
-    """Stem and options as a candidate sees them, well-formed as XML, too."""
+    """The stem and options as a candidate sees them, as HTML that is also well-formed XML."""
     options = "".join(f"<li>{with_mathml(item.question.options[letter])}</li>" for letter in letters(item))
     return f"{paragraphs(item.question.stem, with_mathml)}<ol>{options}</ol>"
 

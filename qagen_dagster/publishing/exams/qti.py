@@ -1,6 +1,6 @@
-"""QTI 2.1: one item a file, a test with a section per schema, the manifest, in one content package.
+"""QTI 2.1: a content package with a file for each item, a test with a section for each schema, and the manifest.
 
-Formulas are MathML. Feedback says which mistake leads to the chosen option. Readers of QTI 2.2 and 3.0 take 2.1, too.
+Formulas are MathML. Feedback says which mistake leads to the chosen option. Readers of QTI 2.2 and 3.0 accept 2.1, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 _PACKAGE_PLACE = f"{PACKAGE} http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_.-]")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can say
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
 class Qti:

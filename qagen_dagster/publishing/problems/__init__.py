@@ -1,1 +1,1 @@
-"""Exports of problem banks: one file per format, pure, no disk."""
+"""Exports of problem banks, one module per format. Exporters do not write to disk."""

@@ -1,4 +1,4 @@
-"""What an export format of problem banks is: one bank in, files by relative path out. No disk."""
+"""The interface of export formats of problem banks: a bank becomes files by relative path. Nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qagen_dagster.records.problems.export import BankExport
 
 
 class ProblemExporter(Protocol):
-    """One export format. Pure: the same bank gives the same bytes."""
+    """One export format. The same bank always gives the same bytes."""
 
     @property
     def name(self) -> str: ...

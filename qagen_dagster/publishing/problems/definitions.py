@@ -1,6 +1,6 @@
-r"""The commands and TikZ libraries that preambles of TeX files define, so that their items can stand in another document.
+r"""Extracts the commands, TikZ libraries and packages of TeX preambles, so that items compile in another document.
 
-Of packages those are taken over that only bring commands and signs; layout, fonts and languages stay the project's.
+Only packages that add commands and symbols are included; layout, fonts and languages are the project's own.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PACKAGES = (
 )
 _HARMLESS = frozenset(_PACKAGES.split())
 _OWN = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project's
-_MOST = 4_000  # characters of one definition
+_MOST = 4_000  # characters in one definition
 
 
 def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """Every definition once, in order; of several with one name the first."""
+    """The definitions, in order; the first one of each name."""
     found: dict[str, str] = {}
     for preamble in preambles:
         for name, text in _of(preamble):
@@ -38,7 +38,7 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def packages(preambles: Sequence[str]) -> dict[str, str]:
-    """Each package that is taken over, with its options in brackets: those of the first source that loads it."""
+    """Each included package with its options in brackets, as the first source loads it."""
     found: dict[str, str] = {}
     for mark in (mark for preamble in preambles for mark in _LOADED.finditer(_COMMENT.sub("", preamble))):
         for name in (one.strip() for one in mark.group("names").split(",")):
@@ -61,7 +61,7 @@ def _of(preamble: str) -> Iterator[tuple[str, str]]:
 
 
 def _whole(text: str, start: int) -> str | None:
-    """From `start` to the end of the first line at which all braces are closed; None when they never are."""
+    """The text from `start` to the end of the first line where all braces are closed; None if they never are."""
     depth, opened = 0, False
     for place in range(start, min(len(text), start + _MOST)):
         char = text[place]

@@ -1,4 +1,4 @@
-"""JSONL: one item a line, with everything a program may want of it."""
+"""JSONL: one item per line, with all its data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-r"""Items as HTML with formulas between \( \): what stands around formulas loses its TeX layout, and keeps its lists.
+r"""Renders items as HTML with formulas between \( \). The prose keeps its lists, but loses other TeX layout.
 
-Diagrams cannot be shown there: words say so.
+A sentence stands for each diagram, which HTML cannot show.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
-    """Paragraphs of HTML, well-formed as XML, too; `flow` says how formulas are shown."""
+    """HTML paragraphs that are also well-formed XML; `flow` renders the formulas."""
     text = _COMMENT.sub("", _TASKS.sub("", latex))
     text = _DIAGRAM.sub("\n\n[diagram: see the TeX of this item]\n\n", text)
     return paragraphs(_flow(text).strip(), flow)
 
 
 def _flow(text: str) -> str:
-    """Prose without layout; formulas as they are."""
+    """The prose without layout, and the formulas unchanged."""
     number = 0
     parts: list[str] = []
     for segment in split(text):

@@ -1,4 +1,4 @@
-r"""Moodle XML: a category per problem; options become multiple choice, a number a numerical question, all else an essay."""
+r"""Moodle XML: a category per problem. Items become multiple choice, numerical or essay questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qagen_dagster.records.problems.export import BankExport, BankItem
 _PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
-}  # fmt: skip  # the fractions that Moodle knows
+}  # fmt: skip  # the fractions that Moodle accepts
 
 
 class MoodleXml:
@@ -38,7 +38,7 @@ def _question(item: BankItem) -> Element:
     html_of(question, "questiontext", html(item.statement))
     html_of(question, "generalfeedback", html(item.solution))
     etree.SubElement(question, "defaultgrade").text = "1"
-    etree.SubElement(question, "idnumber").text = item.id[:100]  # Moodle's column is no wider
+    etree.SubElement(question, "idnumber").text = item.id[:100]  # the width of Moodle's database column
     if item.options:
         _choices(question, item)
     elif number:
@@ -57,7 +57,7 @@ def _choices(question: Element, item: BankItem) -> None:
     wrong = len(item.options) - right
     for name, value in (
         ("single", "true" if right == 1 else "false"),
-        ("shuffleanswers", "false"),  # solutions may speak of options by letter
+        ("shuffleanswers", "false"),  # solutions may name options by letter
         ("answernumbering", "abc"),
     ):
         etree.SubElement(question, name).text = value

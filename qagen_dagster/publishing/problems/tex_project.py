@@ -1,7 +1,7 @@
-r"""A TeX project: `main.tex` with a section per problem, an item a file, and what the sources define.
+r"""A TeX project: `main.tex` with a section per problem, a file per item, and the definitions of the sources.
 
-Items come from models and from strangers' files, and TeX can read and write files: an item with a command that does so
-is left out, with its name. Pictures of the sources are not here: a frame with the file's name stands for each.
+TeX can read and write files, and items come from models and untrusted files. So an item with such a command is left out
+and named. Pictures of the sources are not included: a frame with the file's name stands for each.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _HOSTILE = re.compile(
     r"|ExplSyntaxOn|UseName|ExpandArgs|pgfimage|pgfdeclareimage|pgfplotstableread|pdffiledump|pdfobj|pdfximage|XeTeXpicfile)(?![A-Za-z@])"
     r"|\\begin\s*\{\s*(?:input|include|read|write|openin|openout|immediate|special|csname|filecontents\*?|verbatiminput)\s*\}"
     r"|\\addplot[^;{}]{0,300}\b(?:table|file|gnuplot|shell)\b|\bplot\s*\[?[^;{}\]]{0,100}\]?\s*(?:file|gnuplot)\s*\{|\^\^"
-)  # also by the name of an environment, as that is called like a command
+)  # an environment of this name counts, too: TeX runs it like a command
 _BASIC = ("amsmath", "amssymb", "mathtools")
-_OURS = frozenset(("tasks", "graphicx", "tikz"))  # loaded in any case
+_OURS = frozenset(("tasks", "graphicx", "tikz"))  # always loaded
 _LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _HEAD = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[margin=25mm]{geometry}
@@ -77,7 +77,7 @@ class TexProject:
 
 
 def hostile(latex: str) -> str:
-    """The first command that reads or writes files, or could hide one that does; empty without one."""
+    """The first command that reads or writes files, or could hide one that does; empty if there is none."""
     found = _HOSTILE.search(latex)
     return found.group() if found else ""
 
@@ -110,7 +110,7 @@ def _preamble(bank: BankExport) -> str:
 
 
 def _loaded(bank: BankExport) -> Iterator[str]:
-    """The packages of the items and of their sources, if the machine that compiles has them."""
+    """The lines that load the packages of the items and sources that are installed where the project is compiled."""
     given = packages(bank.preambles)
     names = dict.fromkeys((*_BASIC, *given, *bank.packages))
     if {"siunitx", "circuitikz"} <= set(names):  # for values such as R=5<\ohm>

@@ -1,1 +1,1 @@
-"""Published question sets as files of other programs."""
+"""Exports of published question sets as files of other programs."""

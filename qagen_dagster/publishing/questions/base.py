@@ -1,4 +1,4 @@
-"""What is published and what an export format is: one set in, files by relative path out. No disk."""
+"""The set to publish and the interface of export formats: a set becomes files by relative path. Nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class EvalSet(Record):
     scenario: str
     mode: Mode
     questions: tuple[QAPair, ...]
-    timestamp: AwareDatetime  # of the set, not of the export: the same set gives the same bytes
+    timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:
-        """The set in its published form, in a stable order: document, place in it, id."""
+        """The set in its published form, ordered by document, place in the document, and id."""
         return CorpusGenerationResult(
             corpus_name=self.corpus_name,
             corpus_path=self.corpus_path,
@@ -34,7 +34,7 @@ class EvalSet(Record):
 
 
 class Exporter(Protocol):
-    """One export format. Pure: the same set gives the same bytes."""
+    """One export format. The same set always gives the same bytes."""
 
     @property
     def name(self) -> str: ...

@@ -1,4 +1,4 @@
-"""`questions.jsonl`: one question a line, each with its corpus, scenario and mode."""
+"""`questions.jsonl`: one question per line, with its corpus, scenario and mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
 class Jsonl:
-    """UTF-8; no character that any reader takes for a line break stands inside a line."""
+    """UTF-8. No line contains a character that some readers take for a line break."""
 
     name = "jsonl"
 

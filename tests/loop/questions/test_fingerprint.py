@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
@@ -93,10 +94,11 @@ def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, t
     for mode, names in {Mode.TEXTUAL: 4, Mode.VISUAL: 4}.items():
         assert len(prompt_hashes(mode)) == names
     before = marks(Profile(roles=SPECS))
-    for file in prompts.FOLDER.iterdir():
-        extra = "\nOne word more." if file.name == "generator_visual.md" else ""
-        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8") + extra, encoding="utf-8")
-    monkeypatch.setattr(prompts, "FOLDER", tmp_path)
+    changed = tmp_path / "prompts"
+    shutil.copytree(prompts.FOLDER, changed)
+    with (changed / "questions/generator_visual.md").open("a", encoding="utf-8") as file:
+        file.write("\nOne word more.")
+    monkeypatch.setattr(prompts, "FOLDER", changed)
     prompts.load_prompt.cache_clear()
     after = marks(Profile(roles=SPECS))
     prompts.load_prompt.cache_clear()

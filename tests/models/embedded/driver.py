@@ -85,7 +85,7 @@ def generate(
 ) -> tuple[str, dict[str, Any]]:
     prompt = f"Mode: {mode}\n\nAlready accepted questions:\n" + "\n".join(asked)
     values = dict.fromkeys(("corpus_name", "corpus_context", "scenario_name"), "x")
-    system = string.Template(load_prompt(f"generator_{mode}").system).substitute(
+    system = string.Template(load_prompt(f"questions/generator_{mode}").system).substitute(
         values, scenario_description=purpose
     )
     return run("rules", prompt, paper, "submit_qa", "report_exhausted", refuse=refuse, system=system)

@@ -1,1 +1,1 @@
-"""Agents that write many questions at once from the text they are shown, and answer them one by one. No tools."""
+"""Agents without tools: they write many questions at once from the text they are shown, and answer them one by one."""

@@ -1,4 +1,4 @@
-"""The answerer: answers one question from the text it is shown, with quotes that code looks up in the document."""
+"""The answerer answers one question from the text it is shown. Code looks up its quotes in the document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answered:
-    """A candidate, perhaps with a fault in `gate`, or why there is none."""
+    """A candidate, or why there is none. The candidate may have failed the evidence check (see its `gate`)."""
 
     candidate: Candidate | None
     failure: str
@@ -46,11 +46,11 @@ class Answered:
 
 
 def prompt() -> Prompt:
-    return load_prompt("batch_answer")
+    return load_prompt("questions/batch/answer")
 
 
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
-    """Answer `asked`; `task` says from which parts. Raises ModelError."""
+    """Answer `asked` from the parts of the document that `task` names. Raises ModelError."""
     examiner = _Examiner(context, asked)
     spec = AgentSpec(
         name="batch answerer",
@@ -83,14 +83,14 @@ def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
 
 
 class _Examiner:
-    """The gate of all question agents, for an answer without its question; the honest way out needs no quotes."""
+    """The evidence check of all question agents, applied to an answer. An answer that says "not enough" needs no quotes."""
 
     def __init__(self, context: QAContext, asked: Asked) -> None:
         self._gate, self._asked = Gate(context), asked
         self._told = False
 
     def refuse_once(self, result: Record) -> None:
-        """Raise ToolError for the first answer that is not proven; later ones pass."""
+        """Raise ToolError for the first answer that fails the evidence check; accept later ones."""
         submitted = SubmitGroundedAnswer.model_validate(result)
         fault = self.examine(submitted).gate_detail
         if fault and not self._told and not _is_insufficient(submitted.answer):
@@ -98,7 +98,7 @@ class _Examiner:
             raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
 
     def examine(self, submitted: SubmitGroundedAnswer) -> Candidate:
-        """The question with this answer and its evidence as the document has it."""
+        """The candidate: the question with this answer, and its evidence as it stands in the document."""
         if _is_insufficient(submitted.answer):
             return self._without_proof(submitted, RejectionReason.UNANSWERABLE, submitted.answer)
         if not submitted.evidence:

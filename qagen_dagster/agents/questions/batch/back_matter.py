@@ -1,7 +1,6 @@
-"""Which lines of a document are back matter: lists of what was read, thanks, declarations, letters of reviewers.
+"""Finds the back matter of a document: references, acknowledgements, declarations, reviewers' letters.
 
-Nothing worth asking stands there, so it gives way to the body where not everything can be shown. What does not belong
-here: what is shown.
+It is no good source of questions, so `reading.py` leaves it out first when a document is too long to be shown whole.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _TITLES = re.compile(
 )
 _NUMBER = re.compile(r"^[\s.:0-9]+|[\s.:]+$")
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d[a-z]?\b")
-_BLOCK = 40  # lines that are looked at together
-_LISTING = 500  # characters of a reference list in which at least one year stands
+_BLOCK = 40  # lines that are checked together
+_LISTING = 500  # a reference list has at least one year in so many characters
 
 
 @dataclass(frozen=True)
 class BackMatter:
-    """Lines (1-based, inclusive) under one title, which is the document's own and known here."""
+    """Lines (1-based, inclusive) under one title of the document."""
 
     title: str
     start: int
@@ -38,7 +37,7 @@ class BackMatter:
 
 
 def back_matter(document: Document, lines: Sequence[str]) -> tuple[BackMatter, ...]:
-    """In order. Sections by their titles; a reference list also where its title was not taken for that of a section."""
+    """The back matter, in order: sections by their titles, and reference lists whose title the parser did not recognise."""
     found = list(_sections(document))
     taken = {number for one in found for number in range(one.start, one.end + 1)}
     titles = {section.start_line for section in document.sections}
@@ -55,7 +54,7 @@ def _sections(document: Document) -> Iterator[BackMatter]:
 
 
 def _unmarked(lines: Sequence[str], titles: set[int]) -> Iterator[BackMatter]:
-    """Lines that say References and nothing else, with what follows as long as it is full of years."""
+    """Reference lists outside of sections: a line such as "References", and the lines after it as long as they have years."""
     for number in range(2, len(lines)):
         line = lines[number - 1].strip()
         alone = not lines[number - 2].strip() and not lines[number].strip()

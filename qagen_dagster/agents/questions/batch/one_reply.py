@@ -1,4 +1,4 @@
-"""One reply on a shown text: the run of an agent without tools, again with less text where the model cannot take so much."""
+"""Runs an agent without tools on a shown text, and runs it again with less text when the model's context is too small."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMITS = Limits(max_turns=4, max_nudges=1)
 
 @dataclass(frozen=True)
 class Reply:
-    """How the run ended, what the agent had been shown, and every call, those of shorter texts too."""
+    """How the last run ended, which parts it showed, and the calls of all runs."""
 
     run: AgentRun
     parts: tuple[int, ...]
@@ -27,7 +27,7 @@ class Reply:
 
     @property
     def texts(self) -> list[str]:
-        """What the model said outside of tool calls, in order; nothing where it would not answer."""
+        """The model's texts, in order, if it ended without a tool call; else nothing."""
         end = self.run.end
         if not isinstance(end, GiveUp) or end.reason is not GiveUpReason.NO_TOOL_CALL:
             return []
@@ -41,7 +41,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked, about which choices of parts, the next where one is too long; `attempt` is accounted for."""
+    """The prompt values and the choices of parts to show: the next choice is used when one is too long.
+
+    The calls are recorded with `attempt`.
+    """
 
     choices: Iterable[tuple[int, ...]]
     values: dict[str, str]
@@ -50,7 +53,7 @@ class Task:
 
 
 def ask(spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task) -> Reply:
-    """Raises ModelError; ValueError where there is no choice."""
+    """Run the agent. Raises ModelError, and ValueError when the task has no choice."""
     calls: tuple[CallSummary, ...] = ()
     reply: Reply | None = None
     for parts in dict.fromkeys(task.choices):

@@ -1,6 +1,6 @@
-"""The question types in words: `question_types.md`, read once. Which of them a scenario wants is its options' to say.
+"""Reads the descriptions of question types in `question_types.md`. A scenario's options choose the types.
 
-Of each type: what it means, what to ask for, a pattern, and an example about the invented document of the file.
+Each type has its meaning, an instruction, a pattern, and an example about the invented document of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FILE = Path(__file__).with_name("question_types.md")
 
 @dataclass(frozen=True)
 class Guide:
-    """One type."""
+    """The description of one type."""
 
     means: str
     ask: str
@@ -32,7 +32,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Guides:
-    """The whole file. `bad` are examples of questions not to write; the first is one only where lookups are unwanted."""
+    """The whole file. `bad` are examples of unwanted questions; the first one is unwanted only if lookups are."""
 
     rules: str
     complexity: str
@@ -44,7 +44,7 @@ class Guides:
 
 @cache
 def guides() -> Guides:
-    """Raises ConfigError when a section or a line of a type is missing."""
+    """Read the file. Raises ConfigError when a section or a line of a type is missing."""
     text = _FILE.read_text(encoding="utf-8")
     sections: dict[str, str] = {}
     for section in ("\n" + text).split("\n## ")[1:]:
@@ -69,7 +69,7 @@ def _guide(body: str) -> Guide:
 
 
 def in_words(types: Sequence[QuestionType]) -> str:
-    """Definition, instruction and pattern of each type."""
+    """The definition, instruction and pattern of each type, as text."""
     known = guides().types
     return "\n".join(
         f"{kind.value}: {known[kind].means}\n  Ask {known[kind].ask}\n  Pattern: {known[kind].pattern}"
@@ -78,13 +78,13 @@ def in_words(types: Sequence[QuestionType]) -> str:
 
 
 def rule_of(kind: QuestionType) -> TypeRule:
-    """What a question of the type must keep to, for who judges it."""
+    """The rule by which the validator judges a question of the type."""
     guide = guides().types[kind]
     return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
 
 
 def rules(types: Sequence[QuestionType]) -> str:
-    """What holds for every question; those of complexity only where a type asks for more than a lookup."""
+    """The rules for all questions; the rules on complexity only if a type asks for more than a lookup."""
     if not _complex(types):
         return guides().rules
     note = "Besides, for every type but factual:\n" if QuestionType.FACTUAL in types else ""

@@ -1,4 +1,4 @@
-"""The generator of the batch strategy: many typed questions at once from the text it is shown, or one in place of another."""
+"""The generator of the batch strategy writes many typed questions at once, or one question that replaces another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOTHING = "Give at least one question, or name every type under not_possible wi
 
 @dataclass(frozen=True)
 class Told:
-    """What the generator is told of the set so far: questions that stand or wait, and rejected ones with the reason."""
+    """What the generator is told about earlier questions: accepted or pending ones, and rejected ones with the reason."""
 
     known: Sequence[tuple[str, QuestionType]] = ()
     rejected: Sequence[tuple[str, str]] = ()
@@ -37,7 +37,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Questions:
-    """One round: questions, types that the document does not give, or why there is neither."""
+    """The result of one round: questions, types that the document has no material for, or why there is neither."""
 
     questions: tuple[DraftQuestion, ...]
     not_possible: tuple[NotPossible, ...]
@@ -48,7 +48,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The new question; empty with or without a failure."""
+    """The new question. It may be empty, with or without a failure."""
 
     question: str
     failure: str
@@ -56,11 +56,11 @@ class Rewritten:
 
 
 def prompt() -> Prompt:
-    return load_prompt("batch_questions")
+    return load_prompt("questions/batch/questions")
 
 
 def rewrite_prompt() -> Prompt:
-    return load_prompt("batch_rewrite")
+    return load_prompt("questions/batch/rewrite")
 
 
 def propose(
@@ -97,7 +97,7 @@ def propose(
 def rewrite(
     context: QAContext, model: Model, reading: Reading, rejected: Rejection, told: Told, task: Task
 ) -> Rewritten:
-    """Ask for one question in place of a rejected one; `task` says about which parts. Raises ModelError."""
+    """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
     spec = AgentSpec(
         name="batch question corrector",
         role=ROLE,
@@ -131,7 +131,7 @@ class Rejection:
     question: str
     question_type: QuestionType
     reason: str
-    tried: Sequence[tuple[str, str]] = ()  # earlier replacements, with why they were refused
+    tried: Sequence[tuple[str, str]] = ()  # earlier replacements, with the reasons why they were rejected
 
 
 def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
@@ -146,7 +146,7 @@ def _questions(reply: Reply, wanted: Mapping[QuestionType, int]) -> Questions:
 
 
 def _of_use(drafts: Sequence[DraftQuestion], wanted: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:
-    """Without tags and empty ones; of each wanted type as many as asked for and a few in reserve."""
+    """The questions without tags, without empty ones; of each wanted type at most SPARE more than asked for."""
     kept: list[DraftQuestion] = []
     left = {kind: count + SPARE for kind, count in wanted.items()}
     for draft in drafts:

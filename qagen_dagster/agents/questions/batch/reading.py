@@ -1,7 +1,7 @@
-"""What of a document is shown to agents without tools: all of it, or parts spread over all of it.
+"""Chooses what agents without tools are shown of a document: all of it, or parts from all over it.
 
-A document that is too long is never cut at some length: its back matter gives way first, then parts of its body are taken at
-even distances, others in each round. What they are and what is left out is told to the model and kept with the result.
+A document that is too long is not cut off at the end. First its back matter is left out; then each round shows other
+parts of the body, at even distances. The model is told what is left out, and the result records what was shown.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from qagen_dagster.records.questions.results import LineSpan
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-ROUNDS = 5  # of questions, at most; each shows other parts of a long document
-BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next where a model cannot take so much
+ROUNDS = 5  # most rounds of questions; each shows other parts of a long document
+BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next if a text is too long for a model
 PART = 3_000  # characters
-NEAR = 4  # parts of a long document that are shown beside, because they share words with a question
+NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
 _WHOLE = "The whole document, lines 1-{total}."
@@ -33,12 +33,12 @@ _PARTS = (
 )
 _BODY = "The whole body of the document: lines {lines} of {total}."
 _LEFT_OUT = " Its back matter is left out: {what}."
-_NAMED = 12  # sections of back matter that are named, at most
+_NAMED = 12  # most sections of back matter that are named
 
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive lines (1-based, inclusive) as rows to show; a very long line may fill several parts."""
+    """Consecutive lines (1-based, inclusive) as rows to show. A very long line may be split into several parts."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ class Part:
 
 
 class Reading:
-    """One document in parts. A choice of parts is a tuple of their indexes; the empty one means all."""
+    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts."""
 
     def __init__(self, view: DocumentView) -> None:
         self._view = view
@@ -62,8 +62,8 @@ class Reading:
         return tuple(_parts(unpadded(self._view.lines), starts, edges))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
-        """The parts to show in a round (from 1): all if they fit `budget` characters, else the body if that does, else
-        evenly spread parts of it."""
+        """The parts to show in a round (from 1): all parts or the whole body if they fit `budget` characters, else evenly
+        spread parts of the body."""
         if sum(part.size for part in self.parts) <= budget:
             return ()
         asked = self._body or tuple(range(len(self.parts)))
@@ -75,14 +75,14 @@ class Reading:
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
-        """`chosen` with the parts of the body that share most of the question's rare words; all stays all."""
+        """`chosen` and the parts of the body that share most of the question's rare words; () stays ()."""
         if not chosen:
             return ()
         rest = tuple(index for index in range(len(self.parts)) if self._body and index not in self._body)
         return tuple(sorted((*chosen, *self.about(question, NEAR, without=(*chosen, *rest)))))
 
     def about(self, question: str, most: int, *, without: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """The parts that share most of the question's rare words, in order; any of the body before back matter."""
+        """The parts that share most of the question's rare words, in order. The body is preferred to back matter."""
         asked = _words([question])
         scores = {
             index: sum(self._rarity[word] for word in asked & words)
@@ -94,7 +94,7 @@ class Reading:
         return tuple(sorted(near[:most]))
 
     def show(self, chosen: tuple[int, ...]) -> str:
-        """The numbered lines of the chosen parts, delimited, with a mark where something is left out."""
+        """The numbered lines of the chosen parts between delimiters; `[...]` stands for what is left out."""
         rows: list[str] = []
         before = -1
         for index in chosen or range(len(self.parts)):
@@ -107,7 +107,7 @@ class Reading:
         return enclose(rows)
 
     def note(self, chosen: tuple[int, ...]) -> str:
-        """What `show` shows, in words."""
+        """A sentence that says what `show` shows."""
         total = len(self._view.lines)
         if not chosen:
             return _WHOLE.format(total=total)
@@ -116,7 +116,7 @@ class Reading:
         return how.format(lines=lines, total=total) + self._left_out(chosen)
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
-        """The lines of the chosen parts, touching ones together."""
+        """The lines of the chosen parts; adjacent ranges are merged."""
         spans: list[LineSpan] = []
         for index in sorted(set(chosen)):
             part = self.parts[index]
@@ -127,7 +127,7 @@ class Reading:
         return tuple(spans)
 
     def _left_out(self, chosen: tuple[int, ...]) -> str:
-        """The back matter that is not shown, in words."""
+        """A sentence that names the back matter which is not shown."""
         shown = [self.parts[index] for index in chosen]
         names = [
             f"{one.title} (lines {one.start}-{one.end})"
@@ -144,7 +144,7 @@ class Reading:
 
     @cached_property
     def _body(self) -> tuple[int, ...]:
-        """The parts that are more than back matter."""
+        """The parts that are not only back matter."""
         return tuple(
             index
             for index, part in enumerate(self.parts)
@@ -166,7 +166,7 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> Iterator[Part]:
-    """`edges` are lines that always begin a part, `section_starts` those that do when the part before is half full."""
+    """A part always begins at a line in `edges`; at one in `section_starts`, if the previous part is at least half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):
@@ -187,7 +187,7 @@ def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> I
 
 
 def _pieces(line: str) -> list[str]:
-    """A line in pieces of at most PART characters, broken at spaces where there are some."""
+    """A line in pieces of at most PART characters, broken at spaces if possible."""
     pieces: list[str] = []
     at = 0
     while len(line) - at > PART:

@@ -1,6 +1,6 @@
-"""Questions and answers in plain text, from models that call no tool: lines with type tags, `Answer:` and quotes.
+"""Reads questions and answers from the plain text of models that call no tool: type tags, `Answer:` and quotes, or JSON.
 
-Tolerant on purpose; what is no question or no answer gives nothing. JSON without a tool call is read as well.
+The reader is tolerant on purpose; it ignores text that is no question and no answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS = frozenset(kind.value for kind in QuestionType)
 
 
 def untagged(question: str) -> tuple[str, QuestionType | None]:
-    """A question without its type tags, all trailing ones and a leading label; the first of them is its type."""
+    """A question without its trailing type tags and leading label, and the type that the first of them names."""
     text = " ".join(question.split()).strip()
     found: list[QuestionType] = []
     while (tag := _TAG.search(text[-60:])) and (kind := _kind(tag.group(1))):
@@ -49,12 +49,12 @@ def untagged(question: str) -> tuple[str, QuestionType | None]:
 
 
 def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[DraftQuestion, ...]:
-    """The questions of the first text that holds some; those without a known tag are of type `default`, if any."""
+    """The questions in the first text that has some; `default` is the type of those without a known tag."""
     return next((found for text in texts if (found := _from_json(text) or _from_lines(text, default))), ())
 
 
 def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
-    """The answer of the first text that holds one, with its quotes."""
+    """The answer in the first text that has one, with its quotes."""
     return next((found for text in texts if (found := _answer(text)) is not None), None)
 
 

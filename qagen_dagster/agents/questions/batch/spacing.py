@@ -1,7 +1,6 @@
-"""Blanks that only fill a line out to the margin, taken out of what a prompt shows.
+"""Removes blanks that only justify a line to the margin from the lines that a prompt shows.
 
-Columns keep their gaps. Quotes copied from such lines are found all the same: matching them ignores white space. What does
-not belong here: which lines are shown.
+The columns of tables keep their gaps. A quote copied from such a line is still found, because matching ignores white space.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _SENTENCE_END = re.compile("[.!?;:,][\"'\u201d\u2019)\\]]{0,2}\\d{0,3}\\Z")
 _VALUE = re.compile(r"[-+\u2212\u2013(<>~$\u20ac\u00a3]{0,3}\d")
 
 
-_NEAR = 4  # lines with words
+_NEAR = 4  # lines that are not blank
 
 
 @dataclass(frozen=True)
 class _Line:
-    """Where the gaps of a line end and begin, and whether its columns are plain: drawn, or mostly numbers after gaps.
+    """Where the gaps of a line begin and end, and whether it is surely a table row: drawn, or mostly numbers after gaps.
 
-    Where the line itself ends says nothing: that is the margin.
+    The end of the line itself does not count, because it is the margin.
     """
 
     starts: frozenset[int]
@@ -35,7 +34,7 @@ class _Line:
         return _Line(self.starts | other.starts, self.ends | other.ends, is_row=True)
 
     def fits(self, other: _Line) -> bool:
-        """Whether most of its columns are those of `other`."""
+        """Whether most of its columns begin or end where those of `other` do."""
         most = len(self.starts)
         return 2 * len(self.starts & other.starts) > most or 2 * len(self.ends & other.ends) > most
 
@@ -44,7 +43,7 @@ _NOTHING = _Line(frozenset(), frozenset(), is_row=False)
 
 
 def unpadded(lines: Sequence[str]) -> list[str]:
-    """The lines, in order; inside those that are no row of a table one blank for each run of blanks."""
+    """The lines, in order. In lines that are no table row, each run of blanks becomes one blank."""
     words = [number for number, line in enumerate(lines) if line.strip()]
     parsed = [_parsed(lines[number]) for number in words]
     shown = list(lines)
@@ -64,7 +63,7 @@ def _parsed(line: str) -> _Line:
 
 
 def _in_table(lines: Sequence[_Line], place: int) -> bool:
-    """A plain row; or most columns are those of the line before or after, or of the plain rows near it, as a header's are."""
+    """Whether the line is a table row: surely one, or its columns fit the line before or after it or the rows near it."""
     this = lines[place]
     if this.is_row or not this.starts:
         return this.is_row
