@@ -165,7 +165,7 @@ def test_every_package_has_its_layer() -> None:
     (layers,) = (
         contract["layers"]
         for contract in config["tool"]["importlinter"]["contracts"]
-        if contract["type"] == "layers"
+        if contract["name"] == "layers"
     )
     named = {name.strip() for layer in layers for name in layer.split("|")}
     there = {source.inside.partition("/")[0].removesuffix(".py") for source in package()}

@@ -260,7 +260,7 @@ def test_the_map_in_agents_md_is_the_package() -> None:
 def test_the_layers_in_agents_md_are_those_that_are_enforced() -> None:
     config = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts: list[dict[str, Any]] = config["tool"]["importlinter"]["contracts"]
-    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    layers = next(one["layers"] for one in contracts if one["name"] == "layers")
     told = re.findall(r"Imports go down only: `([^`]+)`", AGENTS)[0]
     assert [" ".join(layer.split()) for layer in told.split("→")] == [
         layer.replace("qagen_dagster.", "") for layer in layers

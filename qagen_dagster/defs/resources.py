@@ -1,4 +1,4 @@
-"""Resources: they carry configuration into an op, build the plain object, and disappear."""
+"""The resource that carries the settings into ops, where it builds a plain workspace."""
 
 from pathlib import Path
 from typing import Self
@@ -10,7 +10,7 @@ from qagen_dagster.settings import Settings
 
 
 class WorkspaceResource(dg.ConfigurableResource[Workspace]):
-    """Where corpora, store and profiles are, and how wide to run. Shown in the launchpad."""
+    """Where corpora, store and profiles are, and how much work runs at once. Shown in the launchpad."""
 
     corpora: str
     assets: str
@@ -40,7 +40,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         )
 
     def open(self) -> Workspace:
-        """The plain workspace; corpora and profiles are read again, so edits need no reload."""
+        """A workspace. It reads corpora and profiles again, so edits need no reload."""
         return Workspace(
             Settings(
                 corpora=Path(self.corpora),
