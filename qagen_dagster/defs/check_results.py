@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+if TYPE_CHECKING:
+    CheckedResult = dg.MaterializeResult[Any]
+else:  # of an asset with checks Dagster accepts only the class itself as annotation
+    CheckedResult = dg.MaterializeResult
 WARN = dg.AssetCheckSeverity.WARN
 _SHOWN, _LONGEST = 10, 2_000  # names, and characters of them together
 

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.automation import keep_once_made
-from qagen_dagster.defs.check_results import WARN, check_specs
+from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.metadata import Metadata, log_progress
 from qagen_dagster.defs.partitions import Partitions
@@ -112,7 +112,7 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
     )
     def evaluation(
         context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
         found = open_evaluation(space, combination, run, config.profile, config.allowance)

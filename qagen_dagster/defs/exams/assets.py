@@ -8,6 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.configuration.exams.loading import find_exam
 from qagen_dagster.defs.automation import follow_upstream
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.exams.partitions import ExamPartitions
@@ -152,9 +153,7 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         check_specs=BANK_CHECKS,
         description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
     )
-    def item_bank(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    def item_bank(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
         space = workspace.open()
         found = publish_bank(space, context.partition_key, context.run.run_id)
         exam = find_exam(space.settings.corpora, context.partition_key)

@@ -1,11 +1,9 @@
 """The asset that grades the answers of each combination, and its checks."""
 
-from typing import Any
-
 import dagster as dg
 
 from qagen_dagster.defs.automation import follow_upstream
-from qagen_dagster.defs.check_results import WARN, check_specs
+from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
@@ -42,7 +40,7 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
     )
     def grounding_report(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
         progress = log_progress(context, "graded")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
 from qagen_dagster.defs.automation import follow_upstream
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.metadata import fault_list
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
@@ -166,7 +167,7 @@ def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinit
     )
     def problem_bank(
         context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    ) -> CheckedResult:
         space = workspace.open()
         plan = config.plan(space, context.partition_key)
         found = publish_problem_bank(space, plan, context.run.run_id)

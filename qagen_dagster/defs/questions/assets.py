@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
@@ -127,7 +128,7 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     )
     def validated_qa(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         money = spending_id(context.run)
         validated = validate_set(space, combination, minilm.encode, config.allowance, money)
@@ -151,9 +152,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         description="The published set: the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document.",
     )
-    def corpus_json(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
+    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run.run_id)
         return dg.MaterializeResult(

@@ -84,9 +84,9 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     assert shown["usd"] == 1.0
     assert shown["usd_per_accepted"] == 0.5
     assert "verifier" in shown["rejected_items"]
-    assert "svg" in shown["caught_by"]
+    assert "svg" in shown["rejected_by"]
     assert shown["preview"].endswith("exports/preview.html")
-    pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["as_shown"])
+    pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["rendered_items"])
     assert len(pictures) == 2
     assert {name for name, (passed, _) in checks(result).items() if passed} == {
         "keys_confirmed", "no_duplicates", "verifier_differs",
