@@ -30,10 +30,10 @@ def failing_result(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetCheckResult:
     """Passes when nothing fails; shows `numbers`, how many fail, and the first of them by name."""
-    first = ", ".join(failing[:_SHOWN])[:_LONGEST]
+    first = {"first_failing": ", ".join(failing[:_SHOWN])[:_LONGEST]} if failing else {}
     return dg.AssetCheckResult(
         check_name=name,
         passed=not failing,
         severity=severity,
-        metadata={**numbers, "failing": len(failing), "first": first},
+        metadata={**numbers, "failing": len(failing), **first},
     )

@@ -22,7 +22,10 @@ JOBS = {  # job: its assets, its description
     "parse_corpus": (DOCUMENTS, "Parse the documents of a corpus and find their tables and figures."),
     "index_corpus": (INDEX, "Build the search index of a corpus, or update it where documents changed."),
     QUESTION_SET: (QUESTIONS, "Generate, validate, publish and grade the questions of a combination."),
-    "evaluation": (EVALUATIONS, "Evaluate the published set of a combination in three ways."),
+    "evaluation": (
+        EVALUATIONS,
+        "Evaluate a published set: answers without documents, search, answers from documents.",
+    ),
     "exam_part": (EXAM_PART, "Make the items of one part of an exam: an exam, a schema and a difficulty."),
     "exam_bank": (ITEM_BANK, "Collect the items of an exam into its bank and export the bank."),
     PROBLEM_SET: (PROBLEMS, "Run a problem set through all stages and export its bank."),

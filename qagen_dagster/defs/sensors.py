@@ -16,8 +16,8 @@ def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
         name="observe_model_config",
         minimum_interval_seconds=60,
-        description="Record a new version of each combination whose models, prompts, scenario or limits changed. Costs "
-        "nothing; the combination becomes stale.",
+        description="Record a new version of each combination whose models, prompts, scenario or limits changed. This "
+        "costs nothing and marks the combination as stale.",
     )
     def observe_model_config(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource

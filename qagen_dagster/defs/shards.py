@@ -19,7 +19,7 @@ class ShardConfig(ModelConfig):
     """The profile, the budget and the size of shards; what is not set is as configured."""
 
     shard_size: int | None = Field(
-        None, description="Documents or problems per op. By default, at most 32 ops."
+        None, description="Documents or problems per op; by default at most 32 ops are used."
     )
 
 

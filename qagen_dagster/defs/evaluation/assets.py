@@ -48,7 +48,7 @@ STAGES = {
         asset="closed_book_check",
         technology="llm",
         description="Every published question, answered by a model without the document. A question that it answers "
-        "correctly is leaked: one need not read the document to answer it.",
+        "correctly counts as leaked.",
         verb="asked",
         measure=check_closed_book,
         shown=metadata.of_closed_book,
@@ -62,12 +62,12 @@ STAGES = {
         asset="retrieval_baseline",
         technology="parquet",
         description="How well search finds the document and the evidence of each published question: by BM25, by "
-        "embeddings, and by both fused.",
+        "embeddings, and by both combined (fused).",
         verb="searched",
         measure=measure_retrieval,
         shown=metadata.of_retrieval,
         check="found",
-        checks="The share of questions whose document is among the first five of the fused search. "
+        checks="The share of questions whose document is among the first five results of fused search. "
         "Warns when it is below `min_recall_at_5` of the scenario.",
         metric="fused_document_recall_at_5",
         bound=lambda options: options.min_recall_at_5,

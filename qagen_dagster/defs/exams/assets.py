@@ -31,9 +31,11 @@ class ExamRunConfig(ModelConfig):
     """What a launch may change of exam.yaml; what is not set is as configured."""
 
     items: int | None = Field(None, description="Items of the whole exam, over all its parts.")
-    seed: int | None = Field(None, description="Another seed makes another bank.")
+    seed: int | None = Field(None, description="Another seed leads to another bank.")
     weights: dict[str, float] | None = Field(None, description="Weights of easy, medium and hard.")
-    schema_prefixes: list[str] | None = Field(None, description="Use only schemas whose id starts so.")
+    schema_prefixes: list[str] | None = Field(
+        None, description="Use only schemas whose id starts with one of these."
+    )
     max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
@@ -123,7 +125,7 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         kinds={"llm"},
         deps=["idea_plans"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
-        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on those.",
+        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
     )
     def exam_items(
         context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource

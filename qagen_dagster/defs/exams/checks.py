@@ -17,8 +17,8 @@ from qagen_dagster.records.ids import normalise
 BANK_CHECKS = check_specs(
     "item_bank",
     {
-        "keys_confirmed": "Fails when the verifier, who was not told the key of an item, found another one, or when "
-        "the computation refutes the key.",
+        "keys_confirmed": "Fails when the verifier, which does not see the key, found another one, or when the "
+        "computation refutes the key.",
         "no_duplicates": "Fails when two items have the same stem, or two options of an item are equal.",
         "verifier_differs": "Fails when an item was verified by the model that implemented it.",
         "formulas_can_be_set": "Warns when a formula in a stem or an option cannot be typeset.",

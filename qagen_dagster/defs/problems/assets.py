@@ -41,7 +41,7 @@ STAGES: dict[str, tuple[Stage, str, str]] = {  # asset: its stage, its upstream 
 class ProblemConfig(ShardConfig):
     """What a launch may change of problems.yaml; what is not set is as configured."""
 
-    seed: int | None = Field(None, description="Another seed makes other variants.")
+    seed: int | None = Field(None, description="Another seed leads to other model responses.")
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
         options = ProblemOptions(self.profile, self.seed, self.allowance)
@@ -117,7 +117,7 @@ def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
 def _run_op(stage: Stage) -> dg.OpDefinition:
     @dg.op(name=f"run_{stage.value}", out=dg.Out(dict))
     def run_stage(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
-        """Run the stage on each problem of the shard. A finished task is kept whatever follows."""
+        """Run the stage on each problem of the shard. A finished task is kept even if the op fails."""
         space = workspace.open()
         plan = ProblemConfig(**shard["config"]).plan(space, context.partition_key)
         ids: list[str] = shard["names"]

@@ -18,8 +18,8 @@ PROBLEM_CHECKS = check_specs(
         "properties_hold": "Checks every item, variant, conversion and alternate solution again. Fails when one no "
         "longer has the properties that it was accepted for.",
         "no_duplicates": "Warns when two items of the bank ask the same question.",
-        "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts what no TeX engine "
-        "was there to compile.",
+        "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts LaTeX "
+        "that was not compiled because there is no TeX engine.",
         "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
         "ended with a warning.",
         "harmless": "Warns when an item has a LaTeX command that reads or writes files. The TeX project leaves such "

@@ -58,7 +58,7 @@ def plan_shards(
 
 @dg.op(out=dg.Out(dict))
 def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
-    """Generate and validate questions for each document of the shard. A finished document is kept whatever follows."""
+    """Generate and validate questions for each document of the shard. A finished document is kept even if the op fails."""
     space = workspace.open()
     planned = PlanConfig(**shard["config"]).plan(space, context.partition_key)
     ids: list[str] = shard["names"]

@@ -25,7 +25,9 @@ VALIDATED_CHECKS = check_specs(
 )
 PUBLISHED_CHECKS = check_specs(
     "corpus_json",
-    {"evidence_in_document": "Fails when a quote is not in its document, on the lines that it names."},
+    {
+        "evidence_in_document": "Fails when a question has no evidence, or a quote is not in its document on the lines that it names."
+    },
 )
 
 

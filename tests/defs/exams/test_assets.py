@@ -104,7 +104,7 @@ def test_a_refuted_key_is_an_error(graph: GraphRun, tmp_path: Path) -> None:
     store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, wrong))
     found = checks(graph.materialize("mini", "item_bank"))
     assert not found["keys_confirmed"][0]
-    assert found["keys_confirmed"][1]["first"] == wrong.id
+    assert found["keys_confirmed"][1]["first_failing"] == wrong.id
 
 
 def test_the_launchpad_is_told_which_difficulties_there_are() -> None:

@@ -79,7 +79,7 @@ def test_proof_that_moved_fails(space: Workspace) -> None:
     space.store.write_bytes(Keys.text("water", "ridge.txt"), text.encode())
     (broken,) = published_results(space, WHERE, published)
     assert (broken.passed, broken.metadata["failing"].value) == (False, 1)
-    assert broken.metadata["first"].value == pairs[1].id
+    assert broken.metadata["first_failing"].value == pairs[1].id
 
 
 def _verdicts(results: list[dg.AssetCheckResult]) -> dict[str | None, bool]:
