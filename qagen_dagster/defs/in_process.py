@@ -37,7 +37,8 @@ class Progress(Protocol):
 class Graph:
     """Runs parts of the graph one after another; a context manager around the Dagster instance.
 
-    Methods return the errors of failed runs, one line each; all runs of one Graph share a budget."""
+    Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
+    """
 
     def __init__(self, definitions: dg.Definitions, progress: Progress) -> None:
         home = dagster_home()

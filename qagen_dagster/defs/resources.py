@@ -1,7 +1,7 @@
 """The resource that carries the settings into ops, where it builds a plain workspace."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import dagster as dg
 from pydantic import Field
@@ -29,8 +29,9 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """The resource that rebuilds `settings`."""
-        values = vars(settings).items()
-        return cls(**{name: str(value) if isinstance(value, Path) else value for name, value in values})
+        values: dict[str, Any] = dict(vars(settings))
+        values |= {name: str(values[name]) for name in _PATHS if values[name]}
+        return cls(**values)
 
     def open(self) -> Workspace:
         """A workspace. It reads corpora and profiles again, so edits need no reload."""
