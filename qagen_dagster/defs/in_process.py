@@ -72,9 +72,9 @@ class Graph:
         budget: Allowance | None = None,
     ) -> list[str]:
         """Make the published set of a combination and grade it."""
-        wishes = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
+        chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
         money = {} if budget is None else budget.model_dump(exclude_none=True)
-        given = {name: value for name, value in wishes.items() if value is not None} | money
+        given = {name: value for name, value in chosen.items() if value is not None} | money
         ops = {
             "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
             "validated_qa": {"config": money},
@@ -100,22 +100,22 @@ class Graph:
         """Read the schemas of an exam."""
         return self.materialize(f"schemas {exam}", ("exam_schemas",), exam)
 
-    def exam_part(self, part: str, wishes: dict[str, Any]) -> list[str]:
-        """Make the items of one part. `wishes` are fields of ExamRunConfig."""
-        ops = {name: {"config": wishes} for name in EXAM_PART}
+    def exam_part(self, part: str, chosen: dict[str, Any]) -> list[str]:
+        """Make the items of one part. `chosen` holds fields of ExamRunConfig."""
+        ops = {name: {"config": chosen} for name in EXAM_PART}
         return self.materialize(part, EXAM_PART, part, {"ops": ops})
 
     def item_bank(self, exam: str) -> list[str]:
         """Collect the items of an exam into its bank and export it."""
         return self.materialize(f"bank {exam}", ITEM_BANK, exam)
 
-    def problem_set(self, key: str, wishes: dict[str, Any]) -> list[str]:
-        """Make the bank of a problem set. `wishes` are fields of ProblemConfig."""
+    def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
+        """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""
         ops: dict[str, Any] = {
-            name: {"ops": {f"plan_{stage.value}": {"config": wishes}}}
+            name: {"ops": {f"plan_{stage.value}": {"config": chosen}}}
             for name, (stage, *_) in PROBLEM_STAGES.items()
         }
-        ops["problem_bank"] = {"config": wishes}
+        ops["problem_bank"] = {"config": chosen}
         return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": ops})
 
     def catalog(self) -> list[str]:
