@@ -1,4 +1,4 @@
-"""The code location: explicit assembly of the whole graph, so that a reader sees it and a test can swap a part."""
+"""The code location: the whole graph is assembled here, so that a reader sees it and a test can replace a part."""
 
 from __future__ import annotations
 
@@ -10,29 +10,14 @@ from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams.loading import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.defs.catalog import build_catalog
-from qagen_dagster.defs.documents import build_document_assets
+from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
 from qagen_dagster.defs.exams.assets import build_exam_assets
 from qagen_dagster.defs.exams.partitions import build_exam_partitions
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
-from qagen_dagster.defs.jobs import (
-    DOCUMENT_ASSETS,
-    EVALUATION,
-    EVALUATION_ASSETS,
-    EXAM_ASSETS,
-    EXAM_ITEMS,
-    INDEX_ASSETS,
-    INDEX_CORPUS,
-    ITEM_BANK,
-    ITEM_BANK_ASSETS,
-    PARSE_CORPUS,
-    PROBLEM_ASSETS,
-    PROBLEM_SET,
-    QUESTION_ASSETS,
-    QUESTION_SET,
-)
+from qagen_dagster.defs.jobs import JOBS
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.problems.assets import build_problem_assets
@@ -49,9 +34,9 @@ def build_definitions(
     loggers: dict[str, dg.LoggerDefinition] | None = None,
     **overrides: Any,
 ) -> dg.Definitions:
-    """Assemble the graph from the corpora on disk; `overrides` replace resources by name.
+    """Assemble the graph from the corpora folder; `overrides` replace resources by name.
 
-    Raises ConfigError for settings that cannot be used. A broken corpus is left out and reported.
+    Raises ConfigError for settings that cannot be used. A corpus that cannot be read is left out and shown in the UI.
     """
     chosen = settings or load_settings()
     corpora = load_corpora(chosen.corpora)
@@ -69,13 +54,8 @@ def build_definitions(
             build_catalog(),
         ],
         jobs=[
-            dg.define_asset_job(PARSE_CORPUS, DOCUMENT_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(INDEX_CORPUS, INDEX_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(QUESTION_SET, QUESTION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(EVALUATION, EVALUATION_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(EXAM_ITEMS, EXAM_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(ITEM_BANK, ITEM_BANK_ASSETS),  # pyright: ignore[reportUnknownMemberType]
-            dg.define_asset_job(PROBLEM_SET, PROBLEM_ASSETS),  # pyright: ignore[reportUnknownMemberType]
+            dg.define_asset_job(name, dg.AssetSelection.assets(*assets), description=description)  # pyright: ignore[reportUnknownMemberType]
+            for name, (assets, description) in JOBS.items()
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),
@@ -86,7 +66,7 @@ def build_definitions(
 
 
 def open_graph(settings: Settings, progress: Progress) -> Graph:
-    """The graph on the project's instance, to run in this process. Raises ConfigError without an instance."""
+    """The graph on the project's Dagster instance, to run in this process. Raises ConfigError without DAGSTER_HOME."""
     return Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
 
 

@@ -97,6 +97,24 @@ def test_the_shipped_code_location_loads() -> None:
     }
 
 
+def test_everything_in_the_ui_has_a_description() -> None:
+    from qagen_dagster.definitions import defs
+
+    graph, repository = defs.resolve_asset_graph(), defs.get_repository_def()
+    descriptions = {key.to_user_string(): graph.get(key).description for key in graph.get_all_asset_keys()}
+    descriptions |= {
+        f"{spec.asset_key.to_user_string()}: {spec.name}": spec.description
+        for checks in defs.assets or ()
+        if isinstance(checks, dg.AssetsDefinition)
+        for spec in checks.check_specs
+    }
+    jobs = (job for job in repository.get_all_jobs() if not job.name.startswith("__"))
+    automation = (*repository.sensor_defs, *repository.schedule_defs)
+    descriptions |= {one.name: one.description for one in (*jobs, *automation)}
+    assert len(descriptions) >= 21 + 17 + 7 + 3
+    assert [name for name, text in descriptions.items() if not text or not text.endswith(".")] == []
+
+
 def _assets(definitions: dg.Definitions) -> dict[str, Any]:
     graph = definitions.resolve_asset_graph()
     return {

@@ -1,7 +1,7 @@
-"""The asset graph: thin definitions over the loop. Domain logic lives below, never here.
+"""The asset graph: thin Dagster definitions over `loop`. Domain logic belongs there, never here.
 
-Data versions of ops and observed assets are what the detection of model changes rests on. Dagster calls
-both beta and says so at every use; who runs the graph need not hear it.
+Changes of models are detected by the data versions of ops and of observed assets. Dagster warns at every use
+that both are beta; users of the graph need not see that.
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""When Dagster may start paid work by itself: only where the configuration of a combination changed."""
+"""When Dagster may start runs by itself. Paid work starts only where configuration or documents changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ AssetOrCheckKey = dg.AssetKey | dg.AssetCheckKey
 
 
 def refresh_on_model_change() -> dg.AutomationCondition[AssetOrCheckKey]:
-    """Request a combination once when an upstream data version changed: its models, prompts or documents.
+    """Request a combination once when an upstream data version changes: its models, prompts or documents.
 
     `eager()` would also fire on every upstream materialization and spend money.
     """
@@ -25,13 +25,13 @@ def refresh_on_model_change() -> dg.AutomationCondition[AssetOrCheckKey]:
 
 
 def keep_once_made() -> dg.AutomationCondition[AssetOrCheckKey]:
-    """For what nothing needs by itself: as `refresh_on_model_change`, but never made for the first time."""
+    """For optional assets: as `refresh_on_model_change`, but a person materializes them the first time."""
     condition = refresh_on_model_change() & ~dg.AutomationCondition.missing()
     return condition.with_label("documents changed since it was made")
 
 
 def follow_upstream() -> dg.AutomationCondition[AssetOrCheckKey]:
-    """For assets that cost next to nothing: refresh after, or together with, their upstream."""
+    """For assets that cost little or nothing: refresh after their upstream, or together with it."""
     handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (
         dg.AutomationCondition.any_deps_updated().since(handled)

@@ -1,4 +1,4 @@
-"""The catalog: one DuckDB file derived from the store, written by this asset alone."""
+"""The catalog: one DuckDB file derived from the store. Only this asset writes it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from qagen_dagster.loop.workspace import Workspace
 
 
 def build_catalog() -> dg.AssetsDefinition:
-    """The asset `catalog`, unpartitioned: its pool of one keeps builders from queueing on the lock."""
+    """The asset `catalog`, unpartitioned. Its pool of one keeps concurrent runs from waiting for the file lock."""
 
     @dg.asset(
         group_name="catalog",
@@ -30,7 +30,8 @@ def build_catalog() -> dg.AssetsDefinition:
             "item_bank",
         ],
         automation_condition=follow_upstream(),
-        description="Documents, questions, verdicts, exam items, model calls, outcomes and lineage, as DuckDB tables.",
+        description="DuckDB tables of documents, questions, verdicts, exam items, model calls, outcomes and lineage, "
+        "rebuilt from the store.",
     )
     def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()
@@ -51,15 +52,24 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
             one.rejected,
             "" if one.pass_rate is None else f"{one.pass_rate:.0%}",
             one.calls,
-            "unknown" if one.usd is None else f"{one.usd:.4f}",
+            "unknown price" if one.usd is None else f"{one.usd:.4f}",
             one.profile,
         )
         for one in combinations
     ]
-    header = ("combination", "documents", "accepted", "rejected", "passed", "calls", "usd", "profile")
+    header = (
+        "combination",
+        "documents",
+        "accepted",
+        "rejected",
+        "pass rate",
+        "model calls",
+        "USD",
+        "profile",
+    )
     return {
-        "dagster/row_count": dg.MetadataValue.int(sum(counts.values())),
-        "rows": dg.MetadataValue.json(counts),
+        "dagster/row_count": sum(counts.values()),
+        "rows": counts,
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
         "file": path(space.store.path(CATALOG)),

@@ -1,25 +1,39 @@
-"""A check's result from the things that fail it: how many, and the first by name. What is checked is the callers'."""
+"""What asset checks share: their specs, and a result that names what fails."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+if TYPE_CHECKING:
+    CheckedResult = dg.MaterializeResult[Any]
+else:  # of an asset with checks Dagster accepts only the class itself as annotation
+    CheckedResult = dg.MaterializeResult
+WARN = dg.AssetCheckSeverity.WARN
 _SHOWN, _LONGEST = 10, 2_000  # names, and characters of them together
+
+
+def check_specs(asset: str, descriptions: Mapping[str, str]) -> list[dg.AssetCheckSpec]:
+    """The checks of an asset by name."""
+    return [
+        dg.AssetCheckSpec(name, asset=asset, description=description)
+        for name, description in descriptions.items()
+    ]
 
 
 def failing_result(
     name: str,
     failing: Sequence[str],
-    numbers: Mapping[str, int],
+    numbers: Mapping[str, float],
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetCheckResult:
-    """Passed when nothing fails; `numbers` are shown beside how many do."""
-    first = ", ".join(failing[:_SHOWN])[:_LONGEST]
+    """Passes when nothing fails; shows `numbers`, how many fail, and the first of them by name."""
+    first = {"first_failing": ", ".join(failing[:_SHOWN])[:_LONGEST]} if failing else {}
     return dg.AssetCheckResult(
         check_name=name,
         passed=not failing,
         severity=severity,
-        metadata={**numbers, "failing": len(failing), "first": first},
+        metadata={**numbers, "failing": len(failing), **first},
     )

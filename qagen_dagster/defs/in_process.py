@@ -1,4 +1,4 @@
-"""The asset graph run in this process on the project's Dagster instance: real runs, seen in its UI."""
+"""Runs the asset graph in this process, on the project's Dagster instance: the runs appear in the UI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any, Protocol, Self
 
 import dagster as dg
 
-from qagen_dagster.defs.problems.assets import STAGES
+from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
+from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, QUESTIONS
+from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Allowance
@@ -19,19 +21,11 @@ from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
-DOCUMENTS = ("parsed_documents", "visual_manifests")
-HOST, PROCESS = "qagen/host", "qagen/process"  # tags of runs: whose they are
-EXAM_PART = ("idea_plans", "exam_items")
-QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
-EVALUATIONS = {
-    Kind.CLOSED_BOOK: "closed_book_check",
-    Kind.RETRIEVAL: "retrieval_baseline",
-    Kind.ANSWERS: "answer_baseline",
-}
+HOST, PROCESS = "qagen/host", "qagen/process"  # tags of a run: the machine and the process it runs in
 
 
 class Progress(Protocol):
-    """Who wants to know how far a run is."""
+    """Receives the progress of runs."""
 
     def step(self, title: str) -> None: ...
 
@@ -41,7 +35,10 @@ class Progress(Protocol):
 
 
 class Graph:
-    """Runs parts of the graph one after another. A context manager around the instance."""
+    """Runs parts of the graph one after another; a context manager around the Dagster instance.
+
+    Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
+    """
 
     def __init__(self, definitions: dg.Definitions, progress: Progress) -> None:
         home = dagster_home()
@@ -63,7 +60,7 @@ class Graph:
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
-        """Parse a corpus and find its visuals; returns what failed."""
+        """Parse a corpus and find its visuals."""
         return self.materialize(f"parse {corpus}", DOCUMENTS, corpus)
 
     def questions(
@@ -74,10 +71,10 @@ class Graph:
         shard_size: int | None,
         budget: Allowance | None = None,
     ) -> list[str]:
-        """Work one combination to its published set; returns what failed. All of a graph share one `budget`."""
-        wishes = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
+        """Make the published set of a combination and grade it."""
+        chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
         money = {} if budget is None else budget.model_dump(exclude_none=True)
-        given = {name: value for name, value in wishes.items() if value is not None} | money
+        given = {name: value for name, value in chosen.items() if value is not None} | money
         ops = {
             "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
             "validated_qa": {"config": money},
@@ -92,37 +89,37 @@ class Graph:
         profile: str | None,
         budget: Allowance | None = None,
     ) -> list[str]:
-        """Put a published set to the test; returns what failed. All of a graph share one `budget`."""
+        """Evaluate a published set."""
         money = {} if budget is None else budget.model_dump(exclude_none=True)
         given = ({} if profile is None else {"profile": profile}) | money
-        assets = tuple(EVALUATIONS[kind] for kind in kinds)
+        assets = tuple(EVALUATION_STAGES[kind].asset for kind in kinds)
         ops = {name: {"config": given} for name in assets}
         return self.materialize(f"evaluate {combination.key}", assets, combination.key, {"ops": ops})
 
     def exam_schemas(self, exam: str) -> list[str]:
-        """Read an exam's schemas; returns what failed."""
+        """Read the schemas of an exam."""
         return self.materialize(f"schemas {exam}", ("exam_schemas",), exam)
 
-    def exam_part(self, part: str, wishes: dict[str, Any]) -> list[str]:
-        """Design and work the items of one part; returns what failed. `wishes` are fields of ExamRunConfig."""
-        ops = {name: {"config": wishes} for name in EXAM_PART}
+    def exam_part(self, part: str, chosen: dict[str, Any]) -> list[str]:
+        """Make the items of one part. `chosen` holds fields of ExamRunConfig."""
+        ops = {name: {"config": chosen} for name in EXAM_PART}
         return self.materialize(part, EXAM_PART, part, {"ops": ops})
 
     def item_bank(self, exam: str) -> list[str]:
-        """Gather an exam's items and export them; returns what failed."""
-        return self.materialize(f"bank {exam}", ("item_bank",), exam)
+        """Collect the items of an exam into its bank and export it."""
+        return self.materialize(f"bank {exam}", ITEM_BANK, exam)
 
-    def problem_set(self, key: str, wishes: dict[str, Any]) -> list[str]:
-        """Work a problem set to its bank; returns what failed. `wishes` are fields of ProblemConfig."""
+    def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
+        """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""
         ops: dict[str, Any] = {
-            name: {"ops": {f"plan_{stage.value}": {"config": wishes}}} for name, (stage, *_) in STAGES.items()
+            name: {"ops": {f"plan_{stage.value}": {"config": chosen}}}
+            for name, (stage, *_) in PROBLEM_STAGES.items()
         }
-        assets = ("problem_sources", *STAGES, "problem_bank")
-        ops["problem_bank"] = {"config": wishes}
-        return self.materialize(f"problems {key}", assets, key, {"ops": ops})
+        ops["problem_bank"] = {"config": chosen}
+        return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": ops})
 
     def catalog(self) -> list[str]:
-        """Rebuild the catalog; returns what failed."""
+        """Rebuild the catalog."""
         return self.materialize("catalog", ("catalog",), None)
 
     def materialize(
@@ -132,9 +129,9 @@ class Graph:
         partition: str | None,
         config: dict[str, Any] | None = None,
     ) -> list[str]:
-        """Materialize `assets` for one partition; returns what failed, one line each.
+        """Materialize `assets` for one partition.
 
-        Raises KeyboardInterrupt when the run was interrupted: Dagster only records it.
+        Raises KeyboardInterrupt when the run was interrupted, which Dagster only records.
         """
         self._progress.step(title)
         job = self._definitions.resolve_implicit_global_asset_job_def()
@@ -156,16 +153,15 @@ class Graph:
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """End runs that a killed process of this machine left as started; returns their ids.
+    """End the runs that a killed process of this machine left as started; returns their ids.
 
-    Nobody else would: they would look busy for ever, hold their place in pools, and keep automation from
-    their partitions.
+    Nothing else ends them: they would look busy for ever, occupy pools, and keep automation from their partitions.
     """
     begun = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
     dead = [run for run in instance.get_runs(mine) if not _is_alive(int(run.tags[PROCESS]))]
     for run in dead:
-        instance.report_run_failed(run, "the process that ran it was killed; a new run goes on from there")
+        instance.report_run_failed(run, "the process of this run was killed; start it again to resume")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return [run.run_id for run in dead]
 
@@ -175,7 +171,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # the process of another user
         return True
     return True
 
@@ -202,7 +198,7 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
 
 
 def _told(message: str) -> str:
-    """On one line; of what we raise on purpose the text alone, for it is meant for people."""
+    """An error on one line. Of our own errors only the text, which is written for people."""
     kind, _, text = " ".join(message.split()).partition(": ")
     ours = kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")
     return text if ours else f"{kind}: {text}" if text else kind

@@ -1,23 +1,12 @@
-"""What jobs select; they are defined in `definitions.py`, where a reader sees them beside their schedules."""
+"""Which assets run together, and the jobs that run them. `definitions.py` builds the jobs."""
 
-from __future__ import annotations
-
-import dagster as dg
-
-PARSE_CORPUS = "parse_corpus"
-QUESTION_SET = "question_set"
-INDEX_CORPUS = "index_corpus"
-EVALUATION = "evaluation"
-DOCUMENT_ASSETS = dg.AssetSelection.assets("parsed_documents", "visual_manifests")
-INDEX_ASSETS = dg.AssetSelection.assets("document_index")
-QUESTION_ASSETS = dg.AssetSelection.assets("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
-EVALUATION_ASSETS = dg.AssetSelection.assets("closed_book_check", "retrieval_baseline", "answer_baseline")
-EXAM_ITEMS = "exam_part"
-ITEM_BANK = "exam_bank"
-EXAM_ASSETS = dg.AssetSelection.assets("idea_plans", "exam_items")
-ITEM_BANK_ASSETS = dg.AssetSelection.assets("item_bank")
-PROBLEM_SET = "problem_set"
-PROBLEM_ASSETS = dg.AssetSelection.assets(
+DOCUMENTS = ("parsed_documents", "visual_manifests")
+INDEX = ("document_index",)
+QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
+EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
+EXAM_PART = ("idea_plans", "exam_items")
+ITEM_BANK = ("item_bank",)
+PROBLEMS = (
     "problem_sources",
     "classifications",
     "scans",
@@ -28,3 +17,16 @@ PROBLEM_ASSETS = dg.AssetSelection.assets(
     "conversions",
     "problem_bank",
 )
+QUESTION_SET, PROBLEM_SET = "question_set", "problem_set"
+JOBS = {  # job: its assets, its description
+    "parse_corpus": (DOCUMENTS, "Parse the documents of a corpus and find their tables and figures."),
+    "index_corpus": (INDEX, "Build the search index of a corpus, or update it where documents changed."),
+    QUESTION_SET: (QUESTIONS, "Generate, validate, publish and grade the questions of a combination."),
+    "evaluation": (
+        EVALUATIONS,
+        "Evaluate a published set: answers without documents, search, answers from documents.",
+    ),
+    "exam_part": (EXAM_PART, "Make the items of one part of an exam: an exam, a schema and a difficulty."),
+    "exam_bank": (ITEM_BANK, "Collect the items of an exam into its bank and export the bank."),
+    PROBLEM_SET: (PROBLEMS, "Run a problem set through all stages and export its bank."),
+}

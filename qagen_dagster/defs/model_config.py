@@ -1,7 +1,7 @@
-"""The configuration of each combination as an observed asset: its data version is its fingerprint.
+"""The configuration of each combination as an observed asset, whose data version is a fingerprint.
 
-Observing it is free. A changed version makes exactly the combinations stale whose models, prompts,
-scenario or limits changed.
+Observing it costs nothing. When models, prompts, scenario or limits of a combination change, exactly that
+combination becomes stale.
 """
 
 import dagster as dg
@@ -17,7 +17,7 @@ KEY = dg.AssetKey("model_config")
 
 
 def wanted_versions(space: Workspace, keys: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Fingerprint by partition key, and for keys whose configuration cannot be used, why."""
+    """The fingerprint of each partition key, and an error for each key whose configuration cannot be used."""
     versions: dict[str, str] = {}
     faults: dict[str, str] = {}
     for key in keys:
@@ -35,7 +35,8 @@ def build_model_config(partitions: Partitions) -> dg.SourceAsset:
         name="model_config",
         partitions_def=partitions.combinations,
         group_name="questions",
-        description="Models, prompts, scenario and limits in force for each combination.",
+        description="The models, prompts, scenario and limits of each combination. When one of them changes, the data "
+        "version changes and the combination becomes stale.",
     )
     def model_config(
         context: dg.OpExecutionContext, workspace: WorkspaceResource

@@ -1,4 +1,4 @@
-"""Partition sets, made from the corpora on disk, and how a corpus maps to its combinations."""
+"""Partitions, read from the corpora folder, and how a corpus maps to its combinations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Partitions:
 
 
 def build_partitions(corpora: Corpora) -> Partitions:
-    """Partition sets of all readable corpora."""
+    """Partitions of all readable corpora."""
     by_corpus = {key: {c.key for c in corpus.combinations()} for key, corpus in corpora.corpora.items()}
     keys = [c.key for corpus in corpora.corpora.values() for c in corpus.combinations()]
     return Partitions(

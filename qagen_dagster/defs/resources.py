@@ -1,57 +1,40 @@
-"""Resources: they carry configuration into an op, build the plain object, and disappear."""
+"""The resource that carries the settings into ops, where it builds a plain workspace."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import dagster as dg
+from pydantic import Field
 
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
+_PATHS = ("corpora", "profiles", "state")
+
 
 class WorkspaceResource(dg.ConfigurableResource[Workspace]):
-    """Where corpora, store and profiles are, and how wide to run. Shown in the launchpad."""
+    """Where corpora, store and profiles are, and how much work runs at once. Shown in the launchpad."""
 
-    corpora: str
-    assets: str
-    profile: str
-    profiles: str | None = None
-    document_workers: int = 8
-    parser_workers: int = 2
-    parser_seconds: float = 300.0
-    parser_memory_mb: int = 4096
-    state: str
-    shard_size: int | None = None
+    corpora: str = Field(description="Folder of corpora.")
+    assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
+    profile: str = Field(description="Default profile.")
+    profiles: str | None = Field(None, description="Folder searched for profiles before the shipped ones.")
+    document_workers: int = Field(8, description="Documents that one op works on at once.")
+    parser_workers: int = Field(2, description="Parser processes.")
+    parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")
+    parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")
+    state: str = Field(description="Local folder by which processes share rate limits.")
+    shard_size: int | None = Field(None, description="Documents per op; by default at most 32 ops are used.")
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """The resource that rebuilds `settings`."""
-        return cls(
-            corpora=str(settings.corpora),
-            assets=settings.assets,
-            profile=settings.profile,
-            profiles=str(settings.profiles) if settings.profiles else None,
-            document_workers=settings.document_workers,
-            parser_workers=settings.parser_workers,
-            parser_seconds=settings.parser_seconds,
-            parser_memory_mb=settings.parser_memory_mb,
-            state=str(settings.state),
-            shard_size=settings.shard_size,
-        )
+        values: dict[str, Any] = dict(vars(settings))
+        values |= {name: str(values[name]) for name in _PATHS if values[name]}
+        return cls(**values)
 
     def open(self) -> Workspace:
-        """The plain workspace; corpora and profiles are read again, so edits need no reload."""
-        return Workspace(
-            Settings(
-                corpora=Path(self.corpora),
-                assets=self.assets,
-                profile=self.profile,
-                profiles=Path(self.profiles) if self.profiles else None,
-                document_workers=self.document_workers,
-                parser_workers=self.parser_workers,
-                parser_seconds=self.parser_seconds,
-                parser_memory_mb=self.parser_memory_mb,
-                state=Path(self.state),
-                shard_size=self.shard_size,
-            )
-        )
+        """A workspace. It reads corpora and profiles again, so edits need no reload."""
+        values = self.model_dump()
+        values |= {name: Path(values[name]) for name in _PATHS if values[name]}
+        return Workspace(Settings(**values))

@@ -1,4 +1,4 @@
-"""Schedules, off until switched on."""
+"""The schedule; it is off until switched on."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ from qagen_dagster.records.questions.results import CandidateSet
 
 
 def build_nightly_refresh(partitions: Partitions) -> dg.ScheduleDefinition:
-    """Every night, one run for each combination whose published set is not what its configuration asks for."""
+    """Every night, one run for each combination whose candidates were made with another configuration, or never."""
 
     @dg.schedule(  # pyright: ignore[reportUnknownMemberType]
         name="nightly_refresh",
         job_name=QUESTION_SET,
         cron_schedule="0 2 * * *",
-        description="Rerun the combinations that are out of date; off until switched on.",
+        description="Every night at 02:00, run the combinations that are out of date. The runs cost money.",
     )
     def nightly_refresh(
         context: dg.ScheduleEvaluationContext, workspace: WorkspaceResource
@@ -38,7 +38,7 @@ def build_nightly_refresh(partitions: Partitions) -> dg.ScheduleDefinition:
 
 
 def out_of_date(space: Workspace, keys: list[str]) -> dict[str, str]:
-    """Combinations whose candidate set was made under another configuration or never, with the wanted version."""
+    """Combinations whose candidate set was made with another configuration or never, with the version it should have."""
     versions, _ = wanted_versions(space, keys)
     found: dict[str, str] = {}
     for key, version in versions.items():

@@ -1,8 +1,8 @@
-"""Sensors: notice configuration changes (free), and let automation act on them (off until switched on)."""
+"""Sensors, off until switched on: one records configuration changes (free), one starts runs for them (paid)."""
 
 import dagster as dg
 
-from qagen_dagster.defs.jobs import EVALUATION_ASSETS, INDEX_ASSETS, ITEM_BANK_ASSETS, QUESTION_ASSETS
+from qagen_dagster.defs.jobs import EVALUATIONS, INDEX, ITEM_BANK, QUESTIONS
 from qagen_dagster.defs.model_config import KEY, wanted_versions
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -11,12 +11,13 @@ VERSION_TAG = "dagster/data_version"
 
 
 def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
-    """The observer of model_config, and the automation of paid assets."""
+    """The sensor that observes model_config, and the one that runs automation conditions."""
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
         name="observe_model_config",
         minimum_interval_seconds=60,
-        description="Record a new version of each combination whose models, prompts, scenario or limits changed.",
+        description="Record a new version of each combination whose models, prompts, scenario or limits changed. This "
+        "costs nothing and marks the combination as stale.",
     )
     def observe_model_config(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
@@ -36,18 +37,17 @@ def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
 
     automation = dg.AutomationConditionSensorDefinition(
         "refresh_changed_combinations",
-        target=QUESTION_ASSETS
-        | INDEX_ASSETS
-        | EVALUATION_ASSETS
-        | ITEM_BANK_ASSETS
-        | dg.AssetSelection.assets("problem_bank", "catalog"),
-        description="Start backfills of exactly the combinations whose configuration or documents changed.",
+        target=dg.AssetSelection.assets(
+            *QUESTIONS, *INDEX, *EVALUATIONS, *ITEM_BANK, "problem_bank", "catalog"
+        ),
+        description="Start backfills of exactly the combinations whose configuration or documents changed, and refresh "
+        "banks and the catalog. The runs cost money.",
     )
     return [observe_model_config, automation]
 
 
 def latest_version(instance: dg.DagsterInstance, key: str) -> str | None:
-    """The last observed version of a combination's configuration."""
+    """The version of a combination's configuration that was observed last."""
     found = instance.fetch_observations(
         dg.AssetRecordsFilter(asset_key=KEY, asset_partitions=[key]), limit=1
     ).records

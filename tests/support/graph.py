@@ -12,6 +12,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from qagen_dagster.definitions import build_definitions
+from qagen_dagster.defs.metadata import Metadata
 from tests.support.project import Project
 
 # Data versions are beta: `defs` silences that for people, pytest listens again before each test. The other is
@@ -86,6 +87,11 @@ def metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
     """What a run attached to the materialization of an asset."""
     (event,) = _materializations(result, asset)
     return {name: value.value for name, value in event.metadata.items()}
+
+
+def plain(shown: Metadata) -> dict[str, Any]:
+    """Metadata that no run attached yet, as `metadata` returns it."""
+    return {name: getattr(value, "value", value) for name, value in shown.items()}
 
 
 def _materializations(result: dg.ExecuteInProcessResult, asset: str) -> list[dg.AssetMaterialization]:

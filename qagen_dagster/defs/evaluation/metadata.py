@@ -1,4 +1,4 @@
-"""What the UI shows of evaluations: numbers that plot over runs, charts, tables, earlier runs. Presentation only."""
+"""What the UI shows of evaluations: numbers that plot over runs, charts, tables, earlier runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import Metadata, bar_chart, data_uri, markdown_table, path
-from qagen_dagster.defs.questions.metadata import cost
+from qagen_dagster.defs.cost import cost
+from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
 from qagen_dagster.loop.evaluation.published_set import earlier
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, placed
 from qagen_dagster.loop.workspace import Workspace
@@ -26,7 +26,7 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.index import Ranking
 
 MOST_RUNS = 20  # earlier runs in the table
-SECONDS = 19  # characters of a time that a person reads
+SECONDS = 19  # characters of a time without fractions of a second
 _COLORS = {"bm25": "#b8bcc4", "embedding": "#4f7cac", "fused": "#3d8a5f"}
 _LEVELS = ("document", "evidence")
 
@@ -46,7 +46,7 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
         for one in sorted(report.questions, key=_closed_order)
         if one.leaked is not False or one.given
     ]
-    header = ("end", "question", "answer", "given without the document", "why", "id")
+    header = ("outcome", "question", "answer", "answer without the document", "explanation", "id")
     return {
         **_numbers(report),
         "answers": bar_chart(ends, "answers without the document"),
@@ -56,17 +56,17 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
 
 
 def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
-    """How often search finds documents and evidence, by ranking, and the questions it finds worst."""
+    """How often search finds documents and evidence, by ranking, and the questions whose document is not ranked first."""
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
-        "dagster/row_count": dg.MetadataValue.int(len(report.questions)),
-        "failed": dg.MetadataValue.int(report.failed),
-        **{name: dg.MetadataValue.float(value) for name, value in shown.items()},
-        "embedder": dg.MetadataValue.text(report.model),
+        "dagster/row_count": len(report.questions),
+        "failed": report.failed,
+        **shown,
+        "embedder": report.model,
         "recall": _recall_chart(report.metrics),
-        "measures": _measures(report.metrics),
-        "worst_found": _worst_found(report.questions),
+        "metrics": _metrics(report.metrics),
+        "not_ranked_first": _not_ranked_first(report.questions),
         **_common(
             space, report, ("fused_document_recall_at_5", "fused_evidence_recall_at_5", "fused_document_mrr")
         ),
@@ -90,7 +90,7 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
             report.questions, key=lambda one: (-1.0 if one.f1 is None else one.f1, one.question_id)
         )
     ]
-    header = ("F1", "grounded", "question", "answer", "given from the document", "failure", "document")
+    header = ("F1", "grounded", "question", "answer", "answer from the document", "failure", "document")
     return {
         **_numbers(report),
         "answers": bar_chart(bands, "answers by token F1"),
@@ -101,17 +101,17 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
 
 def _numbers(report: EvaluationReport[Any]) -> Metadata:
     return {
-        "dagster/row_count": dg.MetadataValue.int(len(report.questions)),
-        "failed": dg.MetadataValue.int(report.failed),
-        **{name: dg.MetadataValue.float(value) for name, value in report.metrics.items() if name != "failed"},
-        "profile": dg.MetadataValue.text(report.profile),
-        "model": dg.MetadataValue.text(report.model),
-        "judge": dg.MetadataValue.text(report.judge_model or "none"),
+        "dagster/row_count": len(report.questions),
+        "failed": report.failed,
+        **{name: value for name, value in report.metrics.items() if name != "failed"},
+        "profile": report.profile,
+        "model": report.model,
+        "judge": report.judge_model or "none",
     }
 
 
-def _common(space: Workspace, report: EvaluationReport[Any], telling: Sequence[str]) -> Metadata:
-    """What every evaluation ends with: cost, earlier runs, the file."""
+def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
+    """What every evaluation shows: earlier runs, the file of the report, cost."""
     runs = earlier(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
@@ -120,14 +120,14 @@ def _common(space: Workspace, report: EvaluationReport[Any], telling: Sequence[s
             one.profile,
             one.model,
             len(one.questions),
-            *(_cell(one, name) for name in telling),
+            *(_cell(one, name) for name in metrics),
         )
         for one in runs
     ]
     key = report.combination.history_key(report.run_id, f"{report.kind.value}.json")
     return {
-        "asked_again": dg.MetadataValue.int(report.unheard),
-        "runs": markdown_table(("when (UTC)", "run", "profile", "model", "questions", *telling), rows),
+        "asked_again": report.unheard,
+        "runs": markdown_table(("time (UTC)", "run", "profile", "model", "questions", *metrics), rows),
         "report": path(space.store.path(key)),
         **cost(call for one in report.questions for call in one.calls),
     }
@@ -151,9 +151,7 @@ def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
 def _band(one: BaselineAnswer) -> str:
     if one.f1 is None:
         return "no answer"
-    return (
-        "exact" if one.exact else "from .5" if one.f1 >= 0.5 else "below .5" if one.f1 else "nothing shared"
-    )
+    return "exact match" if one.exact else "0.5 or more" if one.f1 >= 0.5 else "below 0.5" if one.f1 else "0"
 
 
 def _grounded(one: BaselineAnswer) -> str:
@@ -161,18 +159,18 @@ def _grounded(one: BaselineAnswer) -> str:
     return "" if said is None else "yes" if said else "no"
 
 
-def _measures(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
+def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
     measures = (*(f"recall_at_{cut}" for cut in CUTS), "mrr", f"ndcg_at_{GAIN_CUT}")
     rows = [
         (level, name, *(_share(metrics.get(f"{name}_{level}_{measure}")) for measure in measures))
         for level in _LEVELS
         for name in NAMES.values()
     ]
-    return markdown_table(("of", "ranking", *measures), rows)
+    return markdown_table(("target", "ranking", *measures), rows)
 
 
-def _worst_found(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataValue:
-    """Questions by the place of their document, the last first, those that could not be searched for before all."""
+def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataValue:
+    """Questions whose document search does not rank first, the worst first; those it could not search for come before."""
     found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))
@@ -186,25 +184,20 @@ def _worst_found(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataV
         )
         for one, place in late
     ]
-    return markdown_table(("document", "evidence", "question", "of document", "why not"), rows)
+    return markdown_table(("rank of document", "ranks of evidence", "question", "document", "failure"), rows)
 
 
 def _recall_chart(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
-    """Bars of recall at each cut, a colour per ranking, for documents and for evidence."""
+    """Bars of recall among the first results, of documents and of evidence, a colour per ranking."""
     groups = [(f"{level}, first {cut}", f"{level}_recall_at_{cut}") for level in _LEVELS for cut in CUTS]
-    height = 54 * len(groups) + 34
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="560" height="{height}" font-family="sans-serif" font-size="12">',
-        "<title>recall over the corpus</title>",
-    ]
+    parts: list[str] = []
     for number, (name, color) in enumerate(_COLORS.items()):
         x = 140 + 110 * number
         parts.append(f'<rect x="{x}" y="4" width="12" height="12" fill="{color}"/>')
         parts.append(f'<text x="{x + 17}" y="14" fill="#555">{name}</text>')
     for number, (label, measure) in enumerate(groups):
         parts += _group(label, {name: metrics.get(f"{name}_{measure}") for name in _COLORS}, 54 * number + 30)
-    svg = "".join((*parts, "</svg>"))
-    return dg.MetadataValue.md(f"![recall over the corpus]({data_uri('image/svg+xml', svg.encode())})")
+    return dg.MetadataValue.md(chart("recall over the corpus", 560, 54 * len(groups) + 34, parts))
 
 
 def _group(label: str, values: Mapping[str, float | None], top: int) -> list[str]:

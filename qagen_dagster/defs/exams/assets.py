@@ -1,20 +1,24 @@
 """Assets of exams: the schemas of an exam, ideas and items per part, the bank with its exports."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from qagen_dagster.configuration.exams.loading import find_exam
 from qagen_dagster.defs.automation import follow_upstream
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.exams.partitions import ExamPartitions
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.defs.shards import close
+from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
-from qagen_dagster.loop.exams.part import PartOutcome, design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.exams.part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
@@ -24,17 +28,18 @@ from qagen_dagster.records.ids import fingerprint
 GROUP = "exams"
 
 
-class ExamRunConfig(SpendingConfig):
-    """What this run may wish differently from exam.yaml; empty means as configured. `items` are of the whole exam."""
+class ExamRunConfig(ModelConfig):
+    """What a launch may change of exam.yaml; what is not set is as configured."""
 
-    profile: str | None = None
-    items: int | None = None
-    seed: int | None = None
-    weights: dict[str, float] | None = None  # easy, medium, hard
-    schema_prefixes: list[str] | None = None
-    max_designer_retries: int | None = None
-    max_implementer_retries: int | None = None
-    models: dict[str, str] | None = None  # role to model or provider:model
+    items: int | None = Field(None, description="Items of the whole exam, over all its parts.")
+    seed: int | None = Field(None, description="Another seed leads to another bank.")
+    weights: dict[str, float] | None = Field(None, description="Weights of easy, medium and hard.")
+    schema_prefixes: list[str] | None = Field(
+        None, description="Use only schemas whose id starts with one of these."
+    )
+    max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
+    max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
+    models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
 
     @property
     def options(self) -> ExamOptions:
@@ -70,9 +75,11 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
         partitions_def=partitions.exams,
         group_name=GROUP,
         kinds={"markdown"},
-        description="The schema library of an exam: kinds of reasoning, each with its wrong paths.",
+        description="The schemas of an exam: kinds of reasoning, each with the mistakes that lead to wrong options.",
     )
-    def exam_schemas(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+    def exam_schemas(
+        context: dg.AssetExecutionContext, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         exam = find_exam(space.settings.corpora, context.partition_key)
         library = schema_library(exam)
@@ -91,18 +98,19 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"llm"},
         deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out)],
-        description="The reasoning idea of every item of a part, without numbers.",
+        description="The idea of each item of a part: what it asks, and which mistakes lead to its wrong options. "
+        "A failed design is a warning; the asset fails only when no idea was designed.",
     )
-    def idea_plans(  # pyright: ignore[reportUnknownParameterType]
+    def idea_plans(
         context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
+    ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
         context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
-        progress, money = log_progress(context, "designed"), spending_id(context.run)
+        progress, money = log_progress(context, "designed idea"), spending_id(context.run)
         outcome = design_part(space, plan, context.run.run_id, progress, money)
         found = part_plans(space, plan)
-        _told(context, outcome, "ideas", fatal=not any(one.plan for one in found))
+        close(context.log, outcome, plan.slots, "ideas", fatal=not any(one.plan for one in found))
         return dg.MaterializeResult(
             metadata=metadata.of_ideas(plan, found),
             data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found)),
@@ -117,17 +125,18 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"llm"},
         deps=["idea_plans"],
-        description="Questions implemented, proven, solved blind, verified and judged; each accepted or rejected.",
+        description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
+        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
     )
-    def exam_items(  # pyright: ignore[reportUnknownParameterType]
+    def exam_items(
         context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
+    ) -> dg.MaterializeResult[Any]:
         space, started = workspace.open(), datetime.now(UTC).isoformat()
         plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
-        progress, money = log_progress(context, "worked"), spending_id(context.run)
+        progress, money = log_progress(context, "completed item"), spending_id(context.run)
         outcome = run_part(space, plan, context.run.run_id, progress, money)
         keep_part(space, plan, context.run.run_id, started)
-        _told(context, outcome, "items")
+        close(context.log, outcome, plan.slots, "items")
         results = part_results(space, plan)
         return dg.MaterializeResult(
             metadata=metadata.of_items(plan, results, len(outcome.reused)),
@@ -145,9 +154,9 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
         automation_condition=follow_upstream(),
         check_specs=BANK_CHECKS,
-        description="All accepted items of an exam without repeats, with statistics, and as files of other programs.",
+        description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
     )
-    def item_bank(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+    def item_bank(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
         space = workspace.open()
         found = publish_bank(space, context.partition_key, context.run.run_id)
         exam = find_exam(space.settings.corpora, context.partition_key)
@@ -158,16 +167,3 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         )
 
     return item_bank
-
-
-def _told(context: dg.AssetExecutionContext, outcome: PartOutcome, what: str, *, fatal: bool = True) -> None:
-    """Say how a part ended. Raises Failure when a slot failed, unless others can go on without it."""
-    if outcome.stopped:
-        context.log.warning(f"the budget ended: {len(outcome.stopped)} {what} go on in the next run")
-    if outcome.failed and not fatal:
-        context.log.warning(f"{len(outcome.failed)} {what} failed and are tried again: {outcome.failed}")
-    elif outcome.failed:
-        raise dg.Failure(
-            f"{len(outcome.failed)} {what} failed; the others are kept, a rerun tries only these",
-            metadata={str(slot): why[:500] for slot, why in sorted(outcome.failed.items())[:50]},
-        )

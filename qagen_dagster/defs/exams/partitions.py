@@ -1,4 +1,4 @@
-"""Partition sets of exams, made from those on disk, and how an exam maps to its parts and back."""
+"""Partitions of exams, read from the corpora folder, and how an exam maps to its parts and back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ExamPartitions:
 
 
 def build_exam_partitions(exams: Exams) -> ExamPartitions:
-    """Partition sets of all readable exams."""
+    """Partitions of all readable exams."""
     by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.exams.items()}
     return ExamPartitions(
         exams=dg.StaticPartitionsDefinition(list(exams.exams)),

@@ -1,12 +1,12 @@
-"""The asset that grades each combination's answers, and its checks."""
+"""The asset that grades the answers of each combination, and its checks."""
 
 import dagster as dg
 
 from qagen_dagster.defs.automation import follow_upstream
+from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.questions.assets import GROUP
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.grading.pool import in_picture
@@ -16,17 +16,14 @@ from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination
 
-GROUNDING_CHECKS = [
-    dg.AssetCheckSpec(
-        "grade", asset="grounding_report", description="The overall grade; warns below min_grade."
-    ),
-    dg.AssetCheckSpec(
-        "measured",
-        asset="grounding_report",
-        description="Share of answers that could not be measured, those proven by pictures aside; "
-        "warns above max_not_measured.",
-    ),
-]
+GROUNDING_CHECKS = check_specs(
+    "grounding_report",
+    {
+        "grade": "The overall grade of the answers. Warns when it is below `min_grade` of the scenario.",
+        "measured": "The share of answers that could not be graded; answers that only a picture can support do not "
+        "count. Warns when it is above `max_not_measured` of the scenario.",
+    },
+)
 
 
 def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
@@ -34,16 +31,16 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
 
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name=GROUP,
+        group_name="questions",
         kinds={"json"},
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=GROUNDING_CHECKS,
-        description="How well each answer rests on its document: grades, confidence, and what is not grounded.",
+        description="How well each answer is grounded in its document: grades, confidence, and what is not grounded.",
     )
-    def grounding_report(  # pyright: ignore[reportUnknownParameterType]
+    def grounding_report(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
         progress = log_progress(context, "graded")
@@ -59,8 +56,8 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
-    """Results of GROUNDING_CHECKS. What was not measured at all has no grade that could be too low."""
-    grade, wanted = report.overall_grade, options.min_grade
+    """Results of GROUNDING_CHECKS. Without a measured answer there is no grade that could be too low."""
+    grade, minimum = report.overall_grade, options.min_grade
     answers = [answer for document in report.documents for answer in document.answers]
     pictures = sum(in_picture(answer) for answer in answers)
     measurable = len(answers) - pictures
@@ -72,14 +69,15 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
     return [
         dg.AssetCheckResult(
             check_name="grade",
-            passed=grade is None or grade.value <= wanted.value,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={"grade": "none" if grade is None else grade.value, "wanted": wanted.value} | confidence,
+            passed=grade is None or grade.value <= minimum.value,
+            severity=WARN,
+            metadata={"grade": "none" if grade is None else grade.value, "minimum": minimum.value}
+            | confidence,
         ),
         dg.AssetCheckResult(
             check_name="measured",
             passed=share <= options.max_not_measured,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata=numbers | {"share_not_measured": round(share, 4), "allowed": options.max_not_measured},
+            severity=WARN,
+            metadata=numbers | {"share_not_measured": round(share, 4), "maximum": options.max_not_measured},
         ),
     ]

@@ -1,4 +1,4 @@
-"""What the UI shows of grades: numbers over time, documents, what is not grounded and why. Presentation only."""
+"""What the UI shows of grades: numbers that plot over time, documents, ungrounded answers and why."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from html import escape
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import Metadata, bar_chart, data_uri, markdown_table, path
-from qagen_dagster.defs.questions.metadata import cost
+from qagen_dagster.defs.cost import cost
+from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
 
-MOST_BARS = 25  # documents in the chart, the least grounded first
+MOST_BARS = 25  # documents in the chart; the least grounded come first
 _PARTS = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
 
 
@@ -25,14 +25,14 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
     shown: Metadata = {
-        "dagster/row_count": dg.MetadataValue.int(len(answers)),
-        "overall_grade": dg.MetadataValue.text(_letter(report)),
-        "grounded": dg.MetadataValue.int(report.grounded),
-        "ungrounded": dg.MetadataValue.int(report.ungrounded),
-        "not_measured": dg.MetadataValue.int(report.not_measured),
-        "method": dg.MetadataValue.text(report.method.value),
-        "judge": dg.MetadataValue.text(report.judge_model or "none"),
-        "undecided": dg.MetadataValue.int(report.undecided),
+        "dagster/row_count": len(answers),
+        "overall_grade": _letter(report),
+        "grounded": report.grounded,
+        "ungrounded": report.ungrounded,
+        "not_measured": report.not_measured,
+        "method": report.method.value,
+        "judge": report.judge_model or "none",
+        "undecided": report.undecided,
         "answers": _whole(report),
         "grades": _chart(report.documents),
         "documents": _documents(report.documents),
@@ -43,7 +43,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         **cost(call for _, answer in answers for call in answer.grading.calls),
     }
     if report.overall_confidence is not None:
-        shown["overall_confidence"] = dg.MetadataValue.float(round(report.overall_confidence, 4))
+        shown["overall_confidence"] = round(report.overall_confidence, 4)
     return shown
 
 
@@ -93,12 +93,12 @@ def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.
         for one, answer in answers
         if answer.grading.is_grounded is None
     ]
-    return markdown_table(("document", "question", "answer", "why"), rows)
+    return markdown_table(("document", "question", "answer", "reason"), rows)
 
 
 def _why(answer: GradedAnswer) -> str:
     grading = answer.grading
-    return grading.judge_failure or "; ".join(grading.issues) or "no sentence that could be measured"
+    return grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
 
 
 def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
@@ -111,27 +111,18 @@ def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
     words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
-    svg = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="430" height="40" font-family="sans-serif" font-size="12">'
-        f'{"".join(parts)}<text y="36" fill="#555">{words}</text></svg>'
-    )
-    return dg.MetadataValue.md(f"![{words}]({data_uri('image/svg+xml', svg.encode())})")
+    parts.append(f'<text y="36" fill="#555">{words}</text>')
+    return dg.MetadataValue.md(chart(words, 430, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
-    """A bar per document, of one length: what share of its answers is grounded, ungrounded, not measured."""
+    """A bar of the same length per document: the shares of its answers that are grounded, ungrounded, not measured."""
     shown = [one for one in _worst_first(documents) if one.answers][:MOST_BARS]
-    height = 26 * len(shown) + 30
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" font-size="12">',
-        "<title>answers by document</title>",
-        *_legend(),
-    ]
+    parts = _legend()
     for number, one in enumerate(shown):
         parts += _bar(one, 26 * number + 26)
-    svg = "".join((*parts, "</svg>"))
     note = f"\n\nthe {MOST_BARS} least grounded of {len(documents)}" if len(documents) > len(shown) else ""
-    return dg.MetadataValue.md(f"![answers by document]({data_uri('image/svg+xml', svg.encode())}){note}")
+    return dg.MetadataValue.md(chart("answers by document", 640, 26 * len(shown) + 30, parts) + note)
 
 
 def _legend() -> list[str]:

@@ -1,25 +1,19 @@
-"""The search index of a corpus. No question needs it, so no run of questions makes it."""
+"""The search index of a corpus. Generating questions does not need it, so `question_set` does not build it."""
 
 from typing import Any
 
 import dagster as dg
 
 from qagen_dagster.defs.automation import keep_once_made
-from qagen_dagster.defs.documents import GROUP
+from qagen_dagster.defs.documents.assets import GROUP
 from qagen_dagster.defs.index import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.index.budget import index_toll
 from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.records.ids import fingerprint
-
-
-class IndexConfig(SpendingConfig):
-    """What this run may wish differently from its configuration; empty means as configured."""
-
-    profile: str | None = None
 
 
 def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
@@ -31,10 +25,11 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
         kinds={"parquet"},
         deps=["parsed_documents"],
         automation_condition=keep_once_made(),
-        description="Chunks of each document with their embeddings and words, to search one document or all.",
+        description="The search index of a corpus: chunks of each document with their embeddings and words. "
+        "`retrieval_baseline` needs it; generating questions does not.",
     )
     def document_index(
-        context: dg.AssetExecutionContext, config: IndexConfig, workspace: WorkspaceResource
+        context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         progress = log_progress(context, "indexed")

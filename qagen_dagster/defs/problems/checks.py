@@ -1,4 +1,4 @@
-"""Asset checks: what every bank of physics problems must hold."""
+"""Asset checks of banks of physics problems."""
 
 from __future__ import annotations
 
@@ -6,46 +6,34 @@ from collections import Counter
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import failing_result
+from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
 from qagen_dagster.loop.problems.bank import PublishedBank, broken_items
 from qagen_dagster.publishing.problems.tex_project import hostile
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.problems.result import CompileOutcome
 
-PROBLEM_CHECKS = [
-    dg.AssetCheckSpec(
-        "properties_hold",
-        asset="problem_bank",
-        description="Every item, variant, conversion and alternate has the properties it was accepted for, looked at anew.",
-    ),
-    dg.AssetCheckSpec(
-        "no_repeats", asset="problem_bank", description="No two items of the bank ask the same; warns."
-    ),
-    dg.AssetCheckSpec(
-        "latex_compiles",
-        asset="problem_bank",
-        description="No LaTeX of the bank failed to compile; warns. Says how much no engine looked at.",
-    ),
-    dg.AssetCheckSpec(
-        "nothing_is_flagged",
-        asset="problem_bank",
-        description="No classification is unsure and nothing is missing; warns of what a person should look at.",
-    ),
-    dg.AssetCheckSpec(
-        "harmless",
-        asset="problem_bank",
-        description="No item has a command that reads or writes files; warns, for the TeX project leaves those out.",
-    ),
-]
-_WARN = dg.AssetCheckSeverity.WARN
+PROBLEM_CHECKS = check_specs(
+    "problem_bank",
+    {
+        "properties_hold": "Checks every item, variant, conversion and alternate solution again. Fails when one no "
+        "longer has the properties that it was accepted for.",
+        "no_duplicates": "Warns when two items of the bank ask the same question.",
+        "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts LaTeX "
+        "that was not compiled because there is no TeX engine.",
+        "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
+        "ended with a warning.",
+        "harmless": "Warns when an item has a LaTeX command that reads or writes files. The TeX project leaves such "
+        "items out.",
+    },
+)
 
 
 def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
     """Results of PROBLEM_CHECKS."""
     items = found.export.items
     broken = broken_items(found.bank)
-    seen = Counter(normalise(f"{one.statement} {[option.text for option in one.options]}") for one in items)
-    twice = [one for one, count in seen.items() if count > 1]
+    texts = Counter(normalise(f"{one.statement} {[option.text for option in one.options]}") for one in items)
+    duplicates = [one for one, count in texts.items() if count > 1]
     compiled = [
         (f"{record.id}--{task.task.key}", task.compiled.outcome)
         for record in found.bank.accepted
@@ -58,10 +46,8 @@ def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
     count = {"items": len(items)}
     return [
         failing_result("properties_hold", [f"{name}: {why}" for name, why in broken.items()], count),
-        failing_result("no_repeats", twice, count, _WARN),
-        failing_result(
-            "latex_compiles", failing, {"looked_at": len(compiled), "not_compiled": unseen}, _WARN
-        ),
-        failing_result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, _WARN),
-        failing_result("harmless", [one.id for one in items if hostile(one.latex)], count, _WARN),
+        failing_result("no_duplicates", duplicates, count, WARN),
+        failing_result("latex_compiles", failing, {"checked": len(compiled), "not_compiled": unseen}, WARN),
+        failing_result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, WARN),
+        failing_result("harmless", [one.id for one in items if hostile(one.latex)], count, WARN),
     ]

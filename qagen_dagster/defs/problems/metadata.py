@@ -1,4 +1,4 @@
-"""What the UI shows of problem sets: picture beside LaTeX beside rendering, how tasks ended, cost. Presentation only."""
+"""What the UI shows of problem sets: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
-import dagster as dg
-
-from qagen_dagster.configuration.problems import ProblemSet, ProblemSets
-from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, data_uri, markdown_table
-from qagen_dagster.defs.questions.metadata import cost
+from qagen_dagster.configuration.problems import ProblemSet
+from qagen_dagster.defs.cost import cost
+from qagen_dagster.defs.metadata import (
+    Metadata,
+    bar_chart,
+    cell,
+    data_uri,
+    html_as_svg,
+    markdown_table,
+    pictures,
+    svg_picture,
+)
 from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of
 from qagen_dagster.loop.problems.pictures import rendering, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
@@ -31,17 +38,12 @@ _CODE = "font:11px/1.45 monospace;color:#333;white-space:pre-wrap;overflow-wrap:
 _COLUMN = "box-sizing:border-box;padding:8px 10px;overflow:hidden;border-left:1px solid #ddd"
 
 
-def broken_sets(sets: ProblemSets) -> dg.MarkdownMetadataValue:
-    """Which problem sets cannot be read, and why."""
-    return dg.MetadataValue.md("\n".join(f"- {cell(str(fault))}" for fault in sets.faults) or "none")
-
-
 def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources) -> Metadata:
-    """A row per file, a row per problem, pictures as models see them."""
+    """What problems.yaml asks for, a row per file, a row per problem, pictures as models see them."""
     config = problem_set.config
     files = [(one.file, one.problems) for one in found.sources]
     rows = [(one.id, one.source_path, one.input.value, one.kind, one.tex) for one in found.problems]
-    wishes = {
+    requested = {
         "variants": [one.value for one in config.variants],
         "variants_each": config.variants_each,
         "alternates": config.alternates,
@@ -49,9 +51,9 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
         "combine": [list(one) for one in config.combine],
     }
     return {
-        "dagster/row_count": dg.MetadataValue.int(len(found.problems)),
-        "name": dg.MetadataValue.text(config.name),
-        "wishes": dg.MetadataValue.json(wishes),
+        "dagster/row_count": len(found.problems),
+        "name": config.name,
+        "requested": requested,
         "files": markdown_table(("file", "problems"), files),
         "problems": markdown_table(("id", "source", "input", "kind", "TeX"), rows),
         **_pictures(space, [one for one in found.problems if one.picture is not None]),
@@ -59,7 +61,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
 
 
 def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, fresh: int) -> Metadata:
-    """How the tasks ended, a row each, what broke a property, LaTeX beside picture and rendering, cost."""
+    """Outcomes of the tasks with a row each, failures, repairs, warnings, items beside their pictures, cost."""
     tasks = [(one.id, task) for one in bank.problems for task in one.tasks if task.task.stage is stage]
     ends = Counter(task.end.value for _, task in tasks)
     rejected = [(name, task.task.key, task.end.value, task.detail) for name, task in tasks if not task.end.ok]
@@ -69,14 +71,14 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
     warned = [(name, task.task.key, said) for name, task in tasks for said in task.warnings]
     rows = [(name, task.task.key, task.end.value, _told(task), task.model) for name, task in tasks]
     shown: Metadata = {
-        "dagster/row_count": dg.MetadataValue.int(sum(task.end.ok for _, task in tasks)),
-        "problems_with_new_results": dg.MetadataValue.int(fresh),
-        "ends": bar_chart(ends, "tasks by how they ended") if ends else dg.MetadataValue.md("none"),
-        "results": markdown_table(("problem", "task", "end", "result", "model"), rows),
-        "not_made": markdown_table(("problem", "task", "end", "why"), rejected),
-        "repaired": markdown_table(("problem", "task", "what broke at first"), repaired),
+        "dagster/row_count": sum(task.end.ok for _, task in tasks),
+        "problems_with_new_results": fresh,
+        "outcomes": bar_chart(ends, "tasks by outcome"),
+        "results": markdown_table(("problem", "task", "outcome", "result", "model"), rows),
+        "failed_tasks": markdown_table(("problem", "task", "outcome", "reason"), rejected),
+        "repaired": markdown_table(("problem", "task", "what was wrong before the repair"), repaired),
         "warnings": markdown_table(("problem", "task", "warning"), warned),
-        "profile": dg.MetadataValue.text(plan.profile_name),
+        "profile": plan.profile_name,
         **cost(call for _, task in tasks for call in task.calls),
     }
     if stage in (Stage.SCAN, Stage.DIAGRAM, Stage.VARIANT, Stage.CONVERT):
@@ -85,7 +87,7 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
 
 
 def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
-    """What became of every problem, items as they look, files, cost."""
+    """The outcome of every problem, rendered items, files, cost."""
     bank, items = found.bank, found.export.items
     ends = Counter(one.end.value for one in bank.problems)
     rows = [
@@ -103,24 +105,26 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
     exports = {name.partition(f"/{EXPORTS}/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
     calls = [call for one in bank.problems for task in one.tasks for call in task.calls]
     return {
-        "dagster/row_count": dg.MetadataValue.int(len(items)),
-        "problems": dg.MetadataValue.int(len(bank.problems)),
-        "accepted": dg.MetadataValue.int(len(bank.accepted)),
-        "outcomes": bar_chart(ends, "problems by outcome") if ends else dg.MetadataValue.md("none"),
-        "made": dg.MetadataValue.json(dict(Counter(item.made for item in items))),
-        "bank": markdown_table(("problem", "end", "kind", "topic", "items", "other solutions", "why"), rows),
-        "not_combined": markdown_table(("what is missing",), [(line,) for line in found.missing]),
-        "exports": dg.MetadataValue.json(exports),
-        "changed": dg.MetadataValue.json(list(found.changed)),
+        "dagster/row_count": len(items),
+        "problems": len(bank.problems),
+        "accepted": len(bank.accepted),
+        "outcomes": bar_chart(ends, "problems by outcome"),
+        "items_by_kind": dict(Counter(item.made for item in items)),
+        "bank": markdown_table(
+            ("problem", "outcome", "question type", "topic", "items", "other solutions", "reason"), rows
+        ),
+        "not_combined": markdown_table(("reason",), [(line,) for line in found.missing]),
+        "exports": exports,
+        "changed": list(found.changed),
         **_cards(space, bank, [item for item in items if item.made == "original"] or list(items)),
         **cost(calls, len(items)),
     }
 
 
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
-    """One item as SVG: its picture, its LaTeX, how it looks. A browser asks nobody for anything to show it.
+    """One item as SVG: its picture, its LaTeX, its rendering. The browser shows it without loading anything.
 
-    `picture` and `drawn` are data URIs; without a picture the other two are wider, without a rendering formulas are MathML.
+    `picture` and `drawn` are data URIs. Without a picture the other columns are wider; without a rendering, formulas are MathML.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
@@ -134,12 +138,7 @@ def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     if picture:
         columns.insert(0, _image(picture, wide))
     cells = "".join(f'<div style="width:{wide}px;{_COLUMN}">{one}</div>' for one in columns)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{high}">'
-        f'<foreignObject width="{_WIDE}" height="{high}">'
-        f'<div xmlns="http://www.w3.org/1999/xhtml" style="display:flex;background:#fff;height:{high}px;{_TEXT}">'
-        f"{cells}</div></foreignObject></svg>"
-    )
+    return html_as_svg(cells, _WIDE, high, f"display:flex;background:#fff;height:{high}px;{_TEXT}")
 
 
 def _image(uri: str, wide: int) -> str:
@@ -147,7 +146,7 @@ def _image(uri: str, wide: int) -> str:
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
-    """Picture, LaTeX and rendering of the first items."""
+    """The first items, each with its picture, LaTeX and rendering."""
     records = {one.id: one for one in bank.problems}
     shown: list[str] = []
     for item in items[:MAX_CARDS]:
@@ -155,11 +154,9 @@ def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Me
         libraries = record.tikz.libraries if record.tikz is not None else ()
         drawn = rendering(space, item.latex, record.problem.preamble, libraries)
         svg = card(item, _uri(thumbnail(space, record.problem)), _uri(drawn))
-        uri = data_uri("image/svg+xml", svg.encode())
-        shown.append(
-            f"**{cell(item.id)}** ({cell(item.made)}, {cell(item.source_path)})\n\n![{cell(item.id)}]({uri})"
-        )
-    return {"as_shown": dg.MetadataValue.md("\n\n".join(shown))} if shown else {}
+        title = f"**{cell(item.id)}** ({cell(item.made)}, {cell(item.source_path)})"
+        shown.append(f"{title}\n\n{svg_picture(cell(item.id), svg)}")
+    return pictures("rendered_items", shown)
 
 
 def _pictures(space: Workspace, problems: Sequence[Problem]) -> Metadata:
@@ -168,7 +165,7 @@ def _pictures(space: Workspace, problems: Sequence[Problem]) -> Metadata:
         for one in problems[:MAX_CARDS]
         if (uri := _uri(thumbnail(space, one))) is not None
     ]
-    return {"pictures": dg.MetadataValue.md("\n\n".join(found))} if found else {}
+    return pictures("pictures", found)
 
 
 def _uri(picture: tuple[str, bytes] | None) -> str | None:
@@ -176,7 +173,7 @@ def _uri(picture: tuple[str, bytes] | None) -> str | None:
 
 
 def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
-    """What a stage is about: the problems themselves, their variants, or their conversions."""
+    """The items that a stage made: the problems themselves, their variants, or their conversions."""
     found: list[BankItem] = []
     for record in bank.problems:
         for item in items_of(record):

@@ -1,13 +1,14 @@
 """Assets per combination: candidates (ops over shards of documents), the validated set, the published JSON."""
 
-import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
+from pydantic import Field
 
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
+from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
@@ -17,33 +18,27 @@ from qagen_dagster.defs.questions.checks import (
     validated_results,
 )
 from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
-from qagen_dagster.loop.questions.combination import RunOptions, collect, plan, unfinished
+from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publish import publish
 from qagen_dagster.loop.questions.shard import run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination, fingerprint
 
 GROUP = "questions"
-MOST_SHARDS = 32  # more make the run page slow and its chart unreadable
 
 
-Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
+class PlanConfig(ShardConfig):
+    """What a launch may change; what is not set is as configured."""
 
+    target_count: int | None = Field(None, description="Questions per document, in place of the scenario's.")
 
-class PlanConfig(SpendingConfig):
-    """What this run may wish differently from its configuration; empty means as configured."""
-
-    profile: str | None = None
-    target_count: int | None = None
-    shard_size: int | None = None
-
-    @property
-    def options(self) -> RunOptions:
-        return RunOptions(self.profile, self.target_count, self.allowance)
+    def plan(self, space: Workspace, key: str) -> CombinationPlan:
+        options = RunOptions(self.profile, self.target_count, self.allowance)
+        return plan(space, Combination.from_key(key), options)
 
 
 @dg.op(
@@ -53,43 +48,23 @@ class PlanConfig(SpendingConfig):
 def plan_shards(
     context: dg.OpExecutionContext, config: PlanConfig, workspace: WorkspaceResource
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
-    """Split the documents of the combination; one shard is one op, a shard of one is one document."""
+    """Split the unfinished documents of the combination into shards; one op works on each shard."""
     space = workspace.open()
-    planned = plan(space, Combination.from_key(context.partition_key), config.options)
-    documents = unfinished(space, planned)
-    size = config.shard_size or space.settings.shard_size or _shard_size(len(documents), space)
-    total = len(planned.documents)
-    context.log.info(
-        f"{len(documents)} of {total} documents to do, {size} per op, profile {planned.profile_name}"
-    )
-    budget = None if config.allowance is None else config.allowance.model_dump()
-    shared: Payload = {
-        "profile": planned.profile_name,
-        "target_count": config.target_count,
-        "run_budget": budget,
-    }
-    for number, start in enumerate(range(0, len(documents), size)):
-        shard = documents[start : start + size]
-        yield dg.DynamicOutput(shared | {"documents": shard}, f"shard_{number:04d}", output_name="shards")
-    yield dg.Output(shared | {"started": datetime.now(UTC).isoformat()}, output_name="options")
+    planned = config.plan(space, context.partition_key)
+    chosen = config.model_copy(update={"profile": planned.profile_name})
+    what = f"of {len(planned.documents)} documents"
+    yield from split(context, space, chosen, unfinished(space, planned), what)
 
 
 @dg.op(out=dg.Out(dict))
 def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: WorkspaceResource) -> Payload:
-    """Generate and validate questions on each document of the shard; each is durable when done."""
+    """Generate and validate questions for each document of the shard. A finished document is kept even if the op fails."""
     space = workspace.open()
-    planned = plan(space, Combination.from_key(context.partition_key), _options(shard))
-    ids: list[str] = shard["documents"]
+    planned = PlanConfig(**shard["config"]).plan(space, context.partition_key)
+    ids: list[str] = shard["names"]
     progress = metadata.log_documents(context, len(ids))
     outcome = run_shard(space, planned, ids, context.run_id, progress, spending_id(context.run))
-    if outcome.stopped:
-        context.log.warning(f"the budget ended: {len(outcome.stopped)} documents go on in the next run")
-    if outcome.failed:
-        raise dg.Failure(
-            f"{len(outcome.failed)} of {len(ids)} documents failed; the others are kept, a rerun tries only these",
-            metadata={name: why[:500] for name, why in sorted(outcome.failed.items())[:50]},
-        )
-    return {"finished": len(outcome.finished)}
+    return close(context.log, outcome, len(ids), "documents")
 
 
 @dg.op(out=dg.Out(dg.Nothing))
@@ -99,9 +74,9 @@ def collect_candidates(
     options: Payload,
     workspace: WorkspaceResource,
 ) -> Iterator[dg.Output[None]]:
-    """Gather what the documents gave."""
+    """Collect the results of all documents into the candidate set."""
     space = workspace.open()
-    planned = plan(space, Combination.from_key(context.partition_key), _options(options))
+    planned = PlanConfig(**options["config"]).plan(space, context.partition_key)
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
     results = results_of(space, found)
@@ -129,7 +104,8 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
         automation_condition=refresh_on_model_change(),
-        description="Questions proposed, compared and validated document by document.",
+        description="The candidates of a combination: questions that models proposed, accepted or rejected with a "
+        "reason. Fails when a model fails on a document; a rerun works only on the failed documents.",
     )
     def candidate_qa(parsed_documents: Any, visual_manifests: Any, model_config: Any) -> Any:
         shards, options = plan_shards(
@@ -148,11 +124,11 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         deps=["candidate_qa"],
         automation_condition=follow_upstream(),
         check_specs=VALIDATED_CHECKS,
-        description="Accepted questions of the combination without repeats across documents.",
+        description="The accepted questions of a combination, deduplicated across its documents.",
     )
-    def validated_qa(  # pyright: ignore[reportUnknownParameterType]
+    def validated_qa(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument]
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         money = spending_id(context.run)
         validated = validate_set(space, combination, minilm.encode, config.allowance, money)
@@ -173,11 +149,11 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=PUBLISHED_CHECKS,
-        description="The validated set as the JSON that evaluation jobs read, each quote re-matched.",
+        description="The published set: the validated questions as JSON for other programs. "
+        "Fails when a quote is no longer in its document.",
     )
-    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
-        space = workspace.open()
-        combination = Combination.from_key(context.partition_key)
+    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+        space, combination = workspace.open(), Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run.run_id)
         return dg.MaterializeResult(
             metadata=metadata.of_published(published),
@@ -190,14 +166,3 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
 
 def _per_corpus(name: str, partitions: Partitions) -> dg.AssetIn:
     return dg.AssetIn(name, partition_mapping=partitions.fan_out, dagster_type=dg.Nothing)
-
-
-def _shard_size(documents: int, space: Workspace) -> int:
-    """Wide enough that documents of an op run side by side, few enough ops that the run page stays readable."""
-    return max(space.settings.document_workers, math.ceil(documents / MOST_SHARDS))
-
-
-def _options(values: Payload) -> RunOptions:
-    budget = values["run_budget"]
-    wished = None if budget is None else Allowance.model_validate(budget)
-    return RunOptions(values["profile"], values["target_count"], wished)

@@ -1,4 +1,4 @@
-"""Asset checks: what every validated and every published set must hold."""
+"""Asset checks of validated and published sets."""
 
 from __future__ import annotations
 
@@ -6,50 +6,42 @@ from collections import Counter
 
 import dagster as dg
 
+from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
 from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet
 
-VALIDATED_CHECKS = [
-    dg.AssetCheckSpec(
-        "no_duplicates", asset="validated_qa", description="No two questions have the same words."
-    ),
-    dg.AssetCheckSpec(
-        "validator_differs",
-        asset="validated_qa",
-        description="No question was validated by the model that asked it.",
-    ),
-    dg.AssetCheckSpec(
-        "pass_rate",
-        asset="validated_qa",
-        description="Share of validated candidates that passed; warns below min_pass_rate.",
-    ),
-]
-PUBLISHED_CHECKS = [
-    dg.AssetCheckSpec(
-        "evidence_in_document",
-        asset="corpus_json",
-        description="Every quote stands in its document, on the lines it names.",
-    )
-]
+VALIDATED_CHECKS = check_specs(
+    "validated_qa",
+    {
+        "no_duplicates": "Fails when two questions have the same words.",
+        "validator_differs": "Fails when a question was validated by the model that generated it.",
+        "pass_rate": "The share of validated candidates that were accepted. "
+        "Warns when it is below `min_pass_rate` of the scenario.",
+    },
+)
+PUBLISHED_CHECKS = check_specs(
+    "corpus_json",
+    {
+        "evidence_in_document": "Fails when a question has no evidence, or a quote is not in its document on the lines that it names."
+    },
+)
 
 
 def validated_results(
     space: Workspace, combination: Combination, validated: ValidatedSet
 ) -> list[dg.AssetCheckResult]:
     """Results of VALIDATED_CHECKS."""
-    words = Counter(normalise(pair.question) for pair in validated.questions)
-    repeated = [text for text, count in words.items() if count > 1]
-    same = [pair.id for pair in validated.questions if _validated_by_itself(pair)]
+    questions = validated.questions
+    words = Counter(normalise(pair.question) for pair in questions)
+    duplicates = [pair.id for pair in questions if words[normalise(pair.question)] > 1]
+    same = [pair.id for pair in questions if _validated_by_itself(pair)]
+    count = {"questions": len(questions)}
     return [
-        dg.AssetCheckResult(
-            check_name="no_duplicates", passed=not repeated, metadata={"duplicates": len(repeated)}
-        ),
-        dg.AssetCheckResult(
-            check_name="validator_differs", passed=not same, metadata={"questions": len(same)}
-        ),
+        failing_result("no_duplicates", duplicates, count),
+        failing_result("validator_differs", same, count),
         _pass_rate(space, combination),
     ]
 
@@ -60,14 +52,7 @@ def published_results(
     """Results of PUBLISHED_CHECKS."""
     questions = published.eval_set.questions
     broken = broken_evidence(space, combination.corpus, questions)
-    share = 1.0 if not questions else 1 - len(broken) / len(questions)
-    return [
-        dg.AssetCheckResult(
-            check_name="evidence_in_document",
-            passed=not broken,
-            metadata={"share_proven": share, "broken": len(broken)},
-        )
-    ]
+    return [failing_result("evidence_in_document", broken, {"questions": len(questions)})]
 
 
 def _validated_by_itself(pair: QAPair) -> bool:
@@ -78,13 +63,13 @@ def _validated_by_itself(pair: QAPair) -> bool:
 def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
     results = results_of(space, space.store.read(CandidateSet.key(combination), CandidateSet))
     validated = sum(len(result.verdicts) for result in results)
-    passed = sum(len(result.accepted) for result in results)
-    wanted = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
-    rate = passed / validated if validated else None
+    accepted = sum(len(result.accepted) for result in results)
+    minimum = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
+    rate = accepted / validated if validated else None
     return dg.AssetCheckResult(
         check_name="pass_rate",
-        passed=rate is None or rate >= wanted,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={"validated": validated, "passed": passed, "wanted": wanted}
+        passed=rate is None or rate >= minimum,
+        severity=WARN,
+        metadata={"validated": validated, "accepted": accepted, "minimum": minimum}
         | ({} if rate is None else {"pass_rate": round(rate, 4)}),
     )

@@ -32,7 +32,7 @@ from qagen_dagster.records.index import Ranking
 from qagen_dagster.settings import Settings
 from tests.defs.conftest import TEXTUAL
 from tests.support import waterworks
-from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun, checks, metadata, version
+from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun, checks, metadata, plain, version
 from tests.support.project import Project
 
 EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
@@ -156,7 +156,7 @@ def test_leaked_questions_come_first(space: Workspace) -> None:
         ],
         {"leaked_share": 0.3333, "leaked": 1.0, "undecided": 1.0},
     )
-    shown = {name: value.value for name, value in of_closed_book(space, found).items()}
+    shown = plain(of_closed_book(space, found))
     rows = [[cell.strip() for cell in row.split("|")] for row in str(shown["questions"]).splitlines()[2:]]
     assert [row[1] for row in rows] == ["leaked", "undecided", "wrong", "unknown"]
     assert "Budget: used up" in rows[1]
@@ -182,8 +182,8 @@ def test_questions_that_search_misses_come_first_and_recall_is_drawn(space: Work
         question(RetrievedQuestion, 4, failure="the document has no text"),
     ]
     found = report(RetrievalReport, Kind.RETRIEVAL, questions, metrics(questions))
-    shown = {name: value.value for name, value in of_retrieval(space, found).items()}
-    rows = [row.split("|")[1].strip() for row in str(shown["worst_found"]).splitlines()[2:]]
+    shown = plain(of_retrieval(space, found))
+    rows = [row.split("|")[1].strip() for row in str(shown["not_ranked_first"]).splitlines()[2:]]
     assert rows == ["", "not found", "7"]
     assert shown["fused_document_recall_at_1"] == 0.3333
     assert shown["bm25_document_recall_at_5"] == 0.3333
@@ -194,7 +194,7 @@ def test_questions_that_search_misses_come_first_and_recall_is_drawn(space: Work
     )
     assert texts.count("0.667") == 2 * 3
     nothing = of_retrieval(space, report(RetrievalReport, Kind.RETRIEVAL, [], {}))
-    ((_, texts),) = _charts(nothing["recall"].value)
+    ((_, texts),) = _charts(plain(nothing)["recall"])
     assert texts.count("not measured") == 18
 
 
@@ -212,12 +212,12 @@ def test_the_worst_answers_come_first(space: Workspace) -> None:
         ],
         {"token_f1": 0.7, "exact_match": 0.5, "failed": 1.0},
     )
-    shown = {name: value.value for name, value in of_answers(space, found).items()}
+    shown = plain(of_answers(space, found))
     rows = [[cell.strip() for cell in row.split("|")] for row in str(shown["questions"]).splitlines()[2:]]
     assert [row[1:3] for row in rows] == [["", ""], ["0.40", "no"], ["1.00", "yes"]]
     assert shown["failed"] == 1
     ((_, texts),) = _charts(shown["answers"])
-    assert {"exact", "below .5", "no answer"} <= set(texts)
+    assert {"exact match", "below 0.5", "no answer"} <= set(texts)
 
 
 @pytest.mark.parametrize(

@@ -84,12 +84,12 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     assert shown["usd"] == 1.0
     assert shown["usd_per_accepted"] == 0.5
     assert "verifier" in shown["rejected_items"]
-    assert "svg" in shown["caught_by"]
+    assert "svg" in shown["rejected_by"]
     assert shown["preview"].endswith("exports/preview.html")
-    pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["as_shown"])
+    pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["rendered_items"])
     assert len(pictures) == 2
     assert {name for name, (passed, _) in checks(result).items() if passed} == {
-        "keys_confirmed", "no_repeats", "verifier_differs",
+        "keys_confirmed", "no_duplicates", "verifier_differs",
     }  # fmt: skip
     passed, numbers = checks(result)["formulas_can_be_set"]
     assert not passed, "one stem has a command that nobody knows"
@@ -104,7 +104,7 @@ def test_a_refuted_key_is_an_error(graph: GraphRun, tmp_path: Path) -> None:
     store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, wrong))
     found = checks(graph.materialize("mini", "item_bank"))
     assert not found["keys_confirmed"][0]
-    assert found["keys_confirmed"][1]["first"] == wrong.id
+    assert found["keys_confirmed"][1]["first_failing"] == wrong.id
 
 
 def test_the_launchpad_is_told_which_difficulties_there_are() -> None:

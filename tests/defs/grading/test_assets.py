@@ -23,7 +23,7 @@ from qagen_dagster.records.grading import (
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings
 from tests.defs.conftest import TEXTUAL, Made
-from tests.support.graph import checks, metadata, version
+from tests.support.graph import checks, metadata, plain, version
 
 
 def answer(grounded: bool | None, confidence: float | None, reason: str = "") -> GradedAnswer:
@@ -69,7 +69,7 @@ def test_the_report_is_materialized_shown_and_checked(made: Made) -> None:
     assert passed == (str(numbers["grade"]) <= "C")
     assert found["measured"] == (
         True,
-        {"not_measured": 0, "answers": 6, "in_pictures": 0, "share_not_measured": 0.0, "allowed": 0.1},
+        {"not_measured": 0, "answers": 6, "in_pictures": 0, "share_not_measured": 0.0, "maximum": 0.1},
     )
 
 
@@ -109,7 +109,7 @@ def test_documents_and_reasons_are_shown_least_grounded_first(tmp_path: Path) ->
         [answer(False, 0.25, "the document says 12"), answer(True, 1.0)],
         [answer(None, None, "no text")],
     )
-    shown = {name: value.value for name, value in of_report(_space(tmp_path), found).items()}
+    shown = plain(of_report(_space(tmp_path), found))
     assert [row.split("|")[1].strip() for row in str(shown["documents"]).splitlines()[2:]] == [
         "d1.txt",
         "d0.txt",
@@ -130,7 +130,7 @@ def test_documents_and_reasons_are_shown_least_grounded_first(tmp_path: Path) ->
 def test_many_documents_are_cut_and_none_are_no_fault(tmp_path: Path) -> None:
     space = _space(tmp_path)
     many = of_report(space, graded(*([answer(True, 1.0)] for _ in range(40))))
-    assert "the 25 least grounded of 40" in str(many["grades"].value)
+    assert "the 25 least grounded of 40" in str(plain(many)["grades"])
     assert "overall_confidence" not in of_report(space, graded())
 
 

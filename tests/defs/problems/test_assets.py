@@ -55,10 +55,10 @@ def test_a_set_is_worked_from_sources_to_bank(worked: Worked) -> None:
     assert worked.result.success
     shown = metadata(worked.result, "problem_bank")
     assert (shown["problems"], shown["accepted"]) == (5, 5)  # three items, a picture, and two as one
-    assert shown["made"] == {"original": 4, "numerical": 4, "context": 4, "integer": 4, "multi": 1}
+    assert shown["items_by_kind"] == {"original": 4, "numerical": 4, "context": 4, "integer": 4, "multi": 1}
     assert set(shown["exports"]) >= {"tex/main.tex", "items.jsonl", "moodle.xml"}
     assert {name: passed for name, (passed, _) in checks(worked.result).items()} == {
-        "properties_hold": True, "no_repeats": False, "latex_compiles": True, "nothing_is_flagged": True, "harmless": True,
+        "properties_hold": True, "no_duplicates": False, "latex_compiles": True, "nothing_is_flagged": True, "harmless": True,
     }  # fmt: skip
     calls = len(worked.board.received)
     again = worked.graph.materialize("motion", *ASSETS)
@@ -71,7 +71,7 @@ def test_a_set_is_worked_from_sources_to_bank(worked: Worked) -> None:
 
 def test_a_picture_stands_beside_its_latex_and_its_look(worked: Worked) -> None:
     assert "photo" in metadata(worked.result, "problem_sources")["pictures"]
-    shown = metadata(worked.result, "scans")["as_shown"]
+    shown = metadata(worked.result, "scans")["rendered_items"]
     cards = [
         base64.b64decode(one) for one in re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown)
     ]

@@ -53,10 +53,10 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
         assert question["id"] in published["questions"]
     found = checks(run)
     assert found == {
-        "no_duplicates": (True, {"duplicates": 0}),
-        "validator_differs": (True, {"questions": 0}),
-        "pass_rate": (True, {"validated": 6, "passed": 6, "wanted": 0.5, "pass_rate": 1.0}),
-        "evidence_in_document": (True, {"share_proven": 1.0, "broken": 0}),
+        "no_duplicates": (True, {"questions": 6, "failing": 0}),
+        "validator_differs": (True, {"questions": 6, "failing": 0}),
+        "pass_rate": (True, {"validated": 6, "accepted": 6, "minimum": 0.5, "pass_rate": 1.0}),
+        "evidence_in_document": (True, {"questions": 6, "failing": 0}),
         "grade": found["grade"],  # the next two are told by test_grounding
         "measured": found["measured"],
     }
@@ -180,7 +180,7 @@ def test_a_set_whose_proof_is_no_longer_in_the_document_is_not_published(tmp_pat
     assert error.cause is not None
     assert "not published: the evidence of q-" in error.cause.message
     assert taken.success
-    assert checks(taken) == {"evidence_in_document": (True, {"share_proven": 1.0, "broken": 0})}
+    assert checks(taken) == {"evidence_in_document": (True, {"questions": 6, "failing": 0})}
 
 
 def test_the_launchpad_can_ask_for_another_profile_and_target(tmp_path: Path) -> None:

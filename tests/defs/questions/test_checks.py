@@ -74,15 +74,12 @@ def test_proof_that_moved_fails(space: Workspace) -> None:
     space.store.write(ValidatedSet.key(WHERE), _set(*pairs))
     published = publish(space, WHERE, "run-1")
     (good,) = published_results(space, WHERE, published)
-    assert (good.passed, good.metadata["share_proven"].value) == (True, 1.0)
+    assert (good.passed, good.metadata["questions"].value) == (True, 2)
     text = "\n".join(LINES).replace(QUOTES[1], QUOTES[1].replace("bar", "metres"))
     space.store.write_bytes(Document.text_key("water", "ridge.txt"), text.encode())
     (broken,) = published_results(space, WHERE, published)
-    assert (broken.passed, broken.metadata["share_proven"].value, broken.metadata["broken"].value) == (
-        False,
-        0.5,
-        1,
-    )
+    assert (broken.passed, broken.metadata["failing"].value) == (False, 1)
+    assert broken.metadata["first_failing"].value == pairs[1].id
 
 
 def _verdicts(results: list[dg.AssetCheckResult]) -> dict[str | None, bool]:

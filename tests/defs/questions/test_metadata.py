@@ -1,57 +1,16 @@
-"""What a materialization says of its cost, and of what is missing."""
+"""What a materialization shows of questions that are missing."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from qagen_dagster.defs.questions.metadata import cost, of_candidates
+from qagen_dagster.defs.questions.metadata import of_candidates
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
-    CallSummary,
     CandidateSet,
     GenerationResult,
     GenerationStats,
     Shortfall,
 )
-
-
-def call(key: str, usd: float | None = 0.25, role: str = "generator", **more: Any) -> CallSummary:
-    return CallSummary(
-        request_key=key, role=role, model=f"p:{role}", document_id="d", attempt=1, input_tokens=100,
-        output_tokens=10, cached_tokens=40, reasoning_tokens=3, usd=usd, seconds=0.5, retries=1, **more,
-    )  # fmt: skip
-
-
-def shown(calls: list[CallSummary], accepted: int | None = None) -> dict[str, Any]:
-    return {name: value.value for name, value in cost(calls, accepted).items()}
-
-
-def test_a_replayed_call_is_not_paid_twice() -> None:
-    found = shown([call("a"), call("a", replayed=True), call("b", role="validator")], accepted=2)
-    by_role = found.pop("cost_by_role").splitlines()
-    assert found == {
-        "model_calls": 2, "input_tokens": 200, "cached_tokens": 80, "output_tokens": 20, "reasoning_tokens": 6,
-        "model_seconds": 1.0, "retries": 2, "usd": 0.5, "usd_per_accepted": 0.25,
-    }  # fmt: skip
-    assert by_role[2:] == [
-        "| generator | p:generator | 1 | 100 | 40 | 10 | 3 | 0.5 | 1 | 0.2500 |",
-        "| validator | p:validator | 1 | 100 | 40 | 10 | 3 | 0.5 | 1 | 0.2500 |",
-    ]
-
-
-def test_calls_without_an_address_are_each_their_own() -> None:
-    assert shown([call(""), call("")])["model_calls"] == 2
-
-
-def test_an_unknown_price_makes_the_sum_unknown() -> None:
-    found = shown([call("a"), call("b", usd=None, role="validator")], accepted=1)
-    assert (found["usd"], found["usd_per_accepted"]) == ("unknown price", "unknown price")
-    assert "| 0.2500 |" in found["cost_by_role"]
-    assert "| unknown price |" in found["cost_by_role"]
-
-
-def test_nothing_accepted_has_no_price_per_question() -> None:
-    assert "usd_per_accepted" not in shown([call("a")], accepted=0)
+from tests.support.graph import plain
 
 
 def test_what_is_missing_of_the_mix_is_a_row_per_type() -> None:
@@ -66,7 +25,7 @@ def test_what_is_missing_of_the_mix_is_a_row_per_type() -> None:
         corpus="c", scenario="s", mode=Mode.TEXTUAL, run_id="r", profile="p", models={}, prompts={}, fingerprint="f",
         configuration="g", target_count=5, started="", ended="",
     )  # fmt: skip
-    shown = {name: value.value for name, value in of_candidates(found, [whole, short], 0).items()}
+    shown = plain(of_candidates(found, [whole, short], 0))
     assert shown["missing"] == 2
     assert shown["missing_by_type"].splitlines()[2:] == ["| b.txt | causal | 3 | 1 | no reasons in it |"]
     assert "missing" not in of_candidates(found, [whole], 0)

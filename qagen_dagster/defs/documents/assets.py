@@ -1,11 +1,12 @@
-"""Assets per corpus: its parsed documents, and what there is to look at in them."""
+"""Assets per corpus: its parsed documents, and their tables and figures."""
 
 from typing import Any
 
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
-from qagen_dagster.defs import metadata
+from qagen_dagster.defs.documents import metadata
+from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.ingest.parsing import parse_corpus
@@ -22,17 +23,17 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         partitions_def=partitions.corpora,
         group_name=GROUP,
         kinds={"parser"},
-        metadata={"broken_corpora": metadata.broken_corpora(corpora)},
-        description="Every file of the corpus as text with line positions, or the named outcome of trying.",
+        metadata={"broken_corpora": fault_list(corpora.faults)},
+        description="The text of every file of the corpus, with line positions. A file that cannot be parsed "
+        "does not fail the run: its outcome says why.",
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
         corpus = space.corpus(context.partition_key)
-        result = parse_corpus(
-            corpus, space.store, space.parsers(), space.settings, metadata.log_progress(context, "parsed")
-        )
+        progress = log_progress(context, "parsed")
+        result = parse_corpus(corpus, space.store, space.parsers(), space.settings, progress)
         index = result.index
         return dg.MaterializeResult(
             metadata=metadata.of_index(index, result.parsed_files, space.store),
@@ -46,22 +47,16 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         group_name=GROUP,
         kinds={"parser"},
         deps=[parsed_documents],
-        description="Tables, figures, images and diagrams of each document, with page, box and caption.",
+        description="The tables, figures, images and diagrams of each document, with page, box and caption.",
     )
     def visual_manifests(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
-        corpus = space.corpus(context.partition_key)
-        pool = space.parsers()
-        manifests = build_manifests(
-            corpus,
-            space.index(corpus.key),
-            space.store,
-            pool,
-            space.settings,
-            metadata.log_progress(context, "looked through"),
-        )
+        corpus, pool = space.corpus(context.partition_key), space.parsers()
+        progress = log_progress(context, "looked for visuals in")
+        index = space.index(corpus.key)
+        manifests = build_manifests(corpus, index, space.store, pool, space.settings, progress)
         crops = metadata.page_crops(space, corpus, manifests, pool)
         return dg.MaterializeResult(
             metadata=metadata.of_manifests(manifests) | crops,

@@ -1,0 +1,1 @@
+"""Assets and metadata of parsed documents and their visuals."""

@@ -1,0 +1,83 @@
+"""What the UI shows of documents and visuals: outcomes, tables, charts, page crops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, data_uri, markdown_table, path, pictures
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest
+from qagen_dagster.store import Store
+
+MAX_CROPS = 6
+_CROP = RenderOptions(max_pixels=120_000, max_side=420, max_bytes=60_000)
+
+
+def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
+    """Counts by outcome, and a row per document; documents without text come first."""
+    outcomes = Counter(document.outcome.value for document in index.documents)
+    rows = [
+        (d.id, d.format, d.outcome.value, d.page_count, d.line_count, f"{d.seconds:.2f}", d.detail)
+        for d in sorted(index.documents, key=lambda d: (d.outcome in (Outcome.PARSED,), d.id))
+    ]
+    usable = outcomes[Outcome.PARSED.value] + outcomes[Outcome.NO_TEXT.value]
+    header = ("document", "format", "outcome", "pages", "lines", "seconds", "detail")
+    return {
+        "dagster/row_count": len(index.documents),
+        "files_parsed_now": parsed_files,
+        "lines": sum(d.line_count for d in index.documents),
+        "not_usable": len(index.documents) - usable,
+        "outcomes": bar_chart(outcomes, "documents by outcome"),
+        "documents": markdown_table(header, rows),
+        "index": path(store.path(CorpusIndex.key(index.corpus))),
+    }
+
+
+def of_manifests(manifests: Sequence[VisualManifest]) -> Metadata:
+    """Counts by type, and a row per visual."""
+    types = Counter(visual.type.value for manifest in manifests for visual in manifest.visuals)
+    rows = [
+        (m.document_id, v.label, v.type.value, v.page, v.start_line, v.caption)
+        for m in manifests
+        for v in m.visuals
+    ]
+    failures = [(m.document_id, m.failure) for m in manifests if m.failure is not None]
+    return {
+        "dagster/row_count": len(rows),
+        "documents_without_visuals": sum(not m.visuals for m in manifests),
+        "types": bar_chart(types, "visuals by type"),
+        "visuals": markdown_table(("document", "label", "type", "page", "line", "caption"), rows),
+        "failures": markdown_table(("document", "failure"), failures),
+    }
+
+
+def page_crops(
+    space: Workspace, corpus: Corpus, manifests: Sequence[VisualManifest], pool: ParserPool
+) -> Metadata:
+    """Small pictures of a few visuals, so that a person sees whether the boxes fit."""
+    sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
+    chosen: list[tuple[str, Visual]] = []
+    for manifest in manifests:
+        chosen += [(manifest.document_id, v) for v in manifest.visuals if v.page is not None][:2]
+    crops = (crop_markdown(corpus, pool, sources[name], visual) for name, visual in chosen[:MAX_CROPS])
+    return pictures("crops", [text for text in crops if text is not None])
+
+
+def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
+    """Markdown of one visual's picture with its caption; None when it cannot be rendered."""
+    file = FileSource(source, corpus.documents_folder / source)
+    how = RenderOptions(_CROP.max_pixels, _CROP.max_side, _CROP.max_bytes, visual.box)
+    try:
+        picture = pool.render(file, visual.page or 1, parse_options(corpus.config.documents), how)
+    except DocumentError:
+        return None
+    if picture is None:
+        return None
+    title = f"**{cell(source)}, {cell(visual.label)}** {cell(visual.caption, 160)}"
+    return f"{title}\n\n![{cell(visual.label)}]({data_uri(picture.media_type, picture.data)})"

@@ -1,0 +1,66 @@
+"""How a partition's work is spread over ops: its documents or problems are split into shards, one op per shard."""
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import dagster as dg
+from pydantic import Field
+
+from qagen_dagster.defs.spending import ModelConfig
+from qagen_dagster.loop.workspace import Workspace
+
+MOST_SHARDS = 32  # with more ops the run page gets slow and its chart unreadable
+Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
+
+
+class ShardConfig(ModelConfig):
+    """The profile, the budget and the size of shards; what is not set is as configured."""
+
+    shard_size: int | None = Field(
+        None, description="Documents or problems per op; by default at most 32 ops are used."
+    )
+
+
+class Outcome(Protocol):
+    """How some work ended: names by what became of them."""
+
+    @property
+    def finished(self) -> Sequence[object]: ...
+    @property
+    def stopped(self) -> Sequence[object]: ...
+    @property
+    def failed(self) -> dict[Any, str]: ...
+
+
+def split(
+    context: dg.OpExecutionContext, space: Workspace, config: ShardConfig, names: Sequence[str], what: str
+) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
+    """The outputs of an op that plans: `names` in shards, and the `config` that every op goes by.
+
+    The default size lets the documents of an op run side by side, and keeps the ops few.
+    """
+    least = max(space.settings.document_workers, math.ceil(len(names) / MOST_SHARDS))
+    size = config.shard_size or space.settings.shard_size or least
+    context.log.info(f"{len(names)} {what} to work on, {size} per op, profile {config.profile}")
+    shared: Payload = {"config": config.model_dump(), "started": datetime.now(UTC).isoformat()}
+    for number, start in enumerate(range(0, len(names), size)):
+        shard = shared | {"names": names[start : start + size]}
+        yield dg.DynamicOutput(shard, f"shard_{number:04d}", output_name="shards")
+    yield dg.Output(shared, output_name="options")
+
+
+def close(
+    log: dg.DagsterLogManager, outcome: Outcome, total: int, what: str, *, fatal: bool = True
+) -> Payload:
+    """Tell how some work ended. Raises Failure when part of it failed and that is `fatal`."""
+    if outcome.stopped:
+        log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
+    if outcome.failed:
+        said = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
+        reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())[:50]}
+        if fatal:
+            raise dg.Failure(said, metadata=reasons)
+        log.warning(f"{said}: {reasons}")
+    return {"finished": len(outcome.finished)}
