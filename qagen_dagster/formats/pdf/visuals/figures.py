@@ -1,7 +1,4 @@
-"""Pictures and drawings on a PDF page: shapes that are something to look at, and which of them a caption means.
-
-What belongs here: shapes. What does not: captions themselves (`captions.py`), tables (`tables.py`).
-"""
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures."""
 
 from __future__ import annotations
 
@@ -23,11 +20,11 @@ from qagen_dagster.formats.pdf.layout import (
 )
 from qagen_dagster.formats.pdf.library import Drawing, Picture, Rect
 
-_MIN_SIDE = 16.0  # of a shape, points
-_WHOLE = 0.8  # share of the page from which a shape is its ground
+_MIN_SIDE = 16.0  # points, of a shape
+_WHOLE = 0.8  # share of the page from which a shape is its background
 _JOINED = 9.0  # points between parts of one drawing
-_RULE = 2.6  # thickness of a line that parts something
-_PARAGRAPH = 3  # lines of prose in a box that make it a frame
+_RULE = 2.6  # points, thickness of a separating line
+_PARAGRAPH = 3  # lines of prose that make a box a frame
 _LABEL_CHARS = 60
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 
@@ -36,7 +33,7 @@ _LABEL_GAP = 13.0  # points between a drawing and its labels
 class Shape:
     """Pictures and drawings that stand together.
 
-    `items` counts what it is made of; `boxes` are those of all its parts, `parts` the straight paths among them.
+    `items` counts its pictures and drawings; `boxes` are the boxes of all, `parts` the straight paths among them.
     """
 
     box: Rect
@@ -49,16 +46,16 @@ class Shape:
 
 @dataclass
 class Shown:
-    """What a page shows besides text."""
+    """The content of a page besides text."""
 
     shapes: list[Shape] = field(default_factory=list[Shape])
-    bits: list[Rect] = field(default_factory=list[Rect])  # too small to be a shape, but perhaps part of one
-    rules: list[Rect] = field(default_factory=list[Rect])  # thin level lines
+    bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
+    rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
     frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
 
 
 class Repeats:
-    """Marks that stand at the same place of many pages: logos, rules and grounds of running heads."""
+    """Marks at the same place on many pages: logos, rules and backgrounds of running heads."""
 
     def __init__(self) -> None:
         self._pictures: Counter[tuple[int, ...]] = Counter()
@@ -66,7 +63,7 @@ class Repeats:
         self._pages = 0
 
     def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
-        """Counts one page."""
+        """Count one page."""
         self._pages += 1
         self._pictures.update({_place(one.box) for one in pictures})
         self._drawings.update({_place(one.box) for one in drawings})
@@ -85,7 +82,7 @@ def _place(box: Rect) -> tuple[int, ...]:
 
 
 def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
-    """The shapes, rules and frames of a page; its ground and what is repeated on many pages left out."""
+    """The shapes, rules and frames of a page, without its background and repeated marks."""
     page = (0.0, 0.0, text.width, text.height)
     shown = Shown()
     parts: list[tuple[Rect, Drawing | None]] = []
@@ -111,14 +108,14 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
-    """Whether paragraphs stand in it: then it is a frame or a ground, or is not shown as large as it says."""
+    """Whether the box contains paragraphs: it is a frame or a background, or it is displayed smaller than stated."""
     if area(box) < 2_000:
         return False
     return sum(beside(box, one.box) > 15 and abreast(box, one.box) > 4 for one in text.prose) >= _PARAGRAPH
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
-    """Puts parts that touch or nearly touch together, on a coarse grid, so that thousands cost little."""
+    """Group parts that touch or nearly touch, on a coarse grid, which is cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
     rows = [0] * (int(text.height / cell) + 3)
     cells = [_cells(part[0], cell) for part in parts]
@@ -153,13 +150,13 @@ def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
-    """The grid cells a box covers, one more to the right and below than it touches."""
+    """The grid cells of a box, with one more to the right and below."""
     left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
 
 class _Labels:
-    """Which cells of a grid of bits hang together."""
+    """Connected groups of cells in a grid of bits."""
 
     def __init__(self, rows: list[int]) -> None:
         self._parent: list[int] = []
@@ -175,7 +172,7 @@ class _Labels:
             before = runs
 
     def of(self, x: int, y: int) -> int:
-        """The name of the group that a set cell belongs to."""
+        """The label of the group that a set cell belongs to."""
         for start, end, name in self._runs[min(y, len(self._runs) - 1)]:
             if start <= x <= end:
                 return self._root(name)
@@ -210,7 +207,7 @@ def _is_shape(one: Shape) -> bool:
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
-    """The box with the small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    """The box with small texts in and around it that lie in `within`: axis labels, legends, titles."""
     loose = [
         one
         for one in text.pieces

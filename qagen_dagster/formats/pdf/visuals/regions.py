@@ -1,8 +1,4 @@
-"""What a caption on a PDF page belongs to: the table, picture, drawing or block of text next to it.
-
-What belongs here: choosing among what `figures.py` and `tables.py` found. What does not: labels and lines of
-text (`manifest.py`).
-"""
+"""The visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
 from __future__ import annotations
 
@@ -29,19 +25,19 @@ from qagen_dagster.formats.pdf.visuals.cuts import framed, parted
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
-_FAR = 70.0  # points between a caption and its thing
+_FAR = 70.0  # points between a caption and its visual
 _NEAR = 30.0
 _ASIDE, _APART = (
     40.0,
     85.0,
-)  # points between the parts of one thing, sideways and upwards (they may have captions)
-_BIT = 14.0  # between a drawing and a stray line of it
-_MARGIN = 0.08  # of the page's height, where running heads and feet are
+)  # points between the parts of one visual, horizontally and vertically (captions may stand between)
+_BIT = 14.0  # points between a drawing and a stray line of it
+_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
 class Strength(IntEnum):
-    """How sure it is that something is there."""
+    """How certain it is that a visual is there."""
 
     TEXT = 1  # short lines, neither ruled nor drawn
     DRAWN = 2
@@ -50,7 +46,7 @@ class Strength(IntEnum):
 
 @dataclass
 class Choice:
-    """What may belong to a caption, on one side of it."""
+    """A possible visual of a caption, on one side of it."""
 
     box: Rect
     strength: Strength
@@ -58,7 +54,7 @@ class Choice:
 
 @dataclass
 class PageView:
-    """All that is known of one page. `number` is 1-based."""
+    """All findings on one page. `number` is 1-based."""
 
     number: int
     text: Text
@@ -69,7 +65,7 @@ class PageView:
 
 
 def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """What lies above, below and beside each caption of a page."""
+    """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
         if caption.is_turned:
@@ -103,7 +99,7 @@ class _Finder:
         self._claimed: list[Rect] = []
 
     def claim(self, caption: Caption, found: dict[str, Choice]) -> None:
-        """Keeps the captions that follow from what can only be this table's."""
+        """Reserve a table's only ruled choice, so that other captions do not reach beyond it."""
         strong = [one.box for one in found.values() if one.strength is Strength.RULED]
         if caption.is_table and len(strong) == 1 and len(found) == 1:
             self._claimed += strong
@@ -114,7 +110,7 @@ class _Finder:
         return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
-        """What lies right above or below a caption."""
+        """The possible visual right above or below a caption."""
         room = self._room(caption, up=up)
         if caption.is_table:
             table = self._ruled(caption, room, up=up)
@@ -126,7 +122,7 @@ class _Finder:
         return self._texts(caption, room, up=up)
 
     def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table level with the caption, when there is nothing above and below it."""
+        """A shape or table level with the caption, for captions without one above or below."""
         boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
         near = [
             box
@@ -141,7 +137,7 @@ class _Finder:
         return Choice(best, Strength.DRAWN)
 
     def _is_solid(self, box: Rect) -> bool:
-        """Whether text in this box belongs to it, and does not end the room of a caption."""
+        """Whether text in this box belongs to it and does not limit a caption's space."""
         return box[3] - box[1] < 0.75 * self._text.height
 
     def _is_marginal(self, piece: Piece) -> bool:
@@ -164,7 +160,7 @@ class _Finder:
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
-        """The part of the page on that side up to the next paragraph, heading or caption."""
+        """The space on that side up to the next paragraph, heading or caption."""
         own = caption.box
         reach = grown(own, 2)
         stops = [box for what, box in self._stops if what is not caption]
@@ -212,7 +208,7 @@ class _Finder:
         return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes that begin next to the caption, allowing for labels in between."""
+        """The shapes nearest to the caption; labels may stand in between."""
         over = [one for one in shapes if beside(one.box, caption.box) > 0]
         if not over:
             return []
@@ -222,7 +218,7 @@ class _Finder:
         return [one for one in over if -abreast(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The chosen shapes with those close to them that no other caption is closer to."""
+        """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
         rest = [one for one in shapes if one not in chosen]
         grew = True
@@ -244,7 +240,7 @@ class _Finder:
         return any(meet(grown(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether another caption on the same side of the shape is the closer one."""
+        """Whether another caption on the same side of the shape is closer."""
         if beside(shape.box, caption.box) > 0:
             return False
         under = caption.box[1] > shape.box[1]
@@ -276,7 +272,7 @@ class _Finder:
         return Choice(box, Strength.TEXT) if -abreast(box, caption.box) < _FAR else None
 
     def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
-        """The lines in small print right above a caption, as of a program."""
+        """The lines in small print right above a caption, such as a program listing."""
         found: list[Piece] = []
         edge = caption.box[1]
         small = 0.88 * self._text.body

@@ -1,7 +1,4 @@
-"""Tables on a PDF page: found by their ruling lines, by level rules alone, or by rows of cells.
-
-What belongs here: boxes of tables. What does not: captions (`captions.py`), choosing among boxes (`regions.py`).
-"""
+"""Boxes of tables on a PDF page, found by ruling lines, by horizontal rules alone, or by rows of cells."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, area, beside,
 from qagen_dagster.formats.pdf.library import Page, Rect, Table
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
-MAX_MARKS = 3_000  # paths on a page beyond which looking for ruled tables takes too long
-MAX_SECONDS = 25.0  # of the library's search, in one document
+MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
+MAX_SECONDS = 25.0  # of the library's search in one document
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
-_THIN = 2.5  # points; what is thinner is a line
+_THIN = 2.5  # points; anything thinner is a line
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _NUMBER = re.compile(
@@ -29,13 +26,13 @@ _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
 class TableFinder:
-    """Finds the ruled tables of one document; the library's own search is slow and so has a budget."""
+    """Finds the ruled tables of one document; the library's own search is slow and has a time limit."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
 
     def ruled(self, page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
-        """Tables whose cells are ruled or boxed, without frames around prose, page borders and empty forms."""
+        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms."""
         tables: list[Table] = []
         unclear = False
         for shape in shown.shapes:
@@ -53,7 +50,7 @@ class TableFinder:
 
 
 def _distinct(tables: list[Table]) -> list[Rect]:
-    """Their boxes from the top down, the inner ones of those that overlap left out."""
+    """Their boxes from the top down, without inner boxes of overlapping ones."""
     boxes: list[Rect] = []
     for one in sorted(tables, key=lambda one: -area(one.box)):
         if not any(area(common(one.box, box)) > 0.5 * area(one.box) for box in boxes):
@@ -62,7 +59,7 @@ def _distinct(tables: list[Table]) -> list[Rect]:
 
 
 def _grid(shape: Shape, text: Text) -> Table | None:
-    """The shape as a table, if its lines and boxes make rows and columns."""
+    """The shape as a table, if its lines and boxes form rows and columns."""
     if len(shape.parts) < 4 or shape.pictures > 3:
         return None
     x0, y0, x1, y1 = shape.box
@@ -71,7 +68,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     for part in shape.parts:
         a, b, c, d = part.box
         if d - b > _THIN and c - a > _THIN and part.items > 1:
-            continue  # a path of several lines, whose course is not known
+            continue  # a path of several lines whose course is unknown
         level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
         upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
     rows = _levels(level, 0.8 * (x1 - x0))
@@ -92,7 +89,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
 
 
 def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
-    """The places where edges on one line add up to that length."""
+    """The positions at which collinear edges add up to at least that length."""
     levels: list[float] = []
     edges.sort()
     start = 0
@@ -111,7 +108,7 @@ def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float
 
 
 def _may_be_grid(shape: Shape, text: Text) -> bool:
-    """Whether only the library can tell: there are paths of many straight lines, or many boxes with text."""
+    """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
     if shape.curves * 4 > len(shape.parts):
         return False
     inside = [one for one in text.pieces if holds(shape.box, one.box)]
@@ -141,7 +138,7 @@ def _is_table(table: Table, text: Text) -> bool:
 
 
 def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
-    """The table set between level rules next to a caption, as in books; None if there are none."""
+    """The table between horizontal rules next to a caption, as books set it; None if there is none."""
     rules = sorted(
         (rule for rule in shown.rules if beside(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))),
         key=lambda rule: -rule[1] if up else rule[1],
@@ -174,7 +171,7 @@ def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
     rows = len({one.line for one in text.pieces if holds(part, one.box)})
-    alone = len({one.line for one in prose}) * 2 >= rows > 0  # nothing but paragraphs
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
     return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
@@ -187,7 +184,7 @@ def _gap(a: Rect, b: Rect) -> float:
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces side by side, from the top down."""
+    """Rows of pieces side by side, from the top down."""
     rows: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
         middle = (piece.box[1] + piece.box[3]) / 2
@@ -221,7 +218,7 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
 
 
 def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
-    """Tables without ruling: runs of rows that have two numbers or more in columns below each other."""
+    """Tables without ruling: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
@@ -271,7 +268,7 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and how many of those name columns."""
+    """The box around the run and the rows of short texts above it, and how many of these name columns."""
     box = union(one.box for row in run for one in row)
     left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
     before = rows.index(run[0])
