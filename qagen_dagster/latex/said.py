@@ -1,8 +1,8 @@
-r"""What LaTeX says, whatever its layout: the numbers in it and the words in it, in one pass.
+r"""The numbers and words of a LaTeX text, without its layout, read in one pass.
 
-Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents and
-indices of symbols and units are words, as `^-2` and `_1`; arguments of layout and drawings are neither. What they are
-compared with is `compare.py`'s, the answer that a solution ends at `answers.py`'s.
+Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents
+and
+indices of symbols and units are words, such as `^-2` and `_1`. Arguments of layout and drawings are ignored.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from fractions import Fraction
 
 from qagen_dagster.latex.layout import without_layout
 
-_MOST_DIGITS = 60  # of a number that is one, not a row of digits
-_BEHIND = 80  # characters behind a number that may hold its unit
-_MOST_POWER = 1_000  # also of digits that a power has when it is written out
+_MOST_DIGITS = 60  # a longer row of digits is a word
+_BEHIND = 80  # characters after a number that may hold its unit
+_MOST_POWER = 1_000  # also the maximum digits of a power when written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
 _POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
@@ -85,7 +85,7 @@ _SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
 
 @dataclass
 class _Said:
-    """What has been read so far; `counted` tells that the last thing was a number, ending at `at`."""
+    """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
     follows: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
@@ -95,20 +95,21 @@ class _Said:
 
 
 def numbers_of(latex: str) -> tuple[Fraction, ...]:
-    """Its numbers as values, smallest first."""
+    """The numbers as values, smallest first."""
     return tuple(sorted(_read(latex).numbers))
 
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
-    """Its numbers in order, each with the text behind it, layout taken away, and whether it stands in a formula."""
+    """The numbers in order, each with the text after it (without layout), and whether it stands in a formula."""
     said = _read(latex)
     return tuple((one, *behind) for one, behind in zip(said.numbers, said.follows, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """Its words in order: prose in small letters, units, symbols, their indices and exponents; no layout, no numbers.
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers.
 
-    What a number does to the word beside it does not count: "an 8", "3 seconds" and "2nd" are "a 8", "3 second" and "2 th".
+    Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and
+    "th".
     """
     return tuple(_read(latex).words)
 
@@ -153,12 +154,12 @@ def _word(said: _Said, token: re.Match[str], *, inside: bool) -> None:
 
 
 def _spelled(unit: re.Match[str]) -> str:
-    r"""`\kilo\gram` as kg: a unit of a package as people write it."""
+    r"""`\kilo\gram` as kg: a unit macro in its usual spelling."""
     return f" {_PREFIXES.get(unit.group('prefix') or '', '')}{_UNITS[unit.group('unit')]} "
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:
-    """The values of a number: one, but where its power is too high or its divisor nothing."""
+    """The value of a number; its parts if the power is too high or the divisor zero."""
     above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
     if above is not None:
         yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
@@ -196,8 +197,10 @@ def _exponent(text: str) -> int | None:
 
 
 def _negative(text: str, start: int, formula: bool) -> bool:
-    """Whether a minus before the number is its sign: in a formula where nothing it could be taken from stands before it, in
-    prose where it is glued to the number alone."""
+    """Whether a minus before the number is its sign: in a formula if no operand stands before it, in prose if it
+    touches
+    only the number.
+    """
     before = text[max(0, start - 60) : start]
     bare = before.rstrip()
     if not bare.endswith("-") or bare.endswith("--"):
