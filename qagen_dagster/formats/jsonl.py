@@ -49,8 +49,8 @@ class JsonlFormat:
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """Documents and failures in the order of rows.
 
-        The line number names a row without id. Raises DocumentError: `empty`, `binary`, or
-        `not_what_it_says` when no line is a JSON object.
+        The line number names a row without id. Raises DocumentError: `empty`, `binary`, or `not_what_it_says` when no
+        line is a JSON object.
         """
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")

@@ -32,8 +32,8 @@ class Lines:
 def split_lines(text: str) -> Lines:
     """Lines and pages of any text. CR LF, CR and LF end lines; a form feed ends a page (and a line).
 
-    NUL and lone surrogates cannot be stored: NUL is removed, surrogates become U+FFFD, and the note says so.
-    Blank lines at the end are dropped. Those at the start stay, so that line numbers match the file.
+    NUL and lone surrogates cannot be stored: NUL is removed, surrogates become U+FFFD, and the note says so. Blank
+    lines at the end are dropped. Those at the start stay, so that line numbers match the file.
     """
     clean, note = _storable(text)
     clean = clean.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,8 +1,7 @@
 """The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
 
 The text is not rendered, so that a quote is what the author wrote. Headings give sections. Front matter gives
-metadata
-and stays in the text. Tables, images and diagram fences give visuals. There are no pages.
+metadata and stays in the text. Tables, images and diagram fences give visuals. There are no pages.
 """
 
 from __future__ import annotations
@@ -195,8 +194,8 @@ def _visual(found: _Found, caption_line: int | None, lines: Sequence[str], label
 def _captions(found: Sequence[_Found], lines: Sequence[str]) -> list[int | None]:
     """The line of each visual's caption: next to the visual, with at most one blank line between.
 
-    Captions stand above tables and below pictures. If that side has none, the other side is searched.
-    Each line is the caption of at most one visual.
+    Captions stand above tables and below pictures. If that side has none, the other side is searched. Each line is
+    the caption of at most one visual.
     """
     captions: list[int | None] = [None] * len(found)
     for usual in (True, False):

@@ -35,9 +35,9 @@ _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memor
 class ParsedFile:
     """The documents of a file, or the outcome that says why it has none.
 
-    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows
-    is PARSED as a whole; each entry has its own outcome. Without entries, `outcome` is the failure.
-    `format` and `parser` (name and version) are empty when no format took the file.
+    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows is PARSED as
+    a whole; each entry has its own outcome. Without entries, `outcome` is the failure. `format` and `parser` (name
+    and version) are empty when no format took the file.
     """
 
     name: str
@@ -58,9 +58,8 @@ def suffixes(formats: Sequence[Format] = FORMATS) -> frozenset[str]:
 def choose(source: Source, formats: Sequence[Format] = FORMATS) -> Format:
     """The format of a file, by its suffix and its first bytes.
 
-    Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes),
-    `not_what_it_says` (the first bytes show another kind of file), `binary` (the suffix promises text,
-    but the bytes are not text).
+    Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes), `not_what_it_says` (the first
+    bytes show another kind of file), `binary` (the suffix promises text, but the bytes are not text).
     """
     suffix = PurePosixPath(source.name).suffix.lower()
     found = next((one for one in formats if suffix in one.suffixes), None)

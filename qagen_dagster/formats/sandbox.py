@@ -1,9 +1,9 @@
 """A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
-The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system.
-They are started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and
-`multiprocessing` would import the parent's main module into each worker. The memory limit works on Linux only
-(macOS ignores RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
+The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system. They are
+started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and `multiprocessing`
+would import the parent's main module into each worker. The memory limit works on Linux only (macOS ignores
+RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
 """
 
 from __future__ import annotations

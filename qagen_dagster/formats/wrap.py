@@ -1,8 +1,8 @@
 """Splitting of paragraphs into lines of readable length, for formats whose own line breaks mean nothing.
 
-A line takes whole sentences up to 200 characters. A sentence longer than 300 is broken after a comma, semicolon
-or colon, or else at a space. A break never falls inside a word, between the digits of a number, or after an
-abbreviation ("et al.", "Fig. 2"). Only a single longer word exceeds 300 characters.
+A line takes whole sentences up to 200 characters. A sentence longer than 300 is broken after a comma, semicolon or
+colon, or else at a space. A break never falls inside a word, between the digits of a number, or after an abbreviation
+("et al.", "Fig. 2"). Only a single longer word exceeds 300 characters.
 """
 
 from __future__ import annotations

@@ -118,10 +118,7 @@ _GIVEN = r"""\makeatletter
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
-    r"""The document up to `\begin{document}`: `preamble`, the packages used, the TikZ libraries, and the missing ones
-    of
-    `\ans` and `solution`. Unknown names of libraries are left out.
-    """
+    r"""The preamble: `preamble`, the packages used, known TikZ libraries, and `\ans` and `solution` if missing."""
     head = (
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )

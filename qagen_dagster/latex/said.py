@@ -1,8 +1,7 @@
 r"""The numbers and words of a LaTeX text, without its layout, read in one pass.
 
 Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents
-and
-indices of symbols and units are words, such as `^-2` and `_1`. Arguments of layout and drawings are ignored.
+and indices of symbols and units are words, such as `^-2` and `_1`. Arguments of layout and drawings are ignored.
 """
 
 from __future__ import annotations
@@ -197,10 +196,7 @@ def _exponent(text: str) -> int | None:
 
 
 def _negative(text: str, start: int, formula: bool) -> bool:
-    """Whether a minus before the number is its sign: in a formula if no operand stands before it, in prose if it
-    touches
-    only the number.
-    """
+    """Whether a minus is the sign of the number, and not an operator or a dash."""
     before = text[max(0, start - 60) : start]
     bare = before.rstrip()
     if not bare.endswith("-") or bare.endswith("--"):

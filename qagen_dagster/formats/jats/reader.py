@@ -1,8 +1,8 @@
 """The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD.
 
-The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references,
-and sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists
-of its abstract. There are no pages; `wrap.py` makes the lines.
+The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
+sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists of its
+abstract. There are no pages; `wrap.py` makes the lines.
 """
 
 from __future__ import annotations

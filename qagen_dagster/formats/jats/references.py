@@ -1,7 +1,7 @@
 """References of JATS articles, one line each.
 
-A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in
-the usual order: authors, year, title, source, volume, pages, DOI.
+A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in the
+usual order: authors, year, title, source, volume, pages, DOI.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Safe XML parsing, and small helpers to read the tree.
 
-The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size.
-Named characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
+The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size. Named
+characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The reading order of pages that are not drawn in it: a recursive cut along white space into columns, bands and
-cells.
-"""
+"""Reading order of pages drawn in another order, by a recursive cut into columns, bands and cells."""
 
 from __future__ import annotations
 

@@ -55,9 +55,7 @@ def _cells(f: Fragments, row: Row) -> list[_Span]:
 def _fill(
     lines: list[_Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
 ) -> None:
-    """Add the missing cells to row `n` with the text `text`, if each of its cells stands in one column of the wide
-    row.
-    """
+    """Add the missing cells to row `n` with the text `text`, if each of its cells stands in one column of `wide`."""
     places: list[int] = []
     for left, right in cells:
         columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]

@@ -187,9 +187,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of a figure: its lettering if that stands right above the caption's line, else the caption's
-    line.
-    """
+    """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
         if sum(holds(grown(box, 6), one.box) for one in above) * 3 < 2 * len(above):

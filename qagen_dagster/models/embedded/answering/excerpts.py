@@ -1,7 +1,7 @@
-"""The answerer "reader": a short answer from excerpts of a document, with the excerpt it was found in.
+"""The answerer "reader": a short answer from excerpts of a document, with the excerpt that holds it.
 
-What belongs here: reading the prompt and choosing among the ways to an answer. A row or a labelled line answers by its own
-form (`spans`); running text by the span that was found best (`short`).
+Rows and labelled lines answer through their structure (`extraction.py`), running text through its best span
+(`choose.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import Action, Line, rows, section
 
-WEAK = 0.35  # a row or labelled line with a lower retrieval score is no answer
-UNLIKELY = 0.15  # a span of running text with a lower chance of being right is no answer; measured, see docs/answering.md
+WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
+UNLIKELY = 0.15  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
 )
@@ -27,7 +27,7 @@ _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class _Found:
-    """An answer, the piece it stands in, how sure it is (0 to 1) and how it was found."""
+    """An answer, its piece, its confidence (0 to 1) and how it was found."""
 
     text: str
     unit: Unit
@@ -37,9 +37,9 @@ class _Found:
 
 
 def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = None) -> Action:
-    """The best answer that the excerpts of `prompt` have; one that is not answerable when they hardly have one.
+    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
 
-    `fitted`: other weights than the shipped ones.
+    `fitted`: weights that replace the shipped ones.
     """
     shown = excerpts(prompt)
     title = _TITLE.search(prompt)
@@ -60,9 +60,9 @@ def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
 
 
 def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
-    """The pieces of all excerpts in the document's order, each once.
+    """The pieces of all excerpts in document order, without duplicates.
 
-    Excerpts may show different parts of one long line: each part is then cut by itself.
+    Excerpts may show different parts of one long line: each part is then split separately.
     """
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
@@ -79,7 +79,7 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
 
 
 def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> tuple[_Found, bool] | None:
-    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence fits better."""
+    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
     ahead = True
     for hit in rank(asked, make_index(pieces, title), threads):
         by_form = bool(hit.unit.cells or hit.unit.label) or expected(asked) == "expansion"
@@ -100,7 +100,7 @@ def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
 
 
 def _spoken(asked: Asked, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
-    """The span of running text that was found best."""
+    """The best span of running text."""
     sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
     best = choose(asked.text, [unit.text for unit in sentences], threads, fitted)
     if best is None:

@@ -1,7 +1,6 @@
-"""Takes an answer out of a piece of the document, by the type of answer that the question expects.
+"""Extraction of an answer from a piece of the document, by the answer type that the question expects.
 
-This is the reader's own way to an answer: patterns and word alignment, no parser, so that it does not repeat
-the generator's mistakes.
+The reader uses patterns and word alignment instead of a parser, so that it does not share the generator's mistakes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _STOP = word_set("the a an of in on at to for from by with and or is are was wer
 
 
 def expected(asked: Asked) -> str:
-    """The type of answer the question wants."""
+    """The answer type that the question expects."""
     text = asked.text.lower()
     for pattern, kind in _EXPECTATIONS:
         if pattern.search(text):
@@ -63,7 +62,7 @@ _EXPECTATIONS = tuple(
 
 
 def answer_in(asked: Asked, unit: Unit) -> str:
-    """The answer that `unit` gives, or empty."""
+    """The answer in `unit`, or empty."""
     if unit.cells:
         return cell_for(asked, unit)
     if unit.label:
@@ -88,7 +87,7 @@ def answer_in(asked: Asked, unit: Unit) -> str:
 
 
 def _named(asked: Asked, text: str) -> str:
-    """Who or where: of the runs of words the question leaves out, the one most like a name."""
+    """Who or where: the run of words missing from the question that looks most like a name."""
     left_out = [
         run
         for run in gaps(asked, text)
@@ -100,7 +99,7 @@ def _named(asked: Asked, text: str) -> str:
 
 
 def _defined(asked: Asked, text: str) -> str:
-    """What follows "is" in a sentence about just the thing asked for."""
+    """The text after "is" in a sentence about exactly the thing asked for."""
     found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
     if found is None:
         return ""
@@ -110,7 +109,7 @@ def _defined(asked: Asked, text: str) -> str:
 
 
 def _label_asked(asked: Asked, unit: Unit) -> bool:
-    """Whether the question asks for this label: every word of it, and it is quoted or most of what is asked."""
+    """Whether the question asks for this label: it contains the whole label, quoted or as most of the question."""
     label = set(terms(unit.label))
     if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return True
@@ -118,7 +117,7 @@ def _label_asked(asked: Asked, unit: Unit) -> bool:
 
 
 def cell_for(asked: Asked, unit: Unit) -> str:
-    """The cell whose header the question asks for, in a row that the question names."""
+    """The cell under the header asked for, in a row that the question names."""
     rows = [
         index
         for index, cell in enumerate(unit.cells)
@@ -137,7 +136,7 @@ def cell_for(asked: Asked, unit: Unit) -> str:
 
 
 def _typed(asked: Asked, text: str, kind: str) -> str:
-    """The typed span that is new and stands among the question's words."""
+    """The span of that type which is new and stands near the question's words."""
     spans = [match for match in PATTERNS[kind].finditer(text) if _is_new(match.group(), asked)]
     if not spans:
         return ""
@@ -149,7 +148,7 @@ def _typed(asked: Asked, text: str, kind: str) -> str:
 
 
 def _company(asked: Asked, text: str, span: re.Match[str]) -> float:
-    """How many of the question's words stand near the span, nearer ones counting more."""
+    """How many of the question's words stand near the span; nearer ones count more."""
     score = 0.0
     for word in re.finditer(r"[\w'-]+", text):
         if set(terms(word.group())) & asked.terms:
@@ -195,12 +194,12 @@ def _consequence(asked: Asked, text: str) -> str:
 
 
 def gap(asked: Asked, text: str) -> str:
-    """The longest run of the sentence's words that the question does not repeat."""
+    """The longest run of the sentence's words that the question does not contain."""
     return max(gaps(asked, text), key=lambda run: len(terms(run)), default="")
 
 
 def gaps(asked: Asked, text: str) -> list[str]:
-    """The runs of words that the question does not repeat, in order."""
+    """The runs of words that the question does not contain, in order."""
     tokens = list(re.finditer(r"\S+", text))
     runs: list[list[int]] = [[]]
     for index, token in enumerate(tokens):

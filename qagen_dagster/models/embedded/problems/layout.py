@@ -1,6 +1,6 @@
-"""An item taken apart for other numbers: which numeral is given, which is a result, which stays, and why some cannot change.
+"""The numerals of an item by role: which are given, which are results, and which must not change.
 
-Every number of the solution must be accounted for; one that is not makes the item unable. New numbers are `vary.py`'s.
+Every number of the solution must be explained; otherwise the item cannot be varied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SMALL = frozenset(Fraction(one) for one in range(5))
 
 @dataclass(frozen=True)
 class Step:
-    """One computed equation: its first numeric side and the literal of its last, as indices into the numerals."""
+    """One computed equation: its first numeric side and the numeral of its last, as indices into the numerals."""
 
     chain: Chain
     leaves: tuple[int, ...]
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Layout:
-    """`given` and `computed` are indices of numerals by the value they have now; `free` are the values that may change."""
+    """`given` and `computed` map current values to indices of numerals; `free` holds the values that may change."""
 
     item: str
     numerals: tuple[Numeral, ...]
@@ -61,7 +61,7 @@ class Layout:
 
 
 def layout_of(item: str) -> Layout:
-    """The item taken apart. Raises UnableError with the reason why its numbers cannot be changed."""
+    """The layout of the item. Raises UnableError with the reason why its numbers cannot change."""
     return _Reader(item).layout()
 
 
@@ -130,7 +130,7 @@ class _Reader:
         self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", said))
 
     def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
-        """The computed equations in order; what else the solution says in numbers is accounted for on the way."""
+        """The computed equations in order; the solution's other numbers are explained on the way."""
         place = self.solution[0]
         for chain in chains:
             head, last = chain.numeric[0], chain.numeric[-1]
@@ -179,7 +179,7 @@ class _Reader:
                 )
 
     def _loose(self, start: int, end: int, chain: Chain | None) -> None:
-        """Numbers in words and in sides with symbols, up to the next side in numbers."""
+        """Explain numbers in words and in sides with symbols, up to the next numeric side."""
         symbolic = [] if chain is None else [(one.start, one.end) for one in chain.symbolic]
         for index, one in enumerate(self.numerals):
             if not start <= one.start < end or self._inside(index, self.drawn):

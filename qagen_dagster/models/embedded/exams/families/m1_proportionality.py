@@ -78,7 +78,7 @@ def _law(draw: Draw, context: int) -> Made:
     )
 
 
-_BODIES = (  # the first four are asked for the volume, the others for the area
+_BODIES = (  # the first four ask for the volume, the others for the area
     ("The surface area of a spherical balloon", "its volume"),
     ("The surface area of a cube of ice", "its volume"),
     ("A tank is replaced by a mathematically similar one. The surface area", "its volume"),
@@ -118,7 +118,7 @@ def _percent(value: Fraction) -> str:
 
 
 def _shown(value: Fraction, growing: bool) -> bool:
-    """Whether a percentage is a short decimal, and possible: nothing shrinks by more than it is."""
+    """Whether a percentage is a short decimal and possible: nothing shrinks by more than 100 %."""
     digits = str(value.numerator * 100 // value.denominator).strip("0")
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 

@@ -64,7 +64,7 @@ def _sum_product(draw: Draw, context: int) -> Made | None:
 
 
 def _quartic(draw: Draw, context: int) -> Made:
-    # Two settings share the computation of a fourth power: one has odd numbers, the other even ones.
+    # Two settings share the computation of a fourth power: one uses odd numbers, the other even ones.
     k = draw.whole(3, 20) if context % 2 else draw.choice((3, 5, 7, 9) if context == 0 else (4, 6, 8, 10))
     square = k * k - 2
     asked, value, expression, wrong = (

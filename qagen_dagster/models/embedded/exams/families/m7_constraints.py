@@ -32,7 +32,7 @@ def _fence(draw: Draw, context: int) -> Made | None:
         if parts > 1
         else ""
     )
-    out = parts + 1  # pieces that stand out from the free side
+    out = parts + 1  # pieces perpendicular to the free side
     value = Fraction(length**2, 4 * out)
     if not _clean(value):
         return None
@@ -55,7 +55,7 @@ def _fence(draw: Draw, context: int) -> Made | None:
 
 
 def _clean(value: Fraction) -> bool:
-    """Whether it is a whole number that is written down without a calculator."""
+    """Whether it is a whole number that needs no calculator."""
     return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
 
 
@@ -67,7 +67,7 @@ _CORNERS = (
 )  # fmt: skip
 
 
-# Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
+# Sides for which the inscribed square also has a whole side: a b is divisible by a + b.
 _CLEAN = tuple(
     (a, b) for a in range(6, 91) for b in range(a + 1, 121) if a * b % (a + b) == 0 and a * b % 2 == 0
 )

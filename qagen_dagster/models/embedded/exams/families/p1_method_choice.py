@@ -1,4 +1,4 @@
-"""Families of P1, choosing between forces, energy and momentum. The acceleration of free fall is always given."""
+"""Families of P1, choosing between forces, energy and momentum. The stem always gives the acceleration of free fall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families of P3, graphs read as physics. Graphs are told in words, so that items need no pictures."""
+"""Families of P3, graphs read as physics. Words describe the graphs, so that items need no pictures."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _work(draw: Draw, context: int) -> Made | None:
     )
 
 
-_STARTS = (  # with accelerations and times that such a body has
+_STARTS = (  # with plausible accelerations and times
     ("A sprinter starts from rest", "the sprinter", (3, 4, 5, 6, 7, 8), (3,)),
     ("A sports car starts from rest", "the car", (4, 5, 6, 7, 8), (6, 9, 12)),
     ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 14, 15, 18), (2, 3, 6)),
