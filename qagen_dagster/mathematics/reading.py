@@ -1,9 +1,8 @@
 """Reading of an option's text, plain or LaTeX, as one value with a unit.
 
 Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, scientific notation, per cent,
-degrees,
-units, common functions and single-letter symbols become an expression that `evaluator.py` computes. Words, ranges
-and lists of values are refused. Nothing is computed here.
+degrees, units, common functions and single-letter symbols become an expression that `evaluator.py` computes. Words,
+ranges and lists of values are refused. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -94,9 +93,7 @@ def _after_equals(found: list[Token]) -> list[Token]:
 
 
 def _last_place(found: list[Token]) -> Fraction | None:
-    r"""One unit in the last digit of `-0.35` or `6.0 \times 10^{8}`; None for a number without decimals, which is
-    exact.
-    """
+    r"""One unit in the last digit of `-0.35` or `6.0 \times 10^{8}`; None for an exact number without decimals."""
     numbers = [token.text for token in found if token.kind is Kind.NUMBER]
     marks = {token.text for token in found if token.kind is not Kind.NUMBER and token.kind is not Kind.WORD}
     if not numbers or marks & {"frac", "sqrt", "/", "(", "pi", "+"}:
