@@ -49,7 +49,7 @@ def content_kind(head: bytes) -> str:
         return "a WebP image"
     if is_pdf(head):
         return "a PDF"
-    start = unmarked(head)
+    start = without_bom(head)
     if _HTML.match(start):
         return "an HTML page"
     if start.startswith((b"<?xml", b"<!DOCTYPE")):
@@ -62,7 +62,7 @@ def is_pdf(head: bytes) -> bool:
     return b"%PDF-" in head[:_PDF_WITHIN]
 
 
-def unmarked(head: bytes) -> bytes:
+def without_bom(head: bytes) -> bytes:
     """The bytes without a leading UTF-8 byte order mark and white space."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITE)
 

@@ -112,7 +112,7 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     if name in seen:
         return _failure(row.number, f"id {name!r} was given to an earlier row")
     seen.add(name)
-    text = next((said for field in _TEXT_FIELDS if (said := _said(row.fields, field))), None)
+    text = next((said for field in _TEXT_FIELDS if (said := _non_empty(row.fields, field))), None)
     if text is None:
         return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
     found = split_lines(text)
@@ -155,7 +155,7 @@ def _author(value: object) -> str:
     return _flat(value) if isinstance(value, str) else ""
 
 
-def _said(fields: dict[str, object], name: str) -> str | None:
+def _non_empty(fields: dict[str, object], name: str) -> str | None:
     value = fields.get(name)
     return value if isinstance(value, str) and value.strip() else None
 

@@ -92,8 +92,8 @@ def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] 
             raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
         chosen = choose(source, formats)
         name, parser = chosen.name, f"{chosen.name}-{chosen.version}"
-        entries = tuple(_settled(one, options) for one in chosen.parse(source, options))
-        outcome, detail = _of_entries(entries)
+        entries = tuple(_within_limits(one, options) for one in chosen.parse(source, options))
+        outcome, detail = _combined_outcome(entries)
     except Exception as error:  # a parser's failure costs only this document
         outcome, detail = failure_of(error)
     return ParsedFile(source.name, outcome, detail, name, parser, size, sha256, entries)
@@ -116,14 +116,14 @@ def one_line(text: str, limit: int = 300) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def _of_entries(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outcome, str]:
+def _combined_outcome(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outcome, str]:
     if not entries:
         return Outcome.EMPTY, "the file holds no document"
     first = entries[0]
     return (first.outcome, first.detail) if first.row is None else (Outcome.PARSED, "")
 
 
-def _settled(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
+def _within_limits(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
     """The entry checked against the limits, with its sections in line order."""
     if isinstance(entry, RowFailure):
         return entry

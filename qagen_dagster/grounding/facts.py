@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date, dates
-from qagen_dagster.grounding.poles import denied, poles
+from qagen_dagster.grounding.polarity import denied, polarities
 from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
@@ -63,7 +63,7 @@ class Facts:
     dates: tuple[Date, ...]
     names: tuple[tuple[str, str], ...]  # stem and original spelling
     denied: frozenset[str] | None  # stems in the scope of a denial; None without any denial
-    poles: tuple[tuple[tuple[int, int], str], ...]
+    polarities: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
     written: tuple[str, ...]  # the original words of `stems`
 
@@ -83,7 +83,7 @@ class Facts:
 @lru_cache(maxsize=20_000)
 def facts(text: str) -> Facts:
     """The facts of `text`, a claim or a few sentences."""
-    return replace(facts_of_document(text), denied=denied(text), poles=tuple(poles(text).items()))
+    return replace(facts_of_document(text), denied=denied(text), polarities=tuple(polarities(text).items()))
 
 
 def facts_of_document(text: str) -> Facts:
@@ -225,7 +225,7 @@ def _shown(claim: Facts, stems: frozenset[str]) -> str:
 
 
 def _directions(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
-    mine, theirs = dict(claim.poles), dict(evidence.poles)
+    mine, theirs = dict(claim.polarities), dict(evidence.polarities)
     for (axis, side), word in mine.items():
         other = (axis, 1 - side)
         if (axis, side) not in theirs and other in theirs and other not in mine:

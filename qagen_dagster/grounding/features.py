@@ -21,8 +21,8 @@ from qagen_dagster.grounding.facts import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.grounding.opposites import exchanged
-from qagen_dagster.grounding.poles import denies_verb, leaves_open
+from qagen_dagster.grounding.opposites import opposite_in
+from qagen_dagster.grounding.polarity import denies_verb, leaves_open
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, stem, tokens
 
@@ -110,7 +110,7 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
         "new_denial": float(stated and mine.denied is not None and best.denied is None),
     }
     values |= _changed(near, alike=values["coverage"] >= ALIKE)
-    opposite = exchanged(stems, given, [source.window_stems(window) for window in kept])
+    opposite = opposite_in(stems, given, [source.window_stems(window) for window in kept])
     values["opposite"] = float(opposite is not None)
     grave = [_written(opposite, text, kept, source)] if opposite else []
     grave += _changed_in_place(mine, claim, kept, source)
@@ -164,7 +164,7 @@ def _groundless(text: str, source: Source) -> bool:
 def _names_company(mine: Facts, claim: _Claim, source: Source) -> float:
     said = tuple(dict.fromkeys(claim.stems))
     names = {name for name, _ in mine.names if name in said and not name.isdigit()}
-    found = [source.company(name, [word for word in said if word != name]) for name in names]
+    found = [source.cooccurrence(name, [word for word in said if word != name]) for name in names]
     return min(found, default=1.0)
 
 
@@ -245,7 +245,7 @@ def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str,
         for right in words[at + 1 : at + NEAR]
     }
     pairs = list(pairwise(_stems(claim.text)))
-    company = list(pairwise(claim.stems))
+    cooccurrence = list(pairwise(claim.stems))
     fits = [_asked(claim, set(source.window_stems(window))) for window in ranked]
     return {
         "coverage": coverage,
@@ -253,7 +253,9 @@ def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str,
         if claim.own
         else 0.0,
         "pairs": _share(sum(pair in neighbours for pair in pairs), len(pairs)) if pairs else coverage,
-        "company": _share(sum(pair in near for pair in company), len(company)) if company else coverage,
+        "company": _share(sum(pair in near for pair in cooccurrence), len(cooccurrence))
+        if cooccurrence
+        else coverage,
         "fit": fits[0] - max(fits),
     }
 

@@ -80,7 +80,7 @@ def letter(confidence: float) -> Grade:
     return next((grade for least, grade in _LEAST if confidence >= least - _ROUNDING), Grade.F)
 
 
-def of_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
+def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
     """Summarise one document: the mean confidence of its measured answers, and counts of all."""
     grade, confidence = _of(answers)
     return DocumentGrades(

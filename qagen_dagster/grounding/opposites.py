@@ -24,7 +24,7 @@ _EXCHANGED = tuple(
 )
 
 
-def exchanged(
+def opposite_in(
     stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
 ) -> tuple[str, str] | None:
     """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.

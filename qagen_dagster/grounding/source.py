@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.facts import Facts, facts_of_document
-from qagen_dagster.grounding.poles import could_deny
+from qagen_dagster.grounding.polarity import could_deny
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
@@ -98,7 +98,7 @@ class Source:
         """Whether the document has the word anywhere."""
         return stem in self._postings
 
-    def company(self, stem: str, others: Sequence[str]) -> float:
+    def cooccurrence(self, stem: str, others: Sequence[str]) -> float:
         """The largest share of `others` in one sentence with `stem`; 1 if `others` is empty or the word missing."""
         mine = self._postings.get(stem)
         if mine is None or not others:

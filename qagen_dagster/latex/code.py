@@ -63,9 +63,9 @@ def _pieces(latex: str) -> Iterator[str]:
 def _stop(latex: str, found: re.Match[str]) -> int:
     """The end of the blanked part; one that is never closed extends to the end of the text."""
     if found.group("comment"):
-        return _or_all(latex, latex.find("\n", found.end()))
+        return _or_end(latex, latex.find("\n", found.end()))
     if found.group("verb"):
-        line = _or_all(latex, latex.find("\n", found.end()))
+        line = _or_end(latex, latex.find("\n", found.end()))
         closing = latex.find(latex[found.end()], found.end() + 1, line)
         return found.end() if closing < 0 else closing + 1
     if found.group("off"):
@@ -76,5 +76,5 @@ def _stop(latex: str, found: re.Match[str]) -> int:
     return len(latex) if place < 0 else place + len(closing)
 
 
-def _or_all(latex: str, place: int) -> int:
+def _or_end(latex: str, place: int) -> int:
     return len(latex) if place < 0 else place

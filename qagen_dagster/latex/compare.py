@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from qagen_dagster.latex.answers import bare_answer
-from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
 from qagen_dagster.mathematics.values import close, equal, rounds_to, value_of
 
 CLOSE = 0.005  # relative difference allowed between two roundings of one answer

@@ -143,14 +143,14 @@ def document_of(
     Without `pictures` no image files are loaded: a box stands for each.
     """
     body = latex.strip()
-    listed = plain_of(body).startswith("\\item") or not _whole(body)
+    listed = plain_of(body).startswith("\\item") or not _has_own_lists(body)
     if listed:
         body = f"\\begin{{enumerate}}\n{body}\n\\end{{enumerate}}"
     demo = "" if pictures else "\\PassOptionsToPackage{demo}{graphicx}\n"
     return f"{demo}{preamble_of(latex, preamble, libraries)}\\pagestyle{{empty}}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
 
-def _whole(body: str) -> bool:
+def _has_own_lists(body: str) -> bool:
     r"""Whether every `\item` stands in a list of the text."""
     plain = plain_of(body)
     first = re.search(r"\\item(?![A-Za-z@])", plain)

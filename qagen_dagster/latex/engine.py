@@ -86,7 +86,7 @@ def compile_item(
     source = document_of(latex, preamble, libraries, pictures=bool(files))
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
-        _lay(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
+        _write_files(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
         command = (str(engine.path), *_FLAGS, f"-jobname={_JOB}", f"{_JOB}.tex")
         ended = run_limited(command, folder, _environment(engine.path, folder), engine.limits)
         made = folder / f"{_JOB}.pdf"
@@ -125,7 +125,7 @@ def _line(line: int, source: str, latex: str) -> int | None:
     return line - before if 0 < line - before <= latex.count("\n") + 1 else None
 
 
-def _lay(folder: Path, files: Mapping[str, bytes]) -> None:
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into the folder. Raises ValueError for a name that leaves it."""
     for name, data in files.items():
         place = PurePosixPath(name)

@@ -35,9 +35,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hello = json.loads(sys.stdin.readline())
     compute = _compute(str(hello["compute"]))
-    _say({"ready": True})
+    _send({"ready": True})
     for line in sys.stdin:
-        _say(_answer(json.loads(line), hello, compute))
+        _send(_answer(json.loads(line), hello, compute))
 
 
 def compute_forms(job: dict[str, Any]) -> object:
@@ -67,7 +67,7 @@ def _compute(place: str) -> Compute:
     return found
 
 
-def _say(value: object) -> None:
+def _send(value: object) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 

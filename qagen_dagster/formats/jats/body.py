@@ -98,7 +98,7 @@ class BodyWriter:
         before = self._out.mark()
         self._out.heading(title, level)
         self._each(element, level + 1 if title else level)
-        self._out.back_unless_text(before)
+        self._out.drop_empty_headings(before)
 
     def _each(self, element: Element, level: int) -> None:
         for child in children(element):
@@ -179,11 +179,11 @@ class BodyWriter:
             if rows and start is None:
                 start = self._out.block(rows)
             else:
-                self._out.more(rows)
+                self._out.append(rows)
         texts = [text for part in named(element, "table-wrap-foot") for text in _notes(part)]
         lines = [line for text in texts for line in wrap(text)]
         if start is not None:
-            self._out.more(lines)
+            self._out.append(lines)
             self._out.visual(VisualType.TABLE, label, joined(label, caption), start, reference=href(element))
 
     def _captioned(self, element: Element, label: str) -> int | None:
@@ -196,7 +196,7 @@ class BodyWriter:
         start = self._out.paragraph(joined(label, text)) if label or text else None
         for one in paragraphs:
             for formula in below(one, "disp-formula"):
-                self._out.more([formula_text(formula)])
+                self._out.append([formula_text(formula)])
         return start
 
     def _formula(self, element: Element, level: int) -> None:

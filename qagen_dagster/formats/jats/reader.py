@@ -18,7 +18,7 @@ from qagen_dagster.formats.base import (
     RowFailure,
     Source,
 )
-from qagen_dagster.formats.content import unmarked
+from qagen_dagster.formats.content import without_bom
 from qagen_dagster.formats.jats.body import BodyWriter
 from qagen_dagster.formats.jats.front import (
     abstract_heading,
@@ -50,7 +50,7 @@ class JatsFormat:
 
     def sniff(self, head: bytes) -> bool:
         """Whether it is XML with an `article` element near the start."""
-        plain = unmarked(head.replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head)
+        plain = without_bom(head.replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head)
         return plain.lstrip(b"\xff\xfe").startswith(b"<") and bool(_ROOT.search(plain))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:

@@ -61,7 +61,7 @@ def _split(table: Element) -> tuple[list[Element], list[Element]]:
         row for part in children(parts) if local(part) in ("tbody", "tfoot") for row in named(part, *_ROWS)
     ]
     body = named(parts, *_ROWS) + body
-    while (not head and body and _all_headers(body[0])) or (head and body and not _is_said(head)):
+    while (not head and body and _all_headers(body[0])) or (head and body and not _has_text(head)):
         head, body = [body[0]], body[1:]
     return head, body
 
@@ -71,7 +71,7 @@ def _all_headers(row: Element) -> bool:
     return bool(cells) and all(local(cell) == "th" for cell in cells)
 
 
-def _is_said(rows: list[Element]) -> bool:
+def _has_text(rows: list[Element]) -> bool:
     return any(_cell(cell) for row in rows for cell in named(row, *_CELLS))
 
 

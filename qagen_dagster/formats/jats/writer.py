@@ -38,7 +38,7 @@ class Writer:
         """The current position, for `back_unless_text`."""
         return self.count, len(self.sections), self.blocks
 
-    def back_unless_text(self, mark: tuple[int, int, int]) -> None:
+    def drop_empty_headings(self, mark: tuple[int, int, int]) -> None:
         """Remove the headings written since `mark` if no text followed them."""
         lines, sections, blocks = mark
         if self.blocks == blocks:
@@ -52,7 +52,7 @@ class Writer:
         marked = [first + lines[0], *(rest + line for line in lines[1:])]
         self.blocks += 1
         if self._item_end == self.count:
-            self.more(marked)
+            self.append(marked)
         else:
             self._block(marked)
         self._item_end = self.count
@@ -64,7 +64,7 @@ class Writer:
         self.blocks += 1
         return self._block(lines)
 
-    def more(self, lines: Sequence[str]) -> None:
+    def append(self, lines: Sequence[str]) -> None:
         """Append lines to the last block."""
         self.lines.extend(lines)
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 
 _DEPTH = 8  # of nested cuts
 _MIN_PROSE = 11  # average characters per row that a column has at least

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.library import Rect
-from qagen_dagster.formats.pdf.lines import Fragments
 from qagen_dagster.formats.pdf.text import Line
 
 _TENTH = 0.1
@@ -59,36 +59,36 @@ def area(box: Rect) -> float:
     return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
 
 
-def common(a: Rect, b: Rect) -> Rect:
+def intersection(a: Rect, b: Rect) -> Rect:
     """The intersection; its edges are reversed if the boxes do not meet."""
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
-def beside(a: Rect, b: Rect) -> float:
+def shared_width(a: Rect, b: Rect) -> float:
     """Width in points that both share; if negative, the horizontal distance between them."""
     return min(a[2], b[2]) - max(a[0], b[0])
 
 
-def abreast(a: Rect, b: Rect) -> float:
+def shared_height(a: Rect, b: Rect) -> float:
     """Height in points that both share; if negative, the vertical distance between them."""
     return min(a[3], b[3]) - max(a[1], b[1])
 
 
-def grown(box: Rect, by: float, up: float | None = None) -> Rect:
+def expanded(box: Rect, by: float, up: float | None = None) -> Rect:
     """The box with a margin of `by` points at the sides and `up` points (default: `by`) above and below."""
     up = by if up is None else up
     return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
 
 
-def holds(outer: Rect, inner: Rect) -> bool:
+def contains(outer: Rect, inner: Rect) -> bool:
     """Whether the centre of `inner` lies in `outer`."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
-def meet(a: Rect, b: Rect) -> bool:
+def touch(a: Rect, b: Rect) -> bool:
     """Whether the boxes share any point."""
-    return beside(a, b) >= 0 and abreast(a, b) >= 0
+    return shared_width(a, b) >= 0 and shared_height(a, b) >= 0
 
 
 def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
@@ -136,20 +136,20 @@ def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Te
     return text
 
 
-def follows(above: Piece, below: Piece) -> bool:
+def continues_paragraph(above: Piece, below: Piece) -> bool:
     """Whether `below` can be the next line of the same paragraph."""
     gap = below.box[1] - above.box[3]
     tall = min(above.size, below.size)
     return (
-        alike(above, below)
+        same_size(above, below)
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
-        and beside(above.box, below.box) > 0
+        and shared_width(above.box, below.box) > 0
         and not below.is_turned
     )
 
 
-def alike(a: Piece, b: Piece) -> bool:
+def same_size(a: Piece, b: Piece) -> bool:
     """Whether two lines have the same size; initial small capitals are ignored."""
     high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
     return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
@@ -159,7 +159,7 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
     blocks: list[list[Piece]] = []
     for piece in pieces:
         for block in reversed(blocks[-6:]):
-            if follows(block[-1], piece):
+            if continues_paragraph(block[-1], piece):
                 block.append(piece)
                 break
         else:
@@ -190,7 +190,7 @@ def lettering_line(text: Text, box: Rect, caption: int) -> int:
     """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
-        if sum(holds(grown(box, 6), one.box) for one in above) * 3 < 2 * len(above):
+        if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
             break
         line -= 1
     return line

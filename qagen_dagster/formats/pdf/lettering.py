@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
 
 MARK = " \u00b7 "  # separates two pieces of lettering
@@ -31,7 +31,7 @@ _MAX_LINE = 1_000  # characters of lettering on one line
 _Line = tuple[str, Row]
 
 
-def set_apart(f: Fragments, lines: list[_Line]) -> list[_Line]:
+def merge_lettering(f: Fragments, lines: list[_Line]) -> list[_Line]:
     """The lines, with the loose lettering above each figure's caption merged into a line before the caption."""
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:

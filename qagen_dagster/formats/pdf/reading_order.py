@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from qagen_dagster.formats.pdf.columns import blocks_in_order
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 
 Row = list[int]  # the fragments of one visual line, in reading direction
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.lettering import set_apart
+from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
+from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.library import Pdf
-from qagen_dagster.formats.pdf.lines import Fragments, fragments_of
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.superscripts import mark_powers
@@ -124,7 +124,7 @@ def page_lines(fragments: Fragments) -> list[Line]:
             has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
     if f.figures:
-        lines = set_apart(f, lines)
+        lines = merge_lettering(f, lines)
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
     return lines

@@ -183,7 +183,7 @@ def _names_the_last(found: Sequence[Section], title: str) -> bool:
     return bool(found) and found[-1].title.endswith(f" {title}")
 
 
-def case_of(lines: Sequence[str]) -> str | None:
+def case_name(lines: Sequence[str]) -> str | None:
     """The name of a case, "A v. B", if its parties stand in capitals around a line "v."."""
     shown = [collapse(line) for line in lines[:_CASE_LINES]]
     at = next((n for n, line in enumerate(shown) if line in ("v.", "vs.")), None)

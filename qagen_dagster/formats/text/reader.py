@@ -20,7 +20,7 @@ from qagen_dagster.formats.base import (
 from qagen_dagster.formats.content import content_kind, looks_binary
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.lines import Lines, collapse, join_notes, split_lines
-from qagen_dagster.formats.text.headings import MAX_TITLE, case_of, is_underlined, sections_of
+from qagen_dagster.formats.text.headings import MAX_TITLE, case_name, is_underlined, sections_of
 from qagen_dagster.records.document import Metadata, Visual
 
 _HEADER_LINES = 40
@@ -90,7 +90,7 @@ def _metadata(lines: Sequence[str]) -> Metadata:
             fields.setdefault(found[1].lower(), found[2].strip())
     # A single such line may be anything; two make a header.
     if len(fields) < 2:
-        return Metadata(title=_first_line_title(lines) or case_of(lines))
+        return Metadata(title=_first_line_title(lines) or case_name(lines))
     author = fields.get("author") or fields.get("authors")
     return Metadata(
         title=fields.get("title") or _first_line_title(lines),

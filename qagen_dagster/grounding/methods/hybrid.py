@@ -43,12 +43,12 @@ def grade(
     if judged.verdict is None:
         method = NO_JUDGE if judge is None else JUDGE_FAILED
         return _as(first, method, judge_failure=judged.failure, calls=judged.calls)
-    return settle(first, judged.verdict).model_copy(
+    return combine(first, judged.verdict).model_copy(
         update={"llm_verdict": judged.verdict, "calls": judged.calls}
     )
 
 
-def settle(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
+def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
     """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
     said = llm.judge_issue(verdict)
     if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
@@ -64,7 +64,7 @@ def settle(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         )
     method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
     if first.confidence is None:
-        alone = llm.of_verdict([one.sentence for one in first.sentences], verdict, ())
+        alone = llm.grade_of_verdict([one.sentence for one in first.sentences], verdict, ())
         return _as(alone, method, issues=(said,))
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))

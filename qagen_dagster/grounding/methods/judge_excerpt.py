@@ -31,22 +31,22 @@ Lines = tuple[int, int]  # first and last line, 1-based and inclusive
 
 
 @dataclass(frozen=True)
-class Shown:
+class Excerpt:
     """The document as shown in a prompt, and the sentence that describes it."""
 
     scope: str
     document: str
 
 
-def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Shown:
+def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
     """About `budget` characters of the document, without line numbers; `quoted` lines and neighbours first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
-        return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
+        return Excerpt(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
     rows = list(_rows(source, _chosen(source, question, answer, budget, quoted)))
     also = QUOTED if quoted else ""
-    return Shown(PARTS.format(lines=len(lines), also=also), enclose(rows))
+    return Excerpt(PARTS.format(lines=len(lines), also=also), enclose(rows))
 
 
 def as_data(text: str) -> str:

@@ -79,10 +79,10 @@ def grade(
             judge_failure=judged.failure,
             calls=judged.calls,
         )
-    return of_verdict(pieces, judged.verdict, judged.calls)
+    return grade_of_verdict(pieces, judged.verdict, judged.calls)
 
 
-def of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
+def grade_of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
     """The grade that follows from a verdict alone, for the sentences `pieces`."""
     supported = verdict.verdict is Verdict.SUPPORTED
     confidence = verdict.confidence if supported else round(1 - verdict.confidence, 6)

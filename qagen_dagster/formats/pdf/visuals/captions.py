@@ -6,7 +6,15 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, alike, beside, follows, union
+from qagen_dagster.formats.pdf.layout import (
+    Piece,
+    Text,
+    continues_paragraph,
+    same_size,
+    shared_height,
+    shared_width,
+    union,
+)
 from qagen_dagster.formats.pdf.library import Rect
 
 MAX_CAPTION = 500  # characters
@@ -97,7 +105,7 @@ def _opens(text: Text, n: int) -> bool:
     for other in text.pieces[max(0, n - 8) : n]:
         if other.line == piece.line and other.box[2] <= piece.box[0] and other in text.prose:
             return False
-        if not follows(other, piece) or other.bold != piece.bold:
+        if not continues_paragraph(other, piece) or other.bold != piece.bold:
             continue
         if abs(other.size - piece.size) > 0.3:
             continue
@@ -147,7 +155,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
     below: list[Piece] = []
     for one in text.pieces[n + 1 : n + 60]:
         if one in taken:
-            if beside(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
+            if shared_width(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
                 break
             continue
         if one.line == row_end.line and one.box[0] >= row_end.box[2] - 1:
@@ -158,7 +166,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
         below.append(one)
     for one in below:
         if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, below, rules):
-            if beside(one.box, union(p.box for p in pieces)) > 0:
+            if shared_width(one.box, union(p.box for p in pieces)) > 0:
                 break
             continue
         pieces.append(one)
@@ -167,20 +175,21 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
 def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
-    if not alike(one, last) or one.is_turned:
+    if not same_size(one, last) or one.is_turned:
         return False
     gap = one.box[1] - last.box[3]
     lead = _leading(pieces)
     if not (-0.6 * one.size < gap < min(lead, 0.7 * one.size)) or one.box[1] <= last.box[1] + 2:
         return False
-    if beside(one.box, box) <= 0 or one.box[0] < box[0] - 30:
+    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
         return False
     if any(
-        other.line == one.line and other is not one and abreast(other.box, one.box) > 2 for other in below
+        other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
+        for other in below
     ):
         return False  # part of a row of cells
     if any(
-        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and beside(rule, one.box) > 0
+        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and shared_width(rule, one.box) > 0
         for rule in rules
     ):
         return False

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from qagen_dagster.formats.pdf.layout import (
     Piece,
     Text,
-    abreast,
     area,
-    beside,
-    common,
-    grown,
-    holds,
-    meet,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    touch,
     union,
 )
 from qagen_dagster.formats.pdf.library import Drawing, Picture, Rect
@@ -87,12 +87,12 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
     shown = Shown()
     parts: list[tuple[Rect, Drawing | None]] = []
     for one in pictures:
-        box = common(one.box, page)
+        box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
         if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
             parts.append((box, None))
     for path in drawings:
-        box = common(path.box, page)
+        box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
             continue
         if repeats.has_drawing(path):
@@ -111,7 +111,10 @@ def _covers_prose(box: Rect, text: Text) -> bool:
     """Whether the box contains paragraphs: it is a frame or a background, or it is displayed smaller than stated."""
     if area(box) < 2_000:
         return False
-    return sum(beside(box, one.box) > 15 and abreast(box, one.box) > 4 for one in text.prose) >= _PARAGRAPH
+    return (
+        sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
+        >= _PARAGRAPH
+    )
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
@@ -211,23 +214,26 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
     loose = [
         one
         for one in text.pieces
-        if one not in text.prose and one not in skip and holds(within, one.box) and not holds(box, one.box)
+        if one not in text.prose
+        and one not in skip
+        and contains(within, one.box)
+        and not contains(box, one.box)
     ]
     for _ in range(4):
         near = [one for one in loose if _is_label(one, box)]
         if not near:
             break
-        box = union((box, *(common(one.box, within) for one in near)))
+        box = union((box, *(intersection(one.box, within) for one in near)))
         loose = [one for one in loose if one not in near]
     return box
 
 
 def _is_label(piece: Piece, box: Rect) -> bool:
     """Whether a text touches a drawing, or is short and right beside, above or below it."""
-    if not meet(grown(box, _LABEL_GAP), piece.box):
+    if not touch(expanded(box, _LABEL_GAP), piece.box):
         return False
-    if abreast(piece.box, box) > 0:
-        return len(piece.text) <= _LABEL_CHARS or beside(piece.box, box) > 0
+    if shared_height(piece.box, box) > 0:
+        return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     return len(piece.text) <= _LABEL_CHARS and (

@@ -13,9 +13,9 @@ from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.layout import (
     Text,
     area,
-    common,
-    grown,
-    holds,
+    contains,
+    expanded,
+    intersection,
     lettering_line,
     pieces_of,
     text_of,
@@ -164,7 +164,7 @@ class _Search:
         taken = [one.box for one in found]
         found += _uncaptioned(view, taken)
         for one in found:
-            one.box = common(one.box, (0.0, 0.0, view.text.width, view.text.height))
+            one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
@@ -172,7 +172,7 @@ class _Search:
         free = {
             side: one
             for side, one in choices.items()
-            if not any(area(common(one.box, box)) > 0.25 * area(one.box) for box in taken)
+            if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
         }
         usual = "below" if caption.is_table else "above"
         other = "above" if caption.is_table else "below"
@@ -201,7 +201,7 @@ def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     """The lines of a table, with those of its caption if they are adjacent."""
-    inside = {one.line for one in text.pieces if holds(grown(box, 1.5), one.box)}
+    inside = {one.line for one in text.pieces if contains(expanded(box, 1.5), one.box)}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
     if not lines:
@@ -219,7 +219,7 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
-        if not any(area(common(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
+        if not any(area(intersection(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
@@ -249,13 +249,13 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         if shape.pictures:
             found.append((VisualType.IMAGE, shape.box))
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
-            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, grown(shape.box, 30), set())))
+            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, expanded(shape.box, 30), set())))
     return found
 
 
 def _is_written(shape: Shape, text: Text) -> bool:
     """Whether it is a box of text: a note, a listing, a form."""
-    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)

@@ -8,7 +8,17 @@ from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, area, beside, common, grown, holds, union
+from qagen_dagster.formats.pdf.layout import (
+    Piece,
+    Text,
+    area,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    union,
+)
 from qagen_dagster.formats.pdf.library import Page, Rect, Table
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
@@ -53,7 +63,7 @@ def _distinct(tables: list[Table]) -> list[Rect]:
     """Their boxes from the top down, without inner boxes of overlapping ones."""
     boxes: list[Rect] = []
     for one in sorted(tables, key=lambda one: -area(one.box)):
-        if not any(area(common(one.box, box)) > 0.5 * area(one.box) for box in boxes):
+        if not any(area(intersection(one.box, box)) > 0.5 * area(one.box) for box in boxes):
             boxes.append(one.box)
     return sorted(boxes, key=lambda box: (box[1], box[0]))
 
@@ -82,7 +92,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
         for middle_x, middle_y in (
             ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
             for one in text.pieces
-            if holds(shape.box, one.box)
+            if contains(shape.box, one.box)
         )
     }
     return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
@@ -111,12 +121,12 @@ def _may_be_grid(shape: Shape, text: Text) -> bool:
     """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
     if shape.curves * 4 > len(shape.parts):
         return False
-    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
     if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
         return False
     nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
     boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
-    written = sum(any(holds(box, one.box) for one in inside) for box in boxes)
+    written = sum(any(contains(box, one.box) for one in inside) for box in boxes)
     return nets > 0 or written >= 12
 
 
@@ -130,7 +140,7 @@ def _is_table(table: Table, text: Text) -> bool:
     whole = wide > 0.9 * text.width and high > 0.85 * text.height
     if whole and table.filled < 0.6 * cells:
         return False
-    inside = [one for one in text.pieces if holds(table.box, one.box)]
+    inside = [one for one in text.pieces if contains(table.box, one.box)]
     if len(inside) < 4 or len(inside) > _CROWD * cells:
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
@@ -140,7 +150,11 @@ def _is_table(table: Table, text: Text) -> bool:
 def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
     """The table between horizontal rules next to a caption, as books set it; None if there is none."""
     rules = sorted(
-        (rule for rule in shown.rules if beside(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))),
+        (
+            rule
+            for rule in shown.rules
+            if shared_width(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))
+        ),
         key=lambda rule: -rule[1] if up else rule[1],
     )
     rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
@@ -159,18 +173,18 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
     box = union(chosen)
     if len(chosen) < 2 or box[3] - box[1] < 12:
         return None
-    inside = [one.box for one in text.pieces if holds(grown(box, 2), one.box)]
+    inside = [one.box for one in text.pieces if contains(expanded(box, 2), one.box)]
     return union((box, *inside)) if len(inside) >= 3 else None
 
 
 def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     """Whether a caption or a paragraph stands between two rules."""
-    if any(holds(part, stop) for stop in stops):
+    if any(contains(part, stop) for stop in stops):
         return True
-    prose = [one for one in text.prose if holds(part, one.box)]
+    prose = [one for one in text.prose if contains(part, one.box)]
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
-    rows = len({one.line for one in text.pieces if holds(part, one.box)})
+    rows = len({one.line for one in text.pieces if contains(part, one.box)})
     alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
     return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
@@ -180,7 +194,7 @@ def _wide(box: Rect) -> float:
 
 
 def _gap(a: Rect, b: Rect) -> float:
-    return -abreast(a, b)
+    return -shared_height(a, b)
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:

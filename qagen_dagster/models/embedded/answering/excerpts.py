@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.answering.choose import choose
-from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, make_index, rank, take_apart
-from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.retrieval import Hit, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import Action, Line, rows, section
@@ -43,12 +43,12 @@ def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = Non
     """
     shown = excerpts(prompt)
     title = _TITLE.search(prompt)
-    asked = take_apart(section(prompt, "Question"))
+    asked = parse_query(section(prompt, "Question"))
     pieces = pieces_of(shown)
-    formed = _formed(asked, pieces, title.group(1) if title else "", threads)
+    formed = _from_structure(asked, pieces, title.group(1) if title else "", threads)
     if formed is not None and formed[1]:
         return _submit(formed[0], shown)
-    spoken = _spoken(asked, pieces, threads, fitted)
+    spoken = _from_prose(asked, pieces, threads, fitted)
     likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
     best = next((one for one in likely if one.answerable), likely[0] if likely else None)
     return _submit(best, shown)
@@ -78,7 +78,9 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
     return sorted(once.values(), key=lambda unit: unit.quote.start_line)
 
 
-def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> tuple[_Found, bool] | None:
+def _from_structure(
+    asked: Query, pieces: Sequence[Unit], title: str, threads: int
+) -> tuple[_Found, bool] | None:
     """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
     ahead = True
     for hit in rank(asked, make_index(pieces, title), threads):
@@ -90,7 +92,7 @@ def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> t
     return None
 
 
-def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
+def _by_form(asked: Query, hit: Hit, text: str) -> _Found:
     score = min(1.0, max(0.0, hit.score))
     note = (
         f"embedded:reader, {_lines(hit.unit)}, retrieval score {hit.score:.2f} (words {hit.share:.2f}, "
@@ -99,7 +101,7 @@ def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
     return _Found(text, hit.unit, score, hit.score >= WEAK, note)
 
 
-def _spoken(asked: Asked, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
+def _from_prose(asked: Query, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
     """The best span of running text."""
     sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
     best = choose(asked.text, [unit.text for unit in sentences], threads, fitted)

@@ -99,7 +99,7 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
         same = np.repeat(about[number][None, :], len(spans), axis=0)
         groups = [
             _stack(work, columns)
-            for columns in (_meeting(work), _nearness(work), _tree(work), _meaning(work))
+            for columns in (_matches(work), _nearness(work), _tree(work), _meaning(work))
         ]
         numbers.append(np.concatenate([same, spans.own, *groups], axis=1))
         categories += [(*asked, *labels) for labels in spans.labels]
@@ -158,7 +158,7 @@ def _within(values: NDArray[np.generic], work: _Work) -> Numbers:
     return sums[work.sentence.spans.end] - sums[work.sentence.spans.start]
 
 
-def _meeting(work: _Work) -> list[NDArray[np.generic]]:
+def _matches(work: _Work) -> list[NDArray[np.generic]]:
     """Words of the question inside the span, and how well they are matched outside."""
     spans, exact = work.sentence.spans, work.met.exact
     hit = exact > 0

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
-from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, Index, make_index, rank, take_apart
-from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.retrieval import Hit, Index, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import (
@@ -75,7 +75,7 @@ class Reader:
         total = line_total(reads) or 0
         known = document_rows(reads)
         if total > READ_WHOLE_LINES:
-            return [] if conversation.named("search") else _searches(take_apart(question))
+            return [] if conversation.named("search") else _searches(parse_query(question))
         start = next((number for number in range(1, total + 1) if number not in known), None)
         if start is None or reads[-1].is_error:
             return []
@@ -85,7 +85,7 @@ class Reader:
 
     def answer(self, question: str, index: Index) -> Action:
         """The blind answer, with its mechanism and score in the note."""
-        asked = take_apart(question)
+        asked = parse_query(question)
         if expected(asked) == "extreme":
             hits = extremes(asked, index.pieces)
         else:
@@ -114,7 +114,7 @@ class Reader:
         return _blind(best, text, other is None, note)
 
 
-def _searches(asked: Asked) -> list[Action]:
+def _searches(asked: Query) -> list[Action]:
     """Searches for quoted text and for the longest words, which tend to be the rarest."""
     words = sorted(
         set(re.findall(r"[A-Za-z][\w-]{3,}|\w*\d[\w.,-]*\w", asked.text)), key=lambda word: (-len(word), word)
@@ -155,7 +155,7 @@ def indexed(known: dict[int, Line], about: Card) -> Index:
     return made
 
 
-def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
+def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
     """The row with the highest or lowest number in the column asked for."""
     largest = " highest " in f" {asked.text} "
     found: list[tuple[Hit, str]] = []
@@ -173,7 +173,7 @@ def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
     return sorted(found, key=lambda item: -item[0].score)
 
 
-def _share_of(head: str, asked: Asked) -> float:
+def _share_of(head: str, asked: Query) -> float:
     """The share of a column's name, without units, that the question contains."""
     said = set(terms(re.sub(r"\([^()]*\)", "", head)))
     return len(said & asked.terms) / max(1, len(said))

@@ -35,7 +35,7 @@ _vectors: OrderedDict[str, Vectors] = OrderedDict()
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A parsed question."""
 
     text: str  # without the frame
@@ -76,7 +76,7 @@ class Hit:
         return LEXICAL_WEIGHT * self.share + (1 - LEXICAL_WEIGHT) * max(self.cosine, 0.0)
 
 
-def take_apart(question: str) -> Asked:
+def parse_query(question: str) -> Query:
     """The frame ("According to ..."), the words to find, and quoted labels."""
     match = _FRAME.match(question)
     frame = match.group(1) if match else ""
@@ -86,10 +86,10 @@ def take_apart(question: str) -> Asked:
     text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
     text = text.replace("what is given under ", "what is ").replace("what is given for ", "what is ")
     quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
-    return Asked(text, frame, frozenset(terms(text)) - _WH, quoted)
+    return Query(text, frame, frozenset(terms(text)) - _WH, quoted)
 
 
-def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
+def rank(asked: Query, index: Index, threads: int) -> list[Hit]:
     """The best pieces, best first."""
     total_pieces = len(index.pieces)
     weight = {
@@ -114,7 +114,7 @@ def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def _place_bonus(asked: Asked, unit: Unit) -> float:
+def _place_bonus(asked: Query, unit: Unit) -> float:
     """A small bonus for pieces in the section or table that the question names."""
     if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return 0.2

@@ -23,8 +23,8 @@ from qagen_dagster.models.embedded.exams.families import (
     p7_equilibrium,
 )
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
 )
 
 FAMILIES: tuple[Family, ...] = tuple(
@@ -60,7 +60,7 @@ def family_of(schema: str, difficulty: str) -> Family | None:
     return next((one for one in FAMILIES if (one.schema, one.difficulty) == (schema, difficulty)), None)
 
 
-def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Made, list[tuple[str, str]]]:
+def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Draft, list[tuple[str, str]]]:
     """The question of a slot (from 1), and its wrong options with their paths; all values differ.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers. Another attempt
@@ -83,23 +83,23 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Mad
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
 
 
-def _first(family: Family, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+def _first(family: Family, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
     return _first_of(family.schema, family.difficulty, seed, slot)
 
 
 @lru_cache(maxsize=4_096)
-def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
     family = family_of(schema, difficulty)
     if family is None:
         raise ValueError(f"there is no family for {schema} {difficulty}")
     return question_of(family, seed, slot, 1)
 
 
-def _computation(made: Made) -> tuple[str, ...]:
+def _computation(made: Draft) -> tuple[str, ...]:
     return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
 
 
-def _distinct(made: Made, paths: tuple[str, ...]) -> list[tuple[str, str]]:
+def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:
     """The wrong options whose value differs from all other options."""
     taken: list[Quantity] = [value_of(made.key)]
     kept: list[tuple[str, str]] = []

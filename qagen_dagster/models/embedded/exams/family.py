@@ -10,7 +10,7 @@ from qagen_dagster.models.embedded.draw import Draw
 
 
 @dataclass(frozen=True)
-class Made:
+class Draft:
     """A question without option letters. `wrong` follows the family's paths; None marks a path without an option."""
 
     stem: str
@@ -36,7 +36,7 @@ class Family:
     rationale: str
     paths: tuple[str, ...]
     contexts: int
-    make: Callable[[Draw, int], Made | None]
+    make: Callable[[Draw, int], Draft | None]
 
 
 def number(value: Fraction | int) -> str:

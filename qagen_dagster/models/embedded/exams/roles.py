@@ -10,8 +10,8 @@ from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.catalogue import family_of, question_of
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
 )
 from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
 from qagen_dagster.records.exams.item import LETTERS, read_sample
@@ -98,7 +98,7 @@ def _family(conversation: Conversation) -> Family | None:
     return family_of(schema.group(1), difficulty.group(1))
 
 
-def _package(made: Made, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
+def _package(made: Draft, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
     """Options in the order of their values, as exam papers print them; values with symbols in random order."""
     options = [(made.key, ""), *wrong]
     values = {text: value_of(text) for text, _ in options}

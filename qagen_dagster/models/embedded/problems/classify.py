@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.latex.code import code_of
-from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
 from qagen_dagster.latex.structure import (
     has_environment,
     options_of,

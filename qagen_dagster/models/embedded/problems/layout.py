@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.latex.structure import PICTURES, environments, options_of
-from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import Chain, Side, agrees, chains_of
 from qagen_dagster.models.embedded.problems.numerals import Numeral, numerals_of
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 from qagen_dagster.records.problems.item import DIAGRAM_MARK
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -134,13 +134,13 @@ class _Reader:
         place = self.solution[0]
         for chain in chains:
             head, last = chain.numeric[0], chain.numeric[-1]
-            self._loose(place, head.start, chain)
+            self._explain_rest(place, head.start, chain)
             leaves = self._within(head)
-            self._leaves(leaves, chain)
+            self._explain_head(leaves, chain)
             if len(chain.numeric) > 1:
                 yield self._step(chain, leaves)
             place = last.end
-        self._loose(place, self.solution[1], None)
+        self._explain_rest(place, self.solution[1], None)
 
     def _step(self, chain: Chain, leaves: tuple[int, ...]) -> Step:
         head, last = chain.numeric[0], chain.numeric[-1]
@@ -155,7 +155,7 @@ class _Reader:
         self.computed.setdefault(value, []).append(results[0])
         return Step(chain, leaves, results[0])
 
-    def _leaves(self, leaves: tuple[int, ...], chain: Chain) -> None:
+    def _explain_head(self, leaves: tuple[int, ...], chain: Chain) -> None:
         counts = Counter(self.numerals[one].value for side in chain.symbolic for one in self._within(side))
         for index in leaves:
             value = self.numerals[index].value
@@ -178,7 +178,7 @@ class _Reader:
                     f"where {self.numerals[index].text} in its solution comes from cannot be told"
                 )
 
-    def _loose(self, start: int, end: int, chain: Chain | None) -> None:
+    def _explain_rest(self, start: int, end: int, chain: Chain | None) -> None:
         """Explain numbers in words and in sides with symbols, up to the next numeric side."""
         symbolic = [] if chain is None else [(one.start, one.end) for one in chain.symbolic]
         for index, one in enumerate(self.numerals):

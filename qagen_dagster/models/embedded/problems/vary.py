@@ -14,10 +14,10 @@ from qagen_dagster.latex.compare import same_numbers
 from qagen_dagster.latex.structure import solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import Side, side_value
 from qagen_dagster.models.embedded.problems.layout import Layout, Step, layout_of
 from qagen_dagster.models.embedded.problems.numerals import decimal_text, numeral_value, written_like
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 
 _PAIRS = ((1, 4), (4, 9), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (9, 10), (5, 3), (7, 4), (9, 5))
 _FACTORS = tuple(Fraction(*pair) for one in _PAIRS for pair in (one, one[::-1]))
@@ -33,11 +33,11 @@ def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
     seed = hashlib.sha256(f"{number}\n{item}".encode()).hexdigest()
     for values in islice(_choices(layout, Draw(f"variant/{seed}")), _MOST_TRIES):
         texts = _computed(layout, values)
-        if texts is None or not _optioned(layout, values, texts):
+        if texts is None or not _set_options(layout, values, texts):
             continue
         made = _written(layout, texts)
-        if statement_of(made) not in earlier and _new(made, layout) and _proved(made, layout):
-            return made, _said(layout, texts)
+        if statement_of(made) not in earlier and _is_new(made, layout) and _holds(made, layout):
+            return made, _changes(layout, texts)
     raise UnableError("no other numbers were found that give a result as plain as the source's")
 
 
@@ -51,7 +51,7 @@ def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
     combined.sort(key=lambda one: sum(text is None for text in one))
     for texts in combined:
         chosen = {value: text for value, text in zip(free, texts, strict=False) if text is not None}
-        if chosen and _apart(layout, chosen):
+        if chosen and _stay_distinct(layout, chosen):
             yield chosen
 
 
@@ -71,7 +71,7 @@ def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
     return found
 
 
-def _apart(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
+def _stay_distinct(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
     """Whether different values stay different and keep their order."""
     before = sorted(layout.given)
     after = [numeral_value(chosen[one]) if one in chosen else one for one in before]
@@ -132,7 +132,7 @@ def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
     return text if len(digits) <= max(_DIGITS, len(old)) else None
 
 
-def _optioned(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
+def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
     """Set every option: the key is the result, the others follow from their mistake or their ratio to the key."""
     if layout.right is None:
         return True
@@ -143,14 +143,14 @@ def _optioned(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, s
         if wrong is key:
             texts[index] = new
             continue
-        value = _mistaken(layout, chosen, wrong.value)
+        value = _repeat_mistake(layout, chosen, wrong.value)
         value = value if value is not None else wrong.value / key.value * numeral_value(new)
         texts[index] = decimal_text(_shortened(value))
     values = [numeral_value(texts[index]) for index in layout.options]
     return len(set(values)) == len(values) and 0 not in values
 
 
-def _mistaken(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
+def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
     """The value for the new givens of the two-givens combination that produced `wrong`."""
     now = {one: numeral_value(chosen[one]) if one in chosen else one for one in layout.given if one}
     for first, second in product(now, now):
@@ -195,7 +195,7 @@ def _written(layout: Layout, texts: Mapping[int, str]) -> str:
     return made.strip()
 
 
-def _new(made: str, layout: Layout) -> bool:
+def _is_new(made: str, layout: Layout) -> bool:
     """Whether question and solution contain other numbers than the source."""
     source = layout.item
     return not (
@@ -204,7 +204,7 @@ def _new(made: str, layout: Layout) -> bool:
     )
 
 
-def _proved(made: str, layout: Layout) -> bool:
+def _holds(made: str, layout: Layout) -> bool:
     """Whether the new item, parsed again, has as many equations and all of them hold."""
     try:
         return len(layout_of(made).steps) == len(layout.steps)
@@ -212,7 +212,7 @@ def _proved(made: str, layout: Layout) -> bool:
         return "computed again" not in str(error) and "no number of its statement" in str(error)
 
 
-def _said(layout: Layout, texts: Mapping[int, str]) -> str:
+def _changes(layout: Layout, texts: Mapping[int, str]) -> str:
     """A description of the changes in the statement and the result."""
     changed: dict[str, str] = {}
     for places in layout.given.values():

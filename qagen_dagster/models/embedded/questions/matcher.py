@@ -43,7 +43,7 @@ class Matcher:
         new = _NEW.search(conversation.prompt)
         answer = _ANSWER.search(conversation.prompt)
         _, _, listed = conversation.prompt.partition("Accepted questions:")
-        known = [(int(number), *_apart(text)) for number, text in _NUMBERED.findall(listed)]
+        known = [(int(number), *_split_listed(text)) for number, text in _NUMBERED.findall(listed)]
         if new is None or not known:
             return [_verdict(None, "there is nothing to compare with")]
         return [self.compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
@@ -97,7 +97,7 @@ class Matcher:
         )
 
 
-def _apart(text: str) -> tuple[str, str]:
+def _split_listed(text: str) -> tuple[str, str]:
     """Question and answer of a listed line."""
     question, _, answer = text.strip().partition(" [answer: ")
     return question, answer.removesuffix("]")

@@ -57,7 +57,7 @@ for _axis, _pair in enumerate(_PAIRS.split()):
             _POLES.setdefault(stem(_member), set()).add((_axis, _side))
 
 
-def poles(text: str) -> dict[tuple[int, int], str]:
+def polarities(text: str) -> dict[tuple[int, int], str]:
     """The polarity of `text` on each axis (axis and side), with the word that shows it."""
     found: dict[tuple[int, int], str] = {}
     for token in tokens(text):

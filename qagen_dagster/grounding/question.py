@@ -35,15 +35,17 @@ _LIMIT_AFTER = re.compile(
 _METHOD = "facts of the question"
 
 
-def grade_question(question: str, source: Source, *, told: str = "", supposes: bool = False) -> AnswerGrade:
+def grade_question(
+    question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
+) -> AnswerGrade:
     """Grounded if the document lacks nothing that the question names; the confidence is the share of its words found.
 
-    `told` is the document's description outside its text: title, authors, file, corpus. A question that `supposes` a
-    different situation may introduce amounts and dates.
+    `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
+    supposes a different situation, so it may introduce amounts and dates.
     """
-    missing = list(dict.fromkeys(_missing(question, source, told, supposes=supposes)))
+    missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
-    known = words & set(content_stems(told))
+    known = words & set(content_stems(metadata))
     there = sum(source.has(word) or word in known for word in words)
     share = there / len(words) if words else 0.0
     if not missing and share >= LEAST_WORDS:
@@ -61,11 +63,11 @@ def grade_question(question: str, source: Source, *, told: str = "", supposes: b
     )
 
 
-def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Iterator[str]:
+def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
     """Names and values of the question that the document lacks, as written."""
-    mine, beside = facts(question), facts_of_document(told)
+    mine, beside = facts(question), facts_of_document(metadata)
     yield from (name for name in missing_names(mine, source.facts) if name in missing_names(mine, beside))
-    if not supposes:
+    if not hypothetical:
         elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
         for found, other in zip(
             (missing_amounts(mine, source.facts), missing_dates(mine, source.facts)), elsewhere, strict=True
@@ -78,7 +80,7 @@ def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Ite
             yield from (
                 name for name in named if not name.isalpha()
             )  # "which of the two" counts things, it names nothing
-    text = _flat(f"{source.text} {told}") if _QUOTED.search(question) else ""
+    text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
 
 

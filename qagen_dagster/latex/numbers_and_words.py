@@ -83,7 +83,7 @@ _SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
 
 
 @dataclass
-class _Said:
+class _Content:
     """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
@@ -100,8 +100,8 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
     """The numbers in order, each with the text after it (without layout), and whether it stands in a formula."""
-    said = _read(latex)
-    return tuple((one, *behind) for one, behind in zip(said.numbers, said.follows, strict=True))
+    found = _read(latex)
+    return tuple((one, *behind) for one, behind in zip(found.numbers, found.follows, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -113,43 +113,43 @@ def words_of(latex: str) -> tuple[str, ...]:
     return tuple(_read(latex).words)
 
 
-def _read(latex: str) -> _Said:
+def _read(latex: str) -> _Content:
     text = _UNIT.sub(_spelled, without_layout(latex))
-    said, inside = _Said(), False
+    found, inside = _Content(), False
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup or ""
         if kind == "math":
             inside = token.group() in (r"\(", r"\[") or (token.group()[0] == "$" and not inside)
         elif kind in ("word", "index", "raised") or len(token.group()) > _MOST_DIGITS:
-            _word(said, token, inside=inside)
+            _word(found, token, inside=inside)
         elif kind != "other":
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
-            said.numbers += [sign * values[0], *values[1:]]
-            said.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
-            said.counted, said.at = True, token.end()
-            if said.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
-                said.words[-1] = "a"
+            found.numbers += [sign * values[0], *values[1:]]
+            found.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
+            found.counted, found.at = True, token.end()
+            if found.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
+                found.words[-1] = "a"
         else:
-            said.counted = said.counted and token.group() in "{}"
-    return said
+            found.counted = found.counted and token.group() in "{}"
+    return found
 
 
-def _word(said: _Said, token: re.Match[str], *, inside: bool) -> None:
+def _word(found: _Content, token: re.Match[str], *, inside: bool) -> None:
     word = token.group()
     if token.lastgroup != "word":
         word = re.sub(r"[\s{}+]", "", _FONTS.sub("", word))
     elif word in _SILENT:
         return
-    prose = not (inside or said.counted)  # M and m are two symbols, MW and mW two units
+    prose = not (inside or found.counted)  # M and m are two symbols, MW and mW two units
     if prose and (len(word) == 1 or word[1:].islower()):
         word = word.casefold()
-    if said.counted and said.at == token.start() and word in _ORDINAL:
+    if found.counted and found.at == token.start() and word in _ORDINAL:
         word = "th"
-    elif said.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
+    elif found.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
         word = word[:-1]
-    said.words.append(word)
-    said.counted = False
+    found.words.append(word)
+    found.counted = False
 
 
 def _spelled(unit: re.Match[str]) -> str:
