@@ -130,7 +130,7 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, data in files.items():
         place = PurePosixPath(name)
         if place.is_absolute() or ".." in place.parts or not place.parts:
-            raise ValueError(f"{name} is no name of a file beside an item")
+            raise ValueError(f"{name} is not a relative file name inside the folder")
         target = folder.joinpath(*place.parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

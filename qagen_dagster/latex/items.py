@@ -55,7 +55,7 @@ class TexItems:
         """The text with its items replaced, one by one. Raises ValueError for another number of items."""
         fresh = iter(items)
         if len(items) != len(self.items):
-            raise ValueError(f"{len(items)} items for the places of {len(self.items)}")
+            raise ValueError(f"{len(items)} items given, {len(self.items)} expected")
         return "".join(next(fresh) if piece.is_item else piece.text for piece in self.pieces)
 
 

@@ -60,7 +60,7 @@ class _Cutter:
     rtl: bool
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """Running head, body and foot: white space that separates the first or last band makes it a part of its own."""
+        """Running head, body and foot, if white space separates the first or last band."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0

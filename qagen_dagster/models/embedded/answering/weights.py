@@ -54,7 +54,7 @@ class Weights(Record):
     def _complete(self) -> Self:
         lengths = {len(self.mean), len(self.scale), *map(len, self.numbers.values())}
         if lengths != {len(NUMBERS)} or len(self.odds) != len(SIGNS) or "" not in self.numbers:
-            raise ValueError("made for other measurements: fit them again")
+            raise ValueError("the weights do not match the features: fit them again")
         return self
 
     def scores(self, table: Table) -> Numbers:
