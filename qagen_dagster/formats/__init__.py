@@ -1,8 +1,8 @@
-"""Bytes in, documents out: one format, one file, one line in the registry."""
+"""Readers of document formats: each format is one file, registered by one line in `registry.py`."""
 
 import sys
 
-# PyMuPDF loads an ONNX layout model and its Markdown writer with every import; nothing here uses them, and leaving
-# them out saves each process more than a second and some 60 MB. None makes its optional imports fail quietly.
+# Every import of PyMuPDF loads an ONNX layout model and a Markdown writer, which nothing here uses. Leaving them out
+# saves each process more than a second and some 60 MB. The value None makes PyMuPDF skip these optional imports.
 sys.modules.setdefault("pymupdf.layout", None)  # pyright: ignore[reportArgumentType]
 sys.modules.setdefault("pymupdf4llm", None)  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""What a format is: the protocol each file of this package implements, and the values it exchanges.
+"""The protocol that every format implements, and the values it exchanges.
 
 Formats know nothing of corpora, stores or models. They raise DocumentError with a named outcome.
 """
@@ -32,7 +32,7 @@ class ParseOptions:
     ocr_languages: str = "eng"
     known_pages: tuple[
         PageSpan, ...
-    ] = ()  # of the stored text: visuals stand on its lines, nothing is recognised again
+    ] = ()  # pages of the stored text: visuals refer to its lines, and OCR does not run again
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ParsedText:
 
 @dataclass(frozen=True)
 class RowFailure:
-    """A part of a file that gave no document (a broken JSONL row): it is counted, the rest goes on."""
+    """A part of a file that gave no document, such as a broken JSONL row. The other parts are still read."""
 
     row: str
     outcome: Outcome
@@ -83,10 +83,10 @@ class PageImage:
 
 
 class Format(Protocol):
-    """One document format. Methods are pure: same bytes, same result."""
+    """One document format. Methods are pure: the same bytes give the same result."""
 
     name: str
-    version: str  # raised whenever the same bytes give another text: part of document versions
+    version: str  # part of document versions; raise it whenever the same bytes give another text
     suffixes: tuple[str, ...]  # lower case, with the dot
 
     def sniff(self, head: bytes) -> bool:
@@ -94,17 +94,17 @@ class Format(Protocol):
         ...
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """Text with positions; one entry, or one per row. Raises DocumentError."""
+        """Text with positions: one entry, or one per row. Raises DocumentError."""
         ...
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """What there is to look at, in document order, with unique labels. Raises DocumentError."""
+        """The visuals in document order, with unique labels. Raises DocumentError."""
         ...
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """A picture of a 1-based page; None where the format has no pages to look at.
+        """A picture of a 1-based page; None if the format has no pages.
 
         Raises DocumentError when the page does not exist or cannot be rendered within the limits.
         """

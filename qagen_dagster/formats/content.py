@@ -1,7 +1,4 @@
-"""What bytes are, whatever the file is called: signatures of common kinds, and text against binary.
-
-What does not belong here: which suffix goes with which format (registry), decoding (encoding).
-"""
+"""Detection of a file's kind from its bytes: signatures of common kinds, and whether bytes are text or binary."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import re
 
 HEAD_BYTES = 4_096
 
-# Signatures at the start of a file, with the words a person reads.
+# Signatures at the start of a file, with their description for messages.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -44,7 +41,7 @@ _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def content_kind(head: bytes) -> str:
-    """What the first bytes of a file are, in words ("an HTML page"); empty when nothing is recognised."""
+    """A description of what the first bytes show ("an HTML page"); empty when nothing is recognised."""
     for signature, words in _SIGNATURES:
         if head.startswith(signature):
             return words
@@ -52,7 +49,7 @@ def content_kind(head: bytes) -> str:
         return "a WebP image"
     if is_pdf(head):
         return "a PDF"
-    start = unmarked(head)
+    start = without_bom(head)
     if _HTML.match(start):
         return "an HTML page"
     if start.startswith((b"<?xml", b"<!DOCTYPE")):
@@ -61,19 +58,19 @@ def content_kind(head: bytes) -> str:
 
 
 def is_pdf(head: bytes) -> bool:
-    """Whether a PDF header stands where readers look for it."""
+    """Whether the bytes have a PDF header within the range in which readers look for it."""
     return b"%PDF-" in head[:_PDF_WITHIN]
 
 
-def unmarked(head: bytes) -> bytes:
-    """The bytes without a UTF-8 byte order mark and white space before the first character."""
+def without_bom(head: bytes) -> bytes:
+    """The bytes without a leading UTF-8 byte order mark and white space."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITE)
 
 
 def looks_binary(data: bytes) -> bool:
-    """Whether bytes cannot be text in any encoding: too many control characters in the first 64 KB.
+    """Whether the first 64 KB hold too many control characters to be text in any encoding.
 
-    UTF-16 and UTF-32, with or without a byte order mark, are text although they are full of NUL.
+    UTF-16 and UTF-32 count as text, with or without a byte order mark, although they are full of NUL.
     """
     sample = data[:65_536]
     if sample.startswith(_WIDE_BOMS) or sample.startswith(b"\x00\x00\xfe\xff"):

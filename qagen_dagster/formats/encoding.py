@@ -1,7 +1,4 @@
-"""Bytes to text, whatever the encoding: byte order marks, UTF-8 with damage, legacy code pages.
-
-What does not belong here: line ends and pages (lines), deciding that a file is no text (content).
-"""
+"""Decoding of bytes to text: byte order marks, damaged UTF-8 and legacy code pages."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from qagen_dagster.formats.content import wide_encoding
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark starts with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -35,7 +32,7 @@ _MIN_FOREIGN_SHARE = 0.3
 
 @dataclass(frozen=True)
 class Decoded:
-    """Text and how it was read; `note` is empty for sound UTF-8."""
+    """Text and its encoding. `note` describes any problem; it is empty for valid UTF-8."""
 
     text: str
     encoding: str
@@ -43,9 +40,9 @@ class Decoded:
 
 
 def decode(data: bytes) -> Decoded:
-    """Read bytes as text, by mark, then as UTF-8, then by the likeliest legacy encoding.
+    """Decode by the byte order mark, else as UTF-8, else by the likeliest legacy encoding.
 
-    Bytes that the encoding does not have become U+FFFD; the note counts them.
+    Bytes that are invalid in the encoding become U+FFFD; the note counts them.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
@@ -76,8 +73,8 @@ def _lenient(data: bytes, encoding: str) -> Decoded:
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
-    # Sequences that are sound UTF-8 hardly ever occur in a legacy encoding of an alphabet; the long
-    # ones do not occur by chance. East Asian encodings have some, among many more that are unsound.
+    # Valid UTF-8 sequences hardly ever occur in a legacy encoding of an alphabet, and long ones do not occur by
+    # chance. East Asian encodings contain some, among many more invalid ones.
     sound = sum(len(found) - 1 for found in _MULTIBYTE.findall(data))
     unsound = len(_HIGH.findall(_MULTIBYTE.sub(b"", data)))
     rare = len(_HIGH.findall(data)) < 0.01 * len(data)
@@ -85,11 +82,11 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def _legacy(data: bytes) -> str:
-    # The detector is right about scripts but confuses the Latin code pages with each other, so its word
-    # counts only for other scripts, or when the Western reading puts signs into the middle of words.
+    # The detector recognises scripts but confuses the Latin code pages with each other. Its result counts only for
+    # other scripts, or when the Western decoding puts signs into the middle of words.
     best = from_bytes(data[:_SAMPLE]).best()
     if best and len(_HALF_WIDTH.findall(str(best))) > _MIN_FOREIGN_SHARE * len(str(best)):
-        # Nobody writes in half-width kana: that is a Cyrillic text taken for Shift JIS.
+        # Nobody writes in half-width kana: this is Cyrillic text mistaken for Shift JIS.
         best = from_bytes(data[:_SAMPLE], cp_exclusion=_SHIFT_JIS).best()
     western = _western(data)
     if best is None:

@@ -1,6 +1,6 @@
-"""Front matter: the YAML (`---`) or TOML (`+++`) block at the start of a Markdown file, as metadata.
+"""Metadata from front matter, the YAML (`---`) or TOML (`+++`) block at the start of a Markdown file.
 
-Only known keys with plain values are taken. A block that cannot be read is text like any other.
+Only known keys with plain values are taken. A block that cannot be parsed is treated as text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 
 @dataclass(frozen=True)
 class FrontMatter:
-    """What the block says, and how many lines of the file it takes (0: there is none)."""
+    """The metadata of the block, and how many lines of the file it takes (0 if there is none)."""
 
     line_count: int = 0
     metadata: Metadata = field(default_factory=Metadata)

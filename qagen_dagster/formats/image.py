@@ -1,6 +1,6 @@
-"""PNG, JPEG and WebP files: one page to look at, and text only where OCR reads some.
+"""The format of PNG, JPEG and WebP files: a document of one page, with text if OCR finds some.
 
-Other image kinds are not taken: their decoders are not worth their attack surface here.
+Other kinds of images are refused, because their decoders would enlarge the attack surface.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000
 
 
 class ImageFormat:
-    """One picture is a document of one page; its points are its pixels, upright."""
+    """A picture as a document of one page, turned upright; one point is one pixel."""
 
     name = "image"
     version = "1"
     suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp")
 
     def sniff(self, head: bytes) -> bool:
-        """PNG, JPEG or WebP; which of them need not be what the suffix says."""
+        """Whether it is PNG, JPEG or WebP; the suffix may name another of the three."""
         webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
         return webp or head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """The text that OCR reads, else `no_text`. Raises DocumentError `corrupt` or `too_large`."""
+        """The text that OCR finds; otherwise the outcome is `no_text`. Raises DocumentError `corrupt` or `too_large`."""
         picture = _open(source, options)
         shape = f"{picture.width} x {picture.height} pixels"
         text = ocr_image(encode(picture, _FOR_OCR).data, options.ocr_languages) if options.ocr else None
@@ -71,7 +71,7 @@ class ImageFormat:
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """The picture or a crop of it. Raises DocumentError when there is no such page or crop."""
+        """The picture or a crop of it. Raises DocumentError when the page or crop does not exist."""
         if page != 1:
             raise DocumentError("unsupported", f"there is no page {page}: a picture has one page")
         picture = _open(source, options)
@@ -92,11 +92,11 @@ def _why_no_ocr(options: ParseOptions) -> str:
 
 
 def _open(source: Source, options: ParseOptions) -> Image.Image:
-    """The decoded picture, turned as its EXIF orientation says."""
+    """The decoded picture, rotated by its EXIF orientation."""
     with _named_outcomes(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with Image.open(io.BytesIO(source.data), formats=_FORMATS) as picture:
-            # The header tells the size: a bomb is refused before a pixel of it is decoded.
+            # The header gives the size, so a decompression bomb is refused before any pixel is decoded.
             if picture.width * picture.height > options.max_pixels:
                 size = f"{picture.width:,} x {picture.height:,} pixels"
                 raise DocumentError("too_large", f"{size}; the limit is {options.max_pixels:,} pixels")

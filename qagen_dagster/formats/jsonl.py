@@ -1,8 +1,7 @@
-"""JSON lines: one row, one document. A broken row is counted and the others go on.
+"""The JSON Lines format: each row is one document.
 
-A row is an object with `id`, `title` and the text in `content`, `text` or `abstract` (the first that says
-something). `authors`, `date` (or `year`), `doi`, `abstract` and `language` become metadata; all other
-fields are left alone and never reach the text.
+A row is an object with `id`, `title` and the text: the first non-empty field of `content`, `text` and `abstract`.
+`authors`, `date` (or `year`), `doi`, `abstract` and `language` become metadata. All other fields are ignored.
 """
 
 from __future__ import annotations
@@ -37,21 +36,21 @@ class _Row:
 
 
 class JsonlFormat:
-    """`.jsonl`: rows as documents."""
+    """`.jsonl` files, whose rows are documents."""
 
     name = "jsonl"
     version = "1"
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson")
 
     def sniff(self, head: bytes) -> bool:
-        """Text that does not begin as markup; whether rows are sound is decided row by row."""
+        """Whether it is text that does not begin as markup; `parse` checks each row."""
         return looks_like_text(head) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<"
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """Documents and failures in the order of rows.
 
-        A row without id is named by its line number. Raises DocumentError: `empty`, `binary`, or
-        `not_what_it_says` when no line at all is a JSON object.
+        The line number names a row without id. Raises DocumentError: `empty`, `binary`, or `not_what_it_says` when no
+        line is a JSON object.
         """
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
@@ -68,13 +67,13 @@ class JsonlFormat:
         ]
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """Nothing: rows hold text."""
+        """Always empty, because rows hold only text."""
         return ()
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """None: rows have no look."""
+        """Always None, because rows have no pages."""
         return None
 
 
@@ -113,7 +112,7 @@ def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedTe
     if name in seen:
         return _failure(row.number, f"id {name!r} was given to an earlier row")
     seen.add(name)
-    text = next((said for field in _TEXT_FIELDS if (said := _said(row.fields, field))), None)
+    text = next((said for field in _TEXT_FIELDS if (said := _non_empty(row.fields, field))), None)
     if text is None:
         return _failure(row.number, f"nothing in {', '.join(_TEXT_FIELDS)}", Outcome.EMPTY)
     found = split_lines(text)
@@ -156,7 +155,7 @@ def _author(value: object) -> str:
     return _flat(value) if isinstance(value, str) else ""
 
 
-def _said(fields: dict[str, object], name: str) -> str | None:
+def _non_empty(fields: dict[str, object], name: str) -> str | None:
     value = fields.get(name)
     return value if isinstance(value, str) and value.strip() else None
 

@@ -1,7 +1,4 @@
-"""Names of visuals: what a caption calls itself, and one name for one thing.
-
-What does not belong here: finding captions on a page or in markup.
-"""
+"""Labels of visuals: the name in a caption, and labels that are unique in a document."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ _WORDS = {"fig": "Figure", "fig.": "Figure"}
 
 
 def caption_label(caption: str) -> str:
-    """How a caption names its thing ("Table 2", "Figure 1"); empty when it does not."""
+    """The name that a caption gives its visual ("Table 2", "Figure 1"); empty when there is none."""
     found = _CAPTION.match(caption)
     if found is None:
         return ""
@@ -25,13 +22,13 @@ def caption_label(caption: str) -> str:
 
 
 class Labels:
-    """Gives each visual of one document a label of its own."""
+    """Gives each visual of one document a unique label."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def unique(self, wanted: str) -> str:
-        """`wanted`, or `wanted (2)`, `wanted (3)`, ... when an earlier visual has that name."""
+        """`wanted`, or `wanted (2)`, `wanted (3)`, ... if an earlier visual has that label."""
         label, number = wanted, 1
         while label.casefold() in self._taken:
             number += 1

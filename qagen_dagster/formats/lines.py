@@ -1,7 +1,4 @@
-"""The lines of a document: line ends made one, pages at form feeds, positions within what is there.
-
-What does not belong here: decoding bytes (encoding), what a format means by a line.
-"""
+"""The lines and pages of a document's text, with normalised line ends."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines without their ends, the pages they stand on (none without form feeds), and what was odd."""
+    """Lines without line ends, their pages (none without form feeds), and a note on repairs."""
 
     lines: tuple[str, ...]
     pages: tuple[PageSpan, ...] = ()
@@ -23,7 +20,7 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """The document's text: its lines, no newline at the end."""
+        """The document's text, without a newline at the end."""
         return "\n".join(self.lines)
 
     @property
@@ -35,9 +32,8 @@ class Lines:
 def split_lines(text: str) -> Lines:
     """Lines and pages of any text. CR LF, CR and LF end lines; a form feed ends a page (and a line).
 
-    NUL and lone surrogates cannot be stored: the first are removed, the others become U+FFFD, and the
-    note says so. Blank lines at the end are dropped; those at the start stay, so that line numbers are
-    those of the file.
+    NUL and lone surrogates cannot be stored: NUL is removed, surrogates become U+FFFD, and the note says so. Blank
+    lines at the end are dropped. Those at the start stay, so that line numbers match the file.
     """
     clean, note = _storable(text)
     clean = clean.replace("\r\n", "\n").replace("\r", "\n")
@@ -54,7 +50,7 @@ def split_lines(text: str) -> Lines:
 
 
 def join_notes(*notes: str) -> str:
-    """The notes that say something, as one line."""
+    """The non-empty notes on one line."""
     return "; ".join(note for note in notes if note)
 
 
@@ -77,7 +73,7 @@ def _storable(text: str) -> tuple[str, str]:
 
 def _page_texts(text: str) -> list[str]:
     pages = text.split("\f")
-    # A form feed after the last page ends it; it does not begin another.
+    # A form feed after the last page does not begin another page.
     return pages[:-1] if not pages[-1].strip() else pages
 
 

@@ -1,7 +1,7 @@
-"""Markdown: the file's own lines as they are, with what its structure says about them.
+"""The Markdown format: the file's own lines, with sections, metadata and visuals from its structure.
 
-The text is not rendered, so that a quote is what the author wrote. Headings give sections, front matter
-gives metadata (and stays in the text), tables, images and diagram fences give visuals. There are no pages.
+The text is not rendered, so that a quote is what the author wrote. Headings give sections. Front matter gives
+metadata and stays in the text. Tables, images and diagram fences give visuals. There are no pages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class _Found:
-    """A visual before it has its label: 1-based lines, and what the markup says of it."""
+    """A visual without its label: 1-based lines, and what the markup says about it."""
 
     type: VisualType
     start: int
@@ -68,7 +68,7 @@ class MarkdownFormat:
     suffixes: tuple[str, ...] = (".md", ".markdown", ".mdown")
 
     def sniff(self, head: bytes) -> bool:
-        """Text in any encoding; Markdown may begin with HTML."""
+        """Whether it is text in any encoding; Markdown may begin with HTML."""
         return looks_like_text(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -95,13 +95,13 @@ class MarkdownFormat:
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """None: the text itself is all there is to look at."""
+        """Always None, because Markdown has no pages."""
         return None
 
 
 def _parse(source: Source) -> _Parsed:
     lines = read_text(source)
-    lines = Lines(lines.lines, (), lines.note)  # a form feed makes no page in Markdown
+    lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
     front = read_front_matter(lines.lines)
     parsed = _Parsed(lines, front)
     body = [""] * front.line_count + list(lines.lines[front.line_count :])
@@ -157,7 +157,7 @@ def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
                 yield _Found(VisualType.TABLE, opened, number)
                 opened = None
     if opened:
-        # A blank line ends an HTML block before the table does: the table goes on to its end tag.
+        # A blank line ends the HTML block early, so the table is followed to its end tag.
         rest = range(end + 1, len(body) + 1)
         close = next((number for number in rest if "</table" in body[number - 1].lower()), end)
         yield _Found(VisualType.TABLE, opened, close)
@@ -192,10 +192,10 @@ def _visual(found: _Found, caption_line: int | None, lines: Sequence[str], label
 
 
 def _captions(found: Sequence[_Found], lines: Sequence[str]) -> list[int | None]:
-    """For each visual the line of its caption: next to it, with at most one blank line between.
+    """The line of each visual's caption: next to the visual, with at most one blank line between.
 
-    Captions stand above tables and below pictures. The other side counts where that gives none, and
-    each line is the caption of one visual.
+    Captions stand above tables and below pictures. If that side has none, the other side is searched. Each line is
+    the caption of at most one visual.
     """
     captions: list[int | None] = [None] * len(found)
     for usual in (True, False):

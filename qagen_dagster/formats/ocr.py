@@ -1,8 +1,4 @@
-"""Text recognition of one picture by the `tesseract` program, if this machine has it.
-
-What belongs here: finding the program and its languages, turning a picture upright, one bounded run. What does not:
-deciding which pages need it (the formats do).
-"""
+"""Text recognition of one picture by the `tesseract` program, if it is installed."""
 
 from __future__ import annotations
 
@@ -22,8 +18,8 @@ from qagen_dagster.records.document import Outcome
 _LANGUAGE = re.compile(r"[A-Za-z0-9_/]{2,40}")
 _ROTATE = re.compile(r"Rotate: (\d+)")
 _CONFIDENCE = re.compile(r"Orientation confidence: ([0-9.]+)")
-_SURE = 1.0  # tesseract's own measure; a page of ordinary text reaches 3 to 25
-_MAX_PIXELS = 120_000_000  # of a picture that must be turned
+_SURE = 1.0  # tesseract's orientation confidence; a page of ordinary text reaches 3 to 25
+_MAX_PIXELS = 120_000_000  # of a picture that may be rotated
 _UNREADABLE = "text recognition could not read the picture"
 _CONTROL = {code: None for code in (*range(0x20), 0x7F, 0xAD) if code != 0x0A}
 _TURN = {
@@ -39,16 +35,16 @@ def tesseract_available() -> bool:
 
 
 def ocr_image(data: bytes, languages: str, *, seconds: float = 60) -> str | None:
-    """The text of a picture, upright whichever way it was scanned.
+    """The text of a picture, whatever its orientation.
 
     Args:
         data: an encoded picture (PNG, JPEG, TIFF, ...).
-        languages: tesseract's language codes joined by `+`; those not installed are left out.
-        seconds: for the whole call; orientation and text share it.
+        languages: tesseract's language codes joined by `+`; those not installed are ignored.
+        seconds: limit of the whole call, orientation and text together.
 
     Returns:
-        Lines as laid out, "" if the picture shows no text, None where tesseract (or every one of the
-        languages asked for) is not installed.
+        Lines as laid out; "" if the picture shows no text; None if tesseract, or every requested language, is not
+        installed.
 
     Raises:
         DocumentError: `timeout`, or `corrupt` if the picture cannot be read.
@@ -79,7 +75,7 @@ def _installed(program: str) -> frozenset[str]:
 
 
 def _upright(program: str, data: bytes, ends: float) -> bytes:
-    """The picture turned by what tesseract says of its orientation, or as it is when it cannot say."""
+    """The picture rotated upright as tesseract detects it; unchanged if tesseract cannot tell."""
     if "osd" not in _installed(program):
         return data
     done = _run([program, "stdin", "stdout", "--psm", "0"], data, ends)
@@ -106,9 +102,9 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
 
 
 def _run(command: list[str], data: bytes, ends: float) -> subprocess.CompletedProcess[bytes]:
-    """One run of the program; a fixed argument list, no shell, the picture through standard input.
+    """Run the program without a shell; the picture goes through standard input.
 
-    On one core: its threads wait for each other busily, which on a machine at work makes it many times slower.
+    It uses one core: its threads wait for each other actively, which makes it many times slower on a busy machine.
     """
     env = shutil.which("env")
     try:
@@ -126,6 +122,6 @@ def _run(command: list[str], data: bytes, ends: float) -> subprocess.CompletedPr
 
 
 def _tidy(text: str) -> str:
-    """Lines without control characters, without runs of empty lines, without blank ends."""
+    """Lines without control characters, repeated empty lines and trailing blanks."""
     lines = (line.translate(_CONTROL).rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")

@@ -1,7 +1,4 @@
-"""Pictures for a model to look at: sizes within limits and encoding. Shared by all formats that render.
-
-What does not belong here: reading files of any format, pages, crops in page points.
-"""
+"""Scaling and encoding of pictures for models, shared by all formats that render."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from qagen_dagster.formats.base import PageImage, RenderOptions
 _JPEG_QUALITIES = (88, 75, 60, 45)
 _SHRINK = 0.75
 _MIN_SIDE = 16
-_INKED = [255 * (value > 12) for value in range(256)]  # fainter is white
+_INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 
 
 def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
     """The largest size of this shape within `max_side` and `max_pixels`, in whole pixels, each >= 1.
 
-    It never enlarges: a format that can render at any scale passes the size it would like to have.
+    It never enlarges: a format that can render at any scale passes its preferred size.
     """
     if width <= 0 or height <= 0:
         return 1, 1
@@ -31,9 +28,9 @@ def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]
 
 
 def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
-    """`picture` as PNG within the limits of `how`; JPEG, then smaller, when PNG exceeds `max_bytes`.
+    """`picture` as PNG within the limits of `how`; above `max_bytes` as JPEG, then smaller.
 
-    Transparency is laid on white. Raises DocumentError when even a tiny JPEG exceeds the limit.
+    Transparent pixels become white. Raises DocumentError when even a tiny JPEG exceeds the limit.
     """
     picture = flatten(picture)
     size = fit_size(picture.width, picture.height, how)
@@ -54,7 +51,7 @@ def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
 
 
 def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:
-    """A page that we have drawn, without the white around what is on it; a white page is left as it is."""
+    """A drawn page without its white border; a blank page is left unchanged."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
         opened.load()
         picture = flatten(opened)
@@ -67,7 +64,7 @@ def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage
 
 
 def flatten(picture: Image.Image) -> Image.Image:
-    """The picture as opaque 8-bit grey ("L") or colour ("RGB"), whatever mode it had."""
+    """The picture as opaque 8-bit grey ("L") or colour ("RGB"), from any mode."""
     if picture.mode in ("L", "RGB"):
         if "transparency" not in picture.info:
             return picture

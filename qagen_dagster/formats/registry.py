@@ -1,8 +1,4 @@
-"""The list of formats and the one entry to them: which format a file has, and its text or its outcome.
-
-What belongs here: choosing by suffix and content, limits that hold for every format, and turning every
-failure into a named outcome. What does not: reading any format (one file each), processes (sandbox).
-"""
+"""The list of formats: choosing the format of a file, and parsing it to text or a named outcome."""
 
 from __future__ import annotations
 
@@ -37,11 +33,11 @@ _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memor
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """What a file gave: its documents, or the one outcome that says why there is none.
+    """The documents of a file, or the outcome that says why it has none.
 
-    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows
-    is PARSED as a whole; each entry has its own outcome. Without entries, `outcome` is the failure.
-    `format` and `parser` (name and version) are empty when no format took the file.
+    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows is PARSED as
+    a whole; each entry has its own outcome. Without entries, `outcome` is the failure. `format` and `parser` (name
+    and version) are empty when no format took the file.
     """
 
     name: str
@@ -55,16 +51,15 @@ class ParsedFile:
 
 
 def suffixes(formats: Sequence[Format] = FORMATS) -> frozenset[str]:
-    """All suffixes that some format takes, lower case, with the dot."""
+    """All suffixes of the formats, lower case, with the dot."""
     return frozenset(suffix for one in formats for suffix in one.suffixes)
 
 
 def choose(source: Source, formats: Sequence[Format] = FORMATS) -> Format:
     """The format of a file, by its suffix and its first bytes.
 
-    Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes),
-    `not_what_it_says` (the first bytes are those of something else), `binary` (bytes that are no text in
-    a file whose suffix promises text).
+    Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes), `not_what_it_says` (the first
+    bytes show another kind of file), `binary` (the suffix promises text, but the bytes are not text).
     """
     suffix = PurePosixPath(source.name).suffix.lower()
     found = next((one for one in formats if suffix in one.suffixes), None)
@@ -87,7 +82,7 @@ def _contradiction(name: str, suffix: str, head: bytes) -> DocumentError:
 
 
 def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] = FORMATS) -> ParsedFile:
-    """Parse one file; every failure becomes a named outcome, so this never raises for bad input."""
+    """Parse one file. Every failure becomes a named outcome, so bad input never raises."""
     size, sha256 = len(source.data), hashlib.sha256(source.data).hexdigest()
     name = parser = ""
     entries: tuple[ParsedText | RowFailure, ...] = ()
@@ -97,15 +92,15 @@ def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] 
             raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
         chosen = choose(source, formats)
         name, parser = chosen.name, f"{chosen.name}-{chosen.version}"
-        entries = tuple(_settled(one, options) for one in chosen.parse(source, options))
-        outcome, detail = _of_entries(entries)
-    except Exception as error:  # the stage boundary: a parser's failure costs one document
+        entries = tuple(_within_limits(one, options) for one in chosen.parse(source, options))
+        outcome, detail = _combined_outcome(entries)
+    except Exception as error:  # a parser's failure costs only this document
         outcome, detail = failure_of(error)
     return ParsedFile(source.name, outcome, detail, name, parser, size, sha256, entries)
 
 
 def failure_of(error: BaseException) -> tuple[Outcome, str]:
-    """The outcome and the one line that say what a parser's exception means."""
+    """The outcome and a one-line description of a parser's exception."""
     if isinstance(error, DocumentError):
         known = error.outcome in Outcome.__members__.values()
         return (Outcome(error.outcome) if known else Outcome.CORRUPT), one_line(error.detail)
@@ -116,20 +111,20 @@ def failure_of(error: BaseException) -> tuple[Outcome, str]:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Text of a message on one line, cut at `limit` characters."""
+    """A message on one line, cut at `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def _of_entries(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outcome, str]:
+def _combined_outcome(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outcome, str]:
     if not entries:
         return Outcome.EMPTY, "the file holds no document"
     first = entries[0]
     return (first.outcome, first.detail) if first.row is None else (Outcome.PARSED, "")
 
 
-def _settled(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
-    """The entry within the limits, its sections in the order of their lines."""
+def _within_limits(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
+    """The entry checked against the limits, with its sections in line order."""
     if isinstance(entry, RowFailure):
         return entry
     if len(entry.text) > options.max_chars:

@@ -1,12 +1,9 @@
-"""Parsers in worker processes, so that a crash, a hang or a memory hog costs one document.
+"""A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
-What belongs here: starting workers, giving them jobs, killing and replacing them. What does not: what a
-worker does (sandbox_worker). Limits are for accidents, not against an attacker inside the worker.
-
-Workers are started with exec, never by a bare fork, because the parent (a Dagster process) has threads;
-and not by `multiprocessing`, which would import the parent's main module into each of them. They need a
-POSIX system. The time limit holds on all of them, the memory limit on Linux only (macOS ignores
-RLIMIT_AS): elsewhere a memory hog ends with the system's own means, as `crashed`.
+The limits protect against accidents, not against an attacker inside the worker. Workers need a POSIX system. They are
+started with exec: a bare fork is unsafe because the parent (a Dagster process) has threads, and `multiprocessing`
+would import the parent's main module into each worker. The memory limit works on Linux only (macOS ignores
+RLIMIT_AS): elsewhere the system ends a worker that uses too much memory, as `crashed`.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ _BOOT = (
 
 
 class ParserPool:
-    """Up to `workers` processes that parse; threads share it, each call takes one worker.
+    """Up to `workers` processes that parse. Threads share the pool; each call takes one worker.
 
     Args:
         workers: how many documents are parsed at once; a process starts when it is first needed.
@@ -51,7 +48,7 @@ class ParserPool:
         memory_bytes: address space that one call may take beyond the idle worker's (`out_of_memory`).
         formats: a module-level function giving the formats, instead of the registry's.
 
-    Workers outlive calls and end with the pool, or with the parent however that ends.
+    Workers outlive calls. They end with the pool, or with the parent even if it is killed.
     """
 
     def __init__(
@@ -68,7 +65,7 @@ class ParserPool:
         self._lock = threading.Lock()
         self._closed = False
         self._slots = [_Slot() for _ in range(workers)]
-        # Last in, first out: a quiet pool keeps using the workers it has already started.
+        # Last in, first out: a quiet pool reuses the workers that already run.
         self._free: queue.LifoQueue[_Slot] = queue.LifoQueue()
         for slot in self._slots:
             self._free.put(slot)
@@ -85,19 +82,19 @@ class ParserPool:
         self.close()
 
     def close(self) -> None:
-        """End all workers; calls that still run end as `crashed`, later ones raise RuntimeError."""
+        """End all workers; calls in progress end as `crashed`, later ones raise RuntimeError."""
         with self._lock:
             self._closed = True
             workers = [slot.worker for slot in self._slots if slot.worker]
         for worker in workers:
-            worker.kill()  # whoever uses it notices and ends it
+            worker.kill()  # the thread that uses it notices and closes it
         for slot in self._drained():
             if slot.worker:
                 slot.worker.end()
-            self._free.put(slot)  # who waits for a worker is told that the pool is closed
+            self._free.put(slot)  # threads that wait for a worker see that the pool is closed
 
     def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
-        """Parse one file; like `registry.parse_file`, with the outcomes of a worker's end added."""
+        """Parse one file like `registry.parse_file`; the end of a worker gives an outcome too."""
         try:
             return cast("ParsedFile", self._call(Job("parse", source, options)))
         except DocumentError as error:
@@ -107,13 +104,13 @@ class ParserPool:
     def visuals(
         self, source: Source | FileSource, row: str | None, options: ParseOptions
     ) -> tuple[Visual, ...]:
-        """What there is to look at. Raises DocumentError, also for the end of a worker."""
+        """The visuals of a document. Raises DocumentError, also when the worker ends."""
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
 
     def render(
         self, source: Source | FileSource, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """A picture of a page. Raises DocumentError, also for the end of a worker."""
+        """A picture of a page. Raises DocumentError, also when the worker ends."""
         return cast("PageImage | None", self._call(Job("render", source, options, page=page, how=how)))
 
     def _call(self, job: Job) -> object:
@@ -177,7 +174,7 @@ class _Worker:
         return not self.pipe.closed and self.process.poll() is None
 
     def greet(self, limits: Limits, factory: FormatsFactory | None) -> None:
-        """Tell a new worker its limits and formats. Raises RuntimeError when it does not come up."""
+        """Tell a new worker its limits and formats. Raises RuntimeError when it does not start."""
         if self.greeted:
             return
         place = (factory.__module__, factory.__name__) if factory else ("", "")
@@ -192,7 +189,7 @@ class _Worker:
         self.greeted = True
 
     def ask(self, job: Job, seconds: float) -> Reply:
-        """The worker's reply. Raises DocumentError `timeout` or `crashed`; then the worker is of no use."""
+        """The worker's reply. Raises DocumentError `timeout` or `crashed`, after which the worker is unusable."""
         try:
             self.pipe.send(job)
             if not self.pipe.poll(seconds):
@@ -203,14 +200,14 @@ class _Worker:
             raise DocumentError("crashed", f"the parser process ended with {words}") from None
 
     def kill(self) -> None:
-        """Kill the worker and what it started, and wait for it; any thread may do so."""
+        """Kill the worker and its child processes, and wait for it; any thread may call this."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def end(self) -> None:
-        """Kill the worker and close its connection; only the thread that uses the worker may do so."""
+        """Kill the worker and close its connection; only the thread that uses the worker may call this."""
         self.kill()
         self.pipe.close()
 
@@ -246,7 +243,7 @@ def _exit_words(code: int | None) -> str:
 
 
 def _identity(source: Source | FileSource) -> tuple[int, str]:
-    """Size and SHA-256 of a document whose worker could not tell them."""
+    """Size and SHA-256 of a document, for when the worker failed before it could report them."""
     if isinstance(source, Source):
         return len(source.data), hashlib.sha256(source.data).hexdigest()
     try:

@@ -1,7 +1,4 @@
-"""The child's side of the parser pool: take a job, parse within limits, reply; end when the parent ends.
-
-What does not belong here: starting, killing and replacing workers (sandbox).
-"""
+"""The worker process of the parser pool: it parses within limits, replies, and ends when the parent ends."""
 
 from __future__ import annotations
 
@@ -23,13 +20,13 @@ from qagen_dagster.records.document import Outcome
 
 FormatsFactory = Callable[[], Sequence[Format]]
 
-_MAX_JOBS = 1_000  # then the worker is replaced: native libraries leak and fragment
-_GRACE = 10.0  # seconds after the limit at which a worker that nobody kills ends itself
+_MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
+_GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody has killed it
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """A document on the local disk: the worker reads it, so that no bytes go through the pipe."""
+    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe."""
 
     name: str
     path: Path
@@ -49,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one job: seconds of wall time, and bytes of address space above what the idle worker has."""
+    """Limits of one job: seconds of wall time, and bytes of address space above the idle worker's."""
 
     seconds: float
     memory_bytes: int
@@ -57,7 +54,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a job gave, or its failure. `tired` asks the parent to replace this worker."""
+    """The result of a job, or its failure. `tired` asks the parent to replace this worker."""
 
     value: object = None
     failure: tuple[Outcome, str] | None = None
@@ -66,14 +63,14 @@ class Reply:
 
 def main(descriptor: int) -> None:
     """Serve jobs from the connection `descriptor` until the parent closes it or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Connection(descriptor) as parent, contextlib.suppress(EOFError, BrokenPipeError):
         try:
             limits, factory = _greeting(parent)
             formats = _formats(factory)
-        except Exception as error:  # the parent tells: a worker has no one to tell
+        except Exception as error:  # reported to the parent, which has the log
             parent.send(f"{type(error).__name__}: {error}")
             return
         parent.send(None)
@@ -105,7 +102,7 @@ def _run(job: Job, limits: Limits, formats: Sequence[Format]) -> Reply:
     try:
         with _limited(limits):
             return Reply(_call(job, formats))
-    except Exception as error:  # the stage boundary: whatever a parser raises is this document's outcome
+    except Exception as error:  # whatever a parser raises becomes this document's outcome
         failure = failure_of(error)
         return Reply(failure=failure, tired=failure[0] is Outcome.OUT_OF_MEMORY)
 
@@ -155,7 +152,7 @@ def _capped(wanted: int, hard: int) -> int:
 
 
 def _address_space() -> int:
-    """Bytes of virtual memory in use; 0 where the system does not enforce a limit on it (not Linux)."""
+    """Bytes of virtual memory in use; 0 on systems other than Linux, which do not limit it."""
     if not sys.platform.startswith("linux"):
         return 0
     pages = int(Path("/proc/self/statm").read_text().split()[0])

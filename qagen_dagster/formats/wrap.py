@@ -1,9 +1,8 @@
-"""Paragraphs as lines of readable length, for formats whose own line breaks mean nothing.
+"""Splitting of paragraphs into lines of readable length, for formats whose own line breaks mean nothing.
 
-The rule: a line takes whole sentences while it stays within 200 characters. A sentence longer than 300 is
-broken after a comma, semicolon or colon, or else at a space, so that no line exceeds 300; a break never
-falls inside a word, between the digits of a number, or after an abbreviation ("et al.", "Fig. 2"). A
-single word longer than that stays whole.
+A line takes whole sentences up to 200 characters. A sentence longer than 300 is broken after a comma, semicolon or
+colon, or else at a space. A break never falls inside a word, between the digits of a number, or after an abbreviation
+("et al.", "Fig. 2"). Only a single longer word exceeds 300 characters.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import re
 
 TARGET = 200
 LIMIT = 300
-_LABEL = 40  # a line as short as that ("Figure 1.") takes the next sentence up to the limit
-_SHORTEST = 100  # a broken sentence's first part is at least this long, if it can be
+_LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
+_SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
 
 _END = re.compile(r"[.!?][\"'\u201d\u2019)\]]{0,3} (?=[\"'\u201c\u2018(\[]{0,3}[A-Z0-9À-ÖØ-ÞΑ-ΩА-Я$])")
 _LAST_WORD = re.compile(r"[^\s(\[\"'\u201c\u2018]{1,30}$")
@@ -40,11 +39,11 @@ def wrap(paragraph: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences of single-spaced text; when in doubt two stay one."""
+    """Sentences of single-spaced text; a doubtful boundary does not split."""
     found: list[str] = []
     start = 0
     for end in _END.finditer(text):
-        bare = text.startswith(". ", end.start())  # a quote or bracket after the mark ends a sentence
+        bare = text.startswith(". ", end.start())  # a bare dot may belong to an abbreviation
         if bare and _is_abbreviation(text, start, end.start()):
             continue
         found.append(text[start : end.end() - 1])
@@ -73,7 +72,7 @@ def _broken(sentence: str) -> list[str]:
 
 
 def _break(sentence: str) -> int | None:
-    """Index of the space at which to break: after a clause mark if possible, as late as it fits."""
+    """Index of the space at which to break: the last one that fits, after a clause mark if possible."""
     spaces = [at for at in _spaces(sentence, LIMIT + 1) if _breakable(sentence, at)]
     clause = [at for at in spaces if at >= _SHORTEST and sentence[at - 1] in ",;:"]
     if clause or spaces:

@@ -1,1 +1,1 @@
-"""Whether an answer rests on its document: sentences, windows, checks, judge, grades. No Dagster, no disk."""
+"""Grading of whether a document supports an answer: sentences, windows, checks, judge, grades. No Dagster, no disk."""

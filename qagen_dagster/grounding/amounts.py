@@ -1,8 +1,4 @@
-"""Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units.
-
-What belongs here: reading an amount and saying whether two are the same. What does not: dates (`dates.py`), and what it
-means when amounts differ (`facts.py`).
-"""
+"""Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units."""
 
 from __future__ import annotations
 
@@ -50,10 +46,17 @@ _SCALES = {
     "tn": 1e12,
     "dozen": 12.0,
 }
-_MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # nobody weighs in millions of pounds
+_MONEY_SCALES = (
+    "million",
+    "billion",
+    "trillion",
+    "mn",
+    "bn",
+    "tn",
+)  # "pounds" after these is money, not weight
 _MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"}
 
-# Unit: what it measures, and how many of the first-named unit it is.
+# Unit: its measure, and its size in the measure's first unit.
 _UNITS: dict[str, tuple[str, float]] = {}
 for _measure, _spellings in {
     "share": "%:1 percent:1 per_cent:1 pct:1 percentage:1 bps:.01",
@@ -108,23 +111,23 @@ class Amount:
     text: str
     start: int
     end: int
-    measured: bool = False  # whether `unit` is a measure and not only a noun
+    measured: bool = False  # whether `unit` is a measure and not a noun
 
     def same(self, other: Amount) -> bool:
-        """Whether both say the same number, whatever the noun; measures must be alike when both have one."""
+        """Whether both have the same number, whatever the noun; if both have a measure, the measures must be equal."""
         if self.measured and other.measured and self.unit != other.unit:
             return False
         return _close(self, other)
 
     def comparable(self, other: Amount) -> bool:
-        """Whether the two answer the same kind of question, so that differing is a conflict."""
+        """Whether both are amounts of the same kind, so that different values are a conflict."""
         return self.unit == other.unit or (
             not self.measured and not other.measured and "rank" not in (self.unit, other.unit)
         )
 
 
 def _close(claim: Amount, evidence: Amount) -> bool:
-    """Equal, or the claim is the evidence rounded: to two digits or more ("1.2 million" for 1,234,567)."""
+    """Whether they are equal, or the claim rounds the evidence to two digits or more ("1.2 million" for 1,234,567)."""
     if math.isclose(claim.value, evidence.value, rel_tol=1e-6, abs_tol=1e-12):
         return True
     digits = f"{abs(claim.value):.0f}"
@@ -167,7 +170,7 @@ def _amount(text: str, match: re.Match[str]) -> Amount | None:
 
 
 def unit_of(word: str) -> tuple[str, float] | None:
-    """What a unit measures and how many of the measure's first unit it is; None if the word is no unit."""
+    """The measure of a unit and its size in the measure's first unit; None if the word is not a unit."""
     word = word.lower()
     return _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es"))
 

@@ -1,8 +1,4 @@
-"""Which parts of an answer are the document's own sentences, word for word.
-
-What belongs here: finding whole sentences again, several in a row or one by one, whatever numbers and signs are in them.
-What does not: what a claim is worth that is no copy (`features.py`).
-"""
+"""Detection of the document's own sentences in an answer, word for word."""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ from dataclasses import dataclass
 
 from qagen_dagster.index.sentences import Sentence
 
-LEAST = 4  # words of a copy; fewer ("No.", a table's cell) say nothing without their place
-_OPENING = 3  # words by which sentences are looked up
-_ALIKE = 500  # places of one and the same sentence that are tried
+LEAST = 4  # minimum words of a copy; shorter ones ("No.", a table's cell) mean nothing out of context
+_OPENING = 3  # leading words that index the sentences
+_ALIKE = 500  # maximum tried positions of identical sentences
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
@@ -22,22 +18,22 @@ _ENDING = ".,;:!" + _QUOTES
 
 @dataclass(frozen=True)
 class Copy:
-    """A run of `count` whole sentences of the document, from number `first` on, that stands in an answer."""
+    """A run of `count` complete sentences of the document, from number `first` on, that an answer contains."""
 
-    start: int  # characters of the answer
+    start: int  # character position in the answer
     end: int
     first: int
     count: int
 
 
 class Copies:
-    """The sentences of one document, by their words."""
+    """The sentences of one document, indexed by their words."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._texts: list[str] = []
         self._sizes: list[int] = []
         self._places: dict[str, list[int]] = {}
-        self._lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences that open like this
+        self._lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences with this opening
         for number, sentence in enumerate(sentences):
             words = [word for word, _, _ in _words(sentence.text)]
             self._texts.append(" ".join(words))
@@ -48,7 +44,7 @@ class Copies:
                 places.append(number)
 
     def find(self, answer: str) -> list[Copy]:
-        """The copies in `answer`, in order, none within another."""
+        """The copies in `answer`, in order and without overlap."""
         placed = list(_words(answer))
         words = [word for word, _, _ in placed]
         found: list[Copy] = []
@@ -61,7 +57,7 @@ class Copies:
         return found
 
     def _runs(self, words: Sequence[str], at: int) -> Iterator[tuple[int, int, int]]:
-        """Words, first sentence (below zero: the earlier the better) and number of sentences of runs from word `at`."""
+        """Runs of copies from word `at`: word count, minus the first sentence (earlier is better), sentence count."""
         for size in range(1, _OPENING + 1):
             for length in self._lengths.get(tuple(words[at : at + size]), ()):
                 if at + length > len(words):
@@ -79,7 +75,7 @@ class Copies:
 
 
 def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
-    """The first of the copies that together are the whole claim; None if they are not."""
+    """The first of the copies that together cover the whole claim; None if they do not."""
     held = [one for one in copies if one.start < claim.end and claim.start < one.end]
     for _, start, end in _words(claim.text):
         if not any(one.start < claim.start + end and claim.start + start < one.end for one in held):
@@ -88,7 +84,7 @@ def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
 
 
 def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words in one spelling, with their places; what has no letters is one, too, such as the dots in a list of contents."""
+    """Normalised words with positions; a token without letters counts as a word, such as leader dots."""
     for match in _WORD.finditer(text):
         word = match.group().replace("\u2019", "'").casefold()
         yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start(), match.end()

@@ -1,8 +1,4 @@
-"""Dates as texts write them: days, months, years, decades.
-
-What belongs here: reading a date and saying whether two can be the same day. What does not: what a difference means
-(`facts.py`).
-"""
+"""Dates as texts write them: days, months, years, decades."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ _MONTHS = {
 _NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"1[0-9]\d\d|20\d\d"
 _DAY = r"[0-3]?\d(?:st|nd|rd|th)?"
-# What follows an amount: "1500 metres" is no year.
+# Words after an amount: in "1500 metres" the number is not a year.
 _NO_YEAR = (
     r"percent|per cent|million|billion|thousand|hundred|people|miles?|(?:kilo|centi|milli|micro)?(?:met(?:re|er)s?|grams?|lit(?:re|er)s?)"
     r"|[kcmµ]?m|[kmµ]?g|m?l|feet|ft|inch(?:es)?|yards?|tons?|tonnes?|lbs?|pounds?|dollars?|euros?|usd|eur|gbp|hours?|minutes?"
@@ -47,7 +43,7 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class Date:
-    """A date as far as it is told. Of a decade only the first year is known, and `decade` is true."""
+    """A date with the parts that are known. A decade has its first year and `decade` set."""
 
     year: int | None
     month: int | None
@@ -58,7 +54,7 @@ class Date:
     decade: bool = False
 
     def agrees(self, other: Date) -> bool:
-        """Whether what both tell is the same, and they tell something in common."""
+        """Whether the dates share known parts and these are equal."""
         if self.year is not None and other.year is not None and not self._same_year(other):
             return False
         pairs = ((self.month, other.month), (self.day, other.day))
@@ -67,7 +63,7 @@ class Date:
         return self.comparable(other)
 
     def comparable(self, other: Date) -> bool:
-        """Whether the two tell something in common."""
+        """Whether the dates share a known part."""
         both_years = self.year is not None and other.year is not None
         return both_years or (self.month is not None and other.month is not None)
 
@@ -102,7 +98,7 @@ def _read(match: re.Match[str]) -> Date | None:
         and (name.startswith("ma") or name in ("jun", "dec", "sep", "jan"))
         and year is None
     ):
-        return None  # "may 3" and "march 5" in small letters may be verbs
+        return None  # "may 3" and "march 5" in lower case may be verbs
     month = _MONTHS[name.lower()] if name is not None else _number(group["iso_month"])
     day = _number(group["iso_day"] or group["day"] or group["us_day"])
     if (day is not None and not 1 <= day <= 31) or (month is not None and not 1 <= month <= 12):

@@ -1,8 +1,4 @@
-"""What a text states that may not be changed: amounts, dates, names, denials, directions; and where two texts differ in them.
-
-What belongs here: comparing two short texts that are about the same thing. What does not: how the facts are read
-(`amounts.py`, `dates.py`, `poles.py`), and whether two texts are about the same thing.
-"""
+"""Facts of a text that an answer must not change: amounts, dates, names, denials, directions; and their comparison."""
 
 from __future__ import annotations
 
@@ -14,13 +10,13 @@ from functools import lru_cache
 
 from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date, dates
-from qagen_dagster.grounding.poles import denied, poles
+from qagen_dagster.grounding.polarity import denied, polarities
 from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
     r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
-_OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" of Taiwan; stems lose an e
+_OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" comes from Taiwan; stems lose an e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(
     listed(
@@ -31,7 +27,7 @@ _CALENDAR = frozenset(
 
 
 class Kind(StrEnum):
-    """In what two texts differ."""
+    """The kind of difference between two texts."""
 
     NUMBER = "number"
     DATE = "date"
@@ -42,14 +38,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Conflict:
-    """What the claim says, and what the evidence says instead (empty: it only does not say it)."""
+    """The claim's words, and what the evidence says instead (empty if it only lacks them)."""
 
     kind: Kind
     claim: str
     evidence: str
 
     def line(self, place: str = "the evidence") -> str:
-        """For a person: `says "2,400" where line 12 says "2,500"`."""
+        """The conflict for a person: `says "2,400" where line 12 says "2,500"`."""
         if self.kind is Kind.NEGATION:
             return (
                 f'denies "{self.claim}", {place} does not'
@@ -61,15 +57,15 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a text states. Words are stems in order."""
+    """The facts of a text. Words are stems in order."""
 
     amounts: tuple[Amount, ...]
     dates: tuple[Date, ...]
-    names: tuple[tuple[str, str], ...]  # stem and how it is written
-    denied: frozenset[str] | None  # None: nothing is denied
-    poles: tuple[tuple[tuple[int, int], str], ...]
+    names: tuple[tuple[str, str], ...]  # stem and original spelling
+    denied: frozenset[str] | None  # stems in the scope of a denial; None without any denial
+    polarities: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
-    written: tuple[str, ...]  # what `stems` are the stems of
+    written: tuple[str, ...]  # the original words of `stems`
 
     @property
     def words(self) -> frozenset[str]:
@@ -77,7 +73,7 @@ class Facts:
 
     @property
     def values(self) -> frozenset[float]:
-        """Every number, of dates too."""
+        """Every number, including those of dates."""
         of_dates = (
             value for date in self.dates for value in (date.year, date.month, date.day) if value is not None
         )
@@ -86,12 +82,12 @@ class Facts:
 
 @lru_cache(maxsize=20_000)
 def facts(text: str) -> Facts:
-    """What `text`, a claim or a few sentences, states."""
-    return replace(facts_of_document(text), denied=denied(text), poles=tuple(poles(text).items()))
+    """The facts of `text`, a claim or a few sentences."""
+    return replace(facts_of_document(text), denied=denied(text), polarities=tuple(polarities(text).items()))
 
 
 def facts_of_document(text: str) -> Facts:
-    """What a whole document states, without denials and directions: they concern a sentence. Nothing is kept of it here."""
+    """The uncached facts of a whole document, without denials and directions, which belong to single sentences."""
     told = tuple(dates(text))
     said = tuple(token for token in read(text) if is_content(token))
     return Facts(
@@ -106,7 +102,7 @@ def facts_of_document(text: str) -> Facts:
 
 
 def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
-    """The amounts that are no part of a date; both come in order."""
+    """The amounts that are not part of a date; both inputs are in order."""
     ahead = 0
     for amount in found:
         while ahead < len(told) and told[ahead].end <= amount.start:
@@ -116,7 +112,7 @@ def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
 
 
 def names(text: str) -> Iterator[tuple[str, str]]:
-    """Words that name something, as stem and as written: capitals that no sentence start explains, and codes."""
+    """Words that name something, as stem and original: codes, and capitalised words other than sentence starts."""
     text = text if text.isascii() else plain(text)
     for match in _CAPITAL.finditer(text):
         word = match.group().removesuffix("'s").removesuffix("\u2019s")
@@ -135,7 +131,7 @@ def names(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether another name follows, so that the first word is no mere sentence start ("Southern Italy", not "Low CSF")."""
+    """Whether another name follows, so that the first word is a name too ("Southern Italy", but not "Low CSF")."""
     following = text[end : end + 3]
     return (
         len(following) == 3
@@ -147,13 +143,13 @@ def _goes_on(text: str, end: int) -> bool:
 
 
 def differences(claim: Facts, evidence: Facts) -> list[Conflict]:
-    """Where `claim` says something else than `evidence`, in the order number, date, name, negation, direction."""
+    """Where `claim` contradicts `evidence`, in the order number, date, name, negation, direction."""
     found = [*_amounts(claim, evidence), *_dates(claim, evidence), *_names(claim, evidence)]
     return [*found, *_negation(claim, evidence), *_directions(claim, evidence)]
 
 
 def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
-    """Amounts of the claim that the evidence does not have in any form."""
+    """Amounts of the claim that the evidence lacks in any form."""
     values = evidence.values
     return [
         one
@@ -164,7 +160,7 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
 
 
 def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
-    """Dates of the claim that agree with none of the evidence's."""
+    """Dates of the claim that agree with no date of the evidence."""
     values = evidence.values
     return [
         one
@@ -223,13 +219,13 @@ def _negation(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 
 def _shown(claim: Facts, stems: frozenset[str]) -> str:
-    """The claim's words with these stems, as written, each once."""
+    """The claim's words with these stems, as written, without duplicates."""
     found = [word for word, root in zip(claim.written, claim.stems, strict=True) if root in stems]
     return " ".join(dict.fromkeys(found))
 
 
 def _directions(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
-    mine, theirs = dict(claim.poles), dict(evidence.poles)
+    mine, theirs = dict(claim.polarities), dict(evidence.polarities)
     for (axis, side), word in mine.items():
         other = (axis, 1 - side)
         if (axis, side) not in theirs and other in theirs and other not in mine:

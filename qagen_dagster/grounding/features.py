@@ -1,9 +1,8 @@
-"""What is measured about a claim and its document, before any weight: shares of words and pairs that the document has,
-and facts it does not have or has otherwise.
+"""Features of a claim measured against its document: shares of its words and word pairs in the document, and facts
+that the document lacks or contradicts.
 
-What belongs here: a few numbers of which each can only help or only harm, and whether the claim may be a conclusion in
-words of its own. What does not: weights (`calibration.py`), and vectors: they decide about such conclusions alone, because
-beside these numbers they added nothing (see the benchmark).
+Each feature can only raise or only lower the odds. Embeddings decide only about conclusions in other words, because
+they improved nothing beside these features (see the benchmark).
 """
 
 from __future__ import annotations
@@ -22,56 +21,56 @@ from qagen_dagster.grounding.facts import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.grounding.opposites import exchanged
-from qagen_dagster.grounding.poles import denies_verb, leaves_open
+from qagen_dagster.grounding.opposites import opposite_in
+from qagen_dagster.grounding.polarity import denies_verb, leaves_open
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, stem, tokens
 
-# Name, and whether more of it speaks for the claim or against it.
+# Name, and whether a higher value supports the claim or contradicts it.
 SIGNS = {
     "coverage": 1,  # share of the claim's own words in its best window
-    "absent": -1,  # share of them that the document has nowhere
-    "pairs": 1,  # share of neighbouring words that are neighbours there, too
-    "company": 1,  # share of neighbouring content words that stand near each other there
-    "name_company": 1,  # share of the claim's other words in one sentence with a name of it, the worst of its names
-    "fit": 1,  # how much of the question stands where the answer does, beside the best place for it
-    "asked": -1,  # there is a question: most of such answers quote, so one that does not is more often wrong
-    "amount_absent": -1,  # a number or date that the document does not have
-    "amount_conflict": -1,  # ... and that has a rival in the windows that fit best
-    "name_absent": -1,  # names that the document does not have, up to two
-    "new_denial": -1,  # the claim denies and the best window does not deny anything
-    "changed_amount": -1,  # the best window says nearly the same with another number or date
-    "changed_denial": -1,  # ... and only one of the two denies it
-    "opposite": -1,  # the claim has the opposite of a word that the best windows have in the same place
+    "absent": -1,  # share of them that occur nowhere in the document
+    "pairs": 1,  # share of neighbouring words that are neighbours in the document too
+    "company": 1,  # share of neighbouring content words that are near each other in the document
+    "name_company": 1,  # share of the claim's other words in one sentence with one of its names, minimum over its names
+    "fit": 1,  # match of the question near the answer, relative to its best match in the document
+    "asked": -1,  # a question is given: most of these answers quote, so one that does not is more often wrong
+    "amount_absent": -1,  # a number or date that the document lacks
+    "amount_conflict": -1,  # such a number or date with a different value in the best windows
+    "name_absent": -1,  # names that the document lacks, up to two
+    "new_denial": -1,  # the claim contains a denial and the best window contains none
+    "changed_amount": -1,  # the best window is nearly the same with another number or date
+    "changed_denial": -1,  # the best window is nearly the same, but only one of the two denies it
+    "opposite": -1,  # the claim has the opposite of a word at the same place in the best windows
 }
 _VALUES = (Kind.NUMBER, Kind.DATE)
-SAME = 0.7  # coverage from which a claim may be the best window again
-IN_ORDER = 0.6  # ... and the share of its words that must come in the window's order
-ALIKE = 0.6  # coverage from which the best window says nearly the same
-RENAMED = 0.6  # share of the words of claim and sentence, in order, from which another name or value is a changed one
-EACH = 4  # windows of every size that are looked at
-KEPT = 3  # of them, as evidence
-NEAR = 5  # content words
+SAME = 0.7  # coverage from which a claim may repeat the best window
+IN_ORDER = 0.6  # share of its words that must then come in the window's order
+ALIKE = 0.6  # coverage from which the best window is nearly the same
+RENAMED = 0.6  # share of words in common order from which a different name or value counts as changed
+EACH = 4  # candidate windows of each size
+KEPT = 3  # windows kept as evidence
+NEAR = 5  # content words, for "near each other"
 SAID = 5  # content words from which a claim can be a conclusion
-FEW = 3  # ... among other sentences of an answer
-SEVERAL = 4  # sentences of a document from which one can be drawn
-COUNTED = 3  # the largest number in words that one may bring
-LONG = 400  # sentences; in longer documents a claim is held against its windows only
+FEW = 3  # the same among other sentences of an answer
+SEVERAL = 4  # sentences of a document from which a conclusion can be drawn
+COUNTED = 3  # the largest number word that a conclusion may introduce
+LONG = 400  # sentences; in longer documents a claim is compared only with its windows
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A claim's features, in the order of `SIGNS`, and where it was held against the document."""
+    """A claim's features, in the order of `SIGNS`, and the windows it was compared with."""
 
     values: tuple[float, ...]
     best: Window
     conflicts: tuple[Conflict, ...]  # with the best windows together
     coverage: float
     overruled: bool = (
-        False  # a changed fact in what is else the evidence again: decides, however alike the rest is
+        False  # the claim repeats the evidence with a changed fact; this decides even if the rest agrees
     )
-    little: bool = False  # too little is said, among other sentences, for its words to tell much
-    near: tuple[Window, ...] = ()  # sentences that it may be a conclusion from; none if it cannot be one
+    little: bool = False  # the claim is too short, among other sentences, for its words to decide
+    near: tuple[Window, ...] = ()  # sentences that may support it as a conclusion; empty if it cannot be one
     kept: tuple[Window, ...] = ()  # the windows of the conflicts, best first
 
     def value(self, name: str) -> float:
@@ -82,12 +81,12 @@ class Measured:
 class _Claim:
     text: str
     stems: tuple[str, ...]
-    own: tuple[str, ...]  # what the question did not give
+    own: tuple[str, ...]  # words that are not in the question
     question: frozenset[str]
 
 
 def measure(text: str, source: Source, question: str = "", *, several: bool = False) -> Measured | None:
-    """Features of one claim; None if the document has no windows for it. `several`: its answer says more than it."""
+    """Features of one claim; None if the document has no windows for it. `several`: the answer has more sentences."""
     given, stems = frozenset(content_stems(question)), content_stems(text)
     own = tuple(word for word in dict.fromkeys(stems) if word not in given)
     claim = _Claim(text, stems, own, given)
@@ -111,13 +110,13 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
         "new_denial": float(stated and mine.denied is not None and best.denied is None),
     }
     values |= _changed(near, alike=values["coverage"] >= ALIKE)
-    opposite = exchanged(stems, given, [source.window_stems(window) for window in kept])
+    opposite = opposite_in(stems, given, [source.window_stems(window) for window in kept])
     values["opposite"] = float(opposite is not None)
     grave = [_written(opposite, text, kept, source)] if opposite else []
     grave += _changed_in_place(mine, claim, kept, source)
     again = bool(grave) or _overruled(values, claim, kept, source)
     others = _others(different, None if again else mine, whole)
-    # Three windows deny something more often than not: only the best one says whether the claim's denial is its own.
+    # Three windows often contain a denial, so only the best one decides whether the claim's denial is new.
     others += [one for one in near if one.kind is Kind.NEGATION]
     return Measured(
         tuple(values[name] for name in SIGNS),
@@ -134,7 +133,7 @@ def measure(text: str, source: Source, question: str = "", *, several: bool = Fa
 
 
 def _others(different: Sequence[Conflict], mine: Facts | None, whole: Facts) -> list[Conflict]:
-    """Conflicts but for denials; values of `mine` that the document has elsewhere are none."""
+    """Conflicts without denials; values of `mine` that the document has elsewhere do not conflict."""
     lost = [*missing_amounts(mine, whole), *missing_dates(mine, whole)] if mine else []
     return [
         one
@@ -145,7 +144,7 @@ def _others(different: Sequence[Conflict], mine: Facts | None, whole: Facts) -> 
 
 
 def _changed_in_place(mine: Facts, claim: _Claim, kept: Sequence[Window], source: Source) -> list[Conflict]:
-    """The changed names and values of a claim that is else a sentence of the document nearly word for word."""
+    """Changed names and values of a claim that otherwise repeats a sentence of the document nearly word for word."""
     if not (mine.names or mine.amounts or mine.dates):
         return []
     said = _stems(claim.text)
@@ -158,19 +157,19 @@ def _changed_in_place(mine: Facts, claim: _Claim, kept: Sequence[Window], source
 
 
 def _groundless(text: str, source: Source) -> bool:
-    """Whether the claim denies, and nothing in the document could be the ground of a denial."""
+    """Whether the claim contains a denial, and nothing in the document could justify one."""
     return denies_verb(text) and not source.denies
 
 
 def _names_company(mine: Facts, claim: _Claim, source: Source) -> float:
     said = tuple(dict.fromkeys(claim.stems))
     names = {name for name, _ in mine.names if name in said and not name.isdigit()}
-    found = [source.company(name, [word for word in said if word != name]) for name in names]
+    found = [source.cooccurrence(name, [word for word in said if word != name]) for name in names]
     return min(found, default=1.0)
 
 
 def _left_open(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether the sentence of the window that has most of the claim only asks about it: it neither denies nor affirms."""
+    """Whether the window's sentence with most of the claim only asks about it, without a denial or an affirmation."""
     numbers = range(window.first, window.first + window.size)
     closest = max(numbers, key=lambda number: _covered(claim, set(source.stems[number])))
     return leaves_open(source.sentences[closest].text)
@@ -186,9 +185,9 @@ def _overruled(values: Mapping[str, float], claim: _Claim, kept: Sequence[Window
 
 
 def _foreign(mine: Facts, whole: Facts) -> bool:
-    """Whether the claim has what cannot be concluded: a number, a date, a name of somebody or something from elsewhere.
+    """Whether the claim has a number, date or name that cannot be concluded from the document.
 
-    Small numbers in words often count what the text only shows, and abbreviations may be the claim's own.
+    Small number words often count what the text only shows, and abbreviations may be the claim's own.
     """
     numbers = [
         one for one in missing_amounts(mine, whole) if any(map(str.isdigit, one.text)) or one.value > COUNTED
@@ -246,7 +245,7 @@ def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str,
         for right in words[at + 1 : at + NEAR]
     }
     pairs = list(pairwise(_stems(claim.text)))
-    company = list(pairwise(claim.stems))
+    cooccurrence = list(pairwise(claim.stems))
     fits = [_asked(claim, set(source.window_stems(window))) for window in ranked]
     return {
         "coverage": coverage,
@@ -254,7 +253,9 @@ def _words(claim: _Claim, ranked: Sequence[Window], source: Source) -> dict[str,
         if claim.own
         else 0.0,
         "pairs": _share(sum(pair in neighbours for pair in pairs), len(pairs)) if pairs else coverage,
-        "company": _share(sum(pair in near for pair in company), len(company)) if company else coverage,
+        "company": _share(sum(pair in near for pair in cooccurrence), len(cooccurrence))
+        if cooccurrence
+        else coverage,
         "fit": fits[0] - max(fits),
     }
 

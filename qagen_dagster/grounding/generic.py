@@ -1,7 +1,7 @@
-"""Sentences that say nothing of their own: about the document as such, or that it does not hold the answer.
+"""Detection of sentences without a claim: about the document as such, or that it does not hold the answer. English.
 
-After "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but narrower: an opening such as "According to the document"
-waives nothing, what follows it is graded. English. What does not belong here: whether a claim is true.
+After "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but narrower: the text after an opening such as "According
+to the document" is still graded.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _LISTED = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 
 
 def is_generic(sentence: str) -> bool:
-    """Whether the sentence only speaks about the document or the answer, so that nothing in it could be wrong."""
+    """Whether the sentence only refers to the document or the answer, so that nothing in it could be wrong."""
     words = _words(sentence)
     if not words or not _META.union(_FUNCTION).issuperset(words):
         return False
@@ -130,7 +130,7 @@ def is_outlook(sentence: str) -> bool:
 
 
 def claim_of(sentence: str) -> str:
-    """The sentence without an opening that only names its source; the whole sentence if nothing would be left."""
+    """The sentence without an opening that only names its source; the whole sentence if nothing would remain."""
     rest = sentence.strip()
     for _ in range(3):
         opening = _OPENING.match(rest)
@@ -139,9 +139,9 @@ def claim_of(sentence: str) -> str:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence says that the document does not hold something, and says nothing else; or only "I don't know".
+    """Whether the sentence only says that the document lacks something, or "I don't know".
 
-    "The document does not mention costs, but revenue was $5M" is none: it makes a claim.
+    "The document does not mention costs, but revenue was $5M" is not a refusal, because it makes a claim.
     """
     plain = _plain(sentence)
     if _UNSURE.fullmatch(plain.rstrip(".! ")):
@@ -158,7 +158,7 @@ def is_refusal(sentence: str) -> bool:
 
 
 def is_unsure(answer: str) -> bool:
-    """Whether an answer owns up to not knowing: a refusal in it, or "I don't know", "cannot be determined"."""
+    """Whether an answer admits not knowing: by a refusal, "I don't know" or "cannot be determined"."""
     plain = _plain(answer)
     return _UNSURE.search(plain) is not None or _ABSENT.search(plain) is not None
 

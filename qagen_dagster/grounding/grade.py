@@ -1,7 +1,6 @@
-"""Grades of answers, documents and whole sets: the one place that knows every method.
+"""Grades of answers, documents and whole sets, by any method.
 
-After "QAGRedo Algorithm Report", sections 4.4 and 5.2. What does not belong here: how a method grades, and where
-answers and reports are kept.
+After "QAGRedo Algorithm Report", sections 4.4 and 5.2.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from qagen_dagster.records.ids import Mode
 
 NO_TEXT = "the document has no text"
 _LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
-_ROUNDING = 1e-9  # a mean of .9 may come out a little below
+_ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
 
 
 def grade_answer(
@@ -42,10 +41,10 @@ def grade_answer(
     attempt: int = 1,
     quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
-    """Grade one answer. What a judge does wrong is said in the result; nothing is raised for it.
+    """Grade one answer. A judge's failure is part of the result and is never raised.
 
-    `attempt` tells repeated gradings of the same answer apart, so that each draws its own verdict. `quoted` are the lines
-    that the answer was given with: a judge of a long document sees them.
+    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds
+    the lines of the answer's evidence, which the judge of a long document sees.
     """
     if not source.text.strip():
         return _unmeasurable(answer, method)
@@ -81,8 +80,8 @@ def letter(confidence: float) -> Grade:
     return next((grade for least, grade in _LEAST if confidence >= least - _ROUNDING), Grade.F)
 
 
-def of_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
-    """Sum up one document: the mean confidence of the answers that were measured, and counts of all."""
+def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
+    """Summarise one document: the mean confidence of its measured answers, and counts of all."""
     grade, confidence = _of(answers)
     return DocumentGrades(
         document_id=document_id,
@@ -107,7 +106,7 @@ def report(
     generator_model: str = "",
     judge_model: str = "",
 ) -> GroundingReport:
-    """Sum up documents; every answer counts alike, whichever document it belongs to."""
+    """Summarise documents; every answer has the same weight, whatever its document."""
     grade, confidence = _of(one for document in documents for one in document.answers)
     return GroundingReport(
         corpus=corpus,
@@ -128,7 +127,7 @@ def report(
 
 
 def overall(confidences: Iterable[float | None]) -> tuple[Grade | None, float | None]:
-    """Grade and mean of what was measured; None and None if nothing was."""
+    """Grade and mean of the measured confidences; None and None if there are none."""
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None

@@ -1,8 +1,7 @@
-"""Whether a claim has the opposite of a word that the evidence has in the same place.
+"""Detection of a word in a claim whose opposite stands at the same place in the evidence.
 
-What belongs here: opposites by form ("efficient", "inefficient"), opposites by a list (`opposites.txt`, made by
-`benchmarks/grounding/opposites.py`), and looking for both among the words near by. What does not: denials (`poles.py`),
-and what an opposite is worth (`features.py`).
+Opposites come from word forms ("efficient", "inefficient") or from `opposites.txt`, made by
+`benchmarks/grounding/opposites.py`.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from importlib import resources
 from qagen_dagster.grounding.words import listed, stem
 
 FILE = "opposites.txt"
-BESIDE = 2  # content words of the claim on each side that may stand near the opposite, too
-AROUND = 3  # content words on each side of the opposite among which they are looked for
-SHARED = 2  # of them that must be there for an opposite of the list; one by form needs 1
-_REST = 4  # letters that a word keeps without its prefix
+BESIDE = 2  # content words of the claim on each side of the word
+AROUND = 3  # content words of the evidence on each side of the opposite
+SHARED = 2  # shared words required for an opposite from the list; one by form needs 1
+_REST = 4  # minimum letters of a word without its prefix
 _DENYING = listed("un in im ir il non dis mis anti counter de")
 _EXCHANGED = tuple(
     pair.split("/")
@@ -25,13 +24,13 @@ _EXCHANGED = tuple(
 )
 
 
-def exchanged(
+def opposite_in(
     stems: Sequence[str], given: Container[str], windows: Sequence[Sequence[str]]
 ) -> tuple[str, str] | None:
-    """The first word of a claim that has an opposite in the windows, and that one; words and windows are stems.
+    """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.
 
-    It counts if no window has the word itself, the claim does not have the opposite, and words beside the one stand
-    near the other. `given`: words of the question, which are not the claim's own.
+    No window may contain the word itself, the claim must not contain the opposite, and both must share neighbouring
+    words. `given` holds words of the question, which are not the claim's own.
     """
     held = {word for window in windows for word in window}
     said = {*stems}
@@ -46,7 +45,7 @@ def exchanged(
 
 
 def _opposites(word: str) -> Iterator[tuple[str, int]]:
-    """Opposites of a stem, and how many words must be shared."""
+    """Opposites of a stem, with the number of shared words that each requires."""
     for other in sorted(by_form(word)):
         yield other, 1
     for other in _listed().get(word, ()):
@@ -54,7 +53,7 @@ def _opposites(word: str) -> Iterator[tuple[str, int]]:
 
 
 def _near(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> int:
-    """How many of the words `beside` stand around `word`, where most do."""
+    """The largest number of words of `beside` around one occurrence of `word`."""
     return max(
         len(beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]})
         for window in windows
@@ -65,7 +64,7 @@ def _near(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> int:
 
 @lru_cache(maxsize=20_000)
 def by_form(word: str) -> frozenset[str]:
-    """What a denying prefix more or less makes of a stem, and an exchanged prefix or ending; most are no words."""
+    """Opposites of a stem by adding, removing or exchanging a prefix or ending; most are not words."""
     found: set[str] = set()
     if len(word) >= _REST:
         found |= {prefix + word for prefix in _DENYING}
@@ -80,7 +79,7 @@ def by_form(word: str) -> frozenset[str]:
 
 
 def _cut(word: str, prefix: str) -> str:
-    """The word without the prefix; empty if it does not have it or too little is left."""
+    """The word without the prefix; empty if it lacks the prefix or too little remains."""
     rest = word.removeprefix(prefix)
     return rest if rest != word and len(rest) >= _REST else ""
 

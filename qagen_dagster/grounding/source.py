@@ -1,8 +1,6 @@
 """A document to check claims against: its sentences, windows of up to three of them, and their vectors.
 
-What belongs here: finding the windows that could support a claim, where they stand, and encoding each at most once.
-Nothing is cut: a long document is searched by words first, and only what is found is encoded. What does not: whether a
-window supports a claim.
+Nothing is cut: words find the candidate windows of a long document, and only these are encoded, each at most once.
 """
 
 from __future__ import annotations
@@ -19,16 +17,16 @@ from numpy.typing import NDArray
 
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.facts import Facts, facts_of_document
-from qagen_dagster.grounding.poles import could_deny
+from qagen_dagster.grounding.polarity import could_deny
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
 
 Vectors = NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row a text
+Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row per text
 
 SIZES = (1, 2, 3)  # sentences in a window
-SMALL = 12  # sentences of a document of which every window is a candidate
+SMALL = 12  # sentences up to which every window of a document is a candidate
 CACHED_CLAIMS = 4_096
 
 
@@ -67,12 +65,12 @@ class Source:
 
     @cached_property
     def denies(self) -> bool:
-        """Whether any of it could be the ground of a denial."""
+        """Whether any part of the text could justify a denial."""
         return any(could_deny(sentence.text) for sentence in self.sentences)
 
     @cached_property
     def copies(self) -> Copies:
-        """Its sentences, to be found again word for word."""
+        """The document's sentences, indexed for exact copies."""
         return Copies(self.sentences)
 
     @cached_property
@@ -92,7 +90,7 @@ class Source:
         return starts
 
     def rarity(self, stem: str) -> float:
-        """How much a word tells in this document: log of one over its share of sentences, smoothed."""
+        """The rarity of a word in this document: smoothed inverse sentence frequency, as a logarithm."""
         found = self._postings.get(stem)
         return math.log((len(self.sentences) + 1) / ((0 if found is None else len(found)) + 0.5)) + 1.0
 
@@ -100,8 +98,8 @@ class Source:
         """Whether the document has the word anywhere."""
         return stem in self._postings
 
-    def company(self, stem: str, others: Sequence[str]) -> float:
-        """The largest share of `others` that one sentence has beside `stem`; 1 if the document lacks it, or without others."""
+    def cooccurrence(self, stem: str, others: Sequence[str]) -> float:
+        """The largest share of `others` in one sentence with `stem`; 1 if `others` is empty or the word missing."""
         mine = self._postings.get(stem)
         if mine is None or not others:
             return 1.0
@@ -110,7 +108,7 @@ class Source:
         return float(np.sum(shared, axis=0).max() / len(others)) if shared else 0.0
 
     def sentences_on(self, first: int, last: int) -> range:
-        """Numbers of the sentences that stand on the lines `first` to `last`, 1-based and inclusive."""
+        """Numbers of the sentences on the lines `first` to `last`, 1-based and inclusive."""
         starts = self._line_starts
         begin = starts[min(max(first, 1), len(starts)) - 1]
         end = starts[max(last, 0)] if last < len(starts) else len(self.text)
@@ -123,7 +121,7 @@ class Source:
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 
     def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
-        """The windows that have most of the words, up to `each` of every size; all windows of a small document."""
+        """The windows with most of the words, up to `each` of every size; all windows of a small document."""
         count = len(self.sentences)
         if count <= SMALL:
             return self.windows()
@@ -139,23 +137,23 @@ class Source:
         return [Window(int(first), size) for size in SIZES for first in _largest(covered[size], each)]
 
     def window_text(self, window: Window) -> str:
-        """The sentences, joined by single blanks."""
+        """The sentences, joined by single spaces."""
         chosen = self.sentences[window.first : window.first + window.size]
         return " ".join(" ".join(sentence.text.split()) for sentence in chosen)
 
     def window_stems(self, window: Window) -> list[str]:
-        """The stems, in order."""
+        """The stems of the window, in order."""
         return [stem for stems in self.stems[window.first : window.first + window.size] for stem in stems]
 
     def evidence(self, window: Window) -> SpanEvidence:
-        """The window as it stands in the text, with its lines."""
+        """The window's text and its lines."""
         start = self.sentences[window.first].start
         end = self.sentences[window.first + window.size - 1].end
         first, last = (bisect_right(self._line_starts, offset) for offset in (start, max(start, end - 1)))
         return SpanEvidence(quote=self.text[start:end], start_line=first, end_line=last)
 
     def vectors(self, windows: Sequence[Window]) -> Vectors:
-        """Vectors of the windows, in order; those not asked for before are encoded now."""
+        """Vectors of the windows, in order; new ones are encoded now."""
         with self._lock:
             new = [window for window in dict.fromkeys(windows) if window not in self._vectors]
             if new:
@@ -182,7 +180,7 @@ class Source:
 
 
 def _largest(scores: NDArray[np.float32], count: int) -> list[int]:
-    """Places of the largest scores above 0, largest first, the earlier one before its equals."""
+    """Positions of the largest scores above 0, largest first; equal scores keep their order."""
     order = np.argsort(-scores, kind="stable")[:count] if len(scores) <= 4096 else _partial(scores, count)
     return [int(place) for place in order if scores[place] > 0]
 

@@ -1,6 +1,6 @@
-"""From graded sentences to a graded answer: confidence, verdict and issues, alike for every method.
+"""Aggregation of sentence grades to an answer grade, the same for every method: confidence, verdict and issues.
 
-After "QAGRedo Algorithm Report", sections 4.3 and 5.2. What does not belong here: how a sentence gets its status.
+After "QAGRedo Algorithm Report", sections 4.3 and 5.2.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ GROUNDED_CONFIDENCE = 0.7
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
-    """Grade an answer by the share of grounded sentences among those that were measured, plus `boost`, 1 at most.
+    """Grade an answer by the share of grounded sentences among the measured ones, plus `boost`, at most 1.
 
     It is grounded from `GROUNDED_CONFIDENCE` on, if no sentence is ungrounded.
     """

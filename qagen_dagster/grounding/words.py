@@ -1,8 +1,4 @@
-"""Words of a text in one spelling, for comparing what two texts say.
-
-What belongs here: tokens, stems, stop words. What does not: what words mean together (`facts.py`), or how much a word
-weighs in a document (`source.py`).
-"""
+"""Normalised words of a text for comparison: tokens, stems, stop words."""
 
 from __future__ import annotations
 
@@ -11,13 +7,13 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-# Letters and digits; apostrophes and inner full stops, commas of numbers stay inside a word, hyphens part words.
+# Letters and digits. Apostrophes, inner full stops and commas of numbers belong to a word; hyphens separate words.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:[^\W\d_]\.){2,}|[^\W_]+(?:['\u2019][^\W_]+)?")
 _DOUBLED = re.compile(r"([bdfgklmnprtz])\1$")
 
 
 def listed(words: str) -> list[str]:
-    """The words of a list that is parted by blanks."""
+    """The words of a blank-separated list."""
     return words.split()
 
 
@@ -54,7 +50,7 @@ _IRREGULAR = {
 
 
 def plain(text: str) -> str:
-    """Compatibility forms resolved, accents off, typographic signs plain: what is compared, never what is shown."""
+    """Text for comparison, never for display: no compatibility forms, accents or typographic signs."""
     if text.isascii():
         return text
     folded = unicodedata.normalize("NFKD", text)
@@ -66,18 +62,18 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def tokens(text: str) -> tuple[str, ...]:
-    """The words of `text`, small, in order."""
+    """The words of `text` in lower case, in order."""
     return tuple(read(text))
 
 
 def read(text: str) -> Iterator[str]:
-    """`tokens` of a whole document: nothing is kept of it."""
+    """`tokens` of a whole document, without caching."""
     return (match.group().replace("\u2019", "'") for match in _WORD.finditer(plain(text).lower()))
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """What forms of one word share; crude, English, and the word itself if it is short or has digits."""
+    """The common part of a word's forms: a crude English stem; short words and words with digits stay."""
     word = word.removesuffix("'s").replace(".", "") if not word[:1].isdigit() else word.replace(",", "")
     if word in _IRREGULAR:
         return _IRREGULAR[word]
@@ -107,7 +103,7 @@ def _without_ending(word: str) -> str:
 
 
 def is_content(token: str) -> bool:
-    """Whether a token carries meaning by itself: no stop word, and more than one letter or a digit."""
+    """Whether a token carries meaning: it is no stop word, and has more than one letter or a digit."""
     return token not in STOP_WORDS and (len(token) > 1 or token.isdigit())
 
 

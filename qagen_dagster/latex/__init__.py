@@ -1,1 +1,1 @@
-"""TeX of problems: cutting it into items, looking at its structure, comparing what it says. No model, no store."""
+"""TeX of problems: splitting it into items, checking its structure, comparing, compiling."""

@@ -1,4 +1,4 @@
-r"""The answer that a solution ends at, as LaTeX. Whether two answers are one is `compare.py`'s to say."""
+"""The final answer of a LaTeX solution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AFTER = re.compile(
 
 
 def final_answer(latex: str) -> str | None:
-    r"""The answer a solution ends at: the last `\boxed`, what follows "answer is", or the last `=`. None: it has none."""
+    r"""The final answer: the last `\boxed`, else the text after the last "answer is" or `=`. None if there is none."""
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
@@ -34,13 +34,13 @@ def final_answer(latex: str) -> str | None:
 
 
 def boxed_answers(latex: str) -> tuple[str, ...]:
-    """What stands in each box: the answers of a problem with several questions."""
+    """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
     return tuple(_group(text, one.end()) for one in _BOXED.finditer(text))
 
 
 def bare_answer(answer: str) -> str:
-    """An answer without its box, the dollar signs around it and what follows it."""
+    """An answer without its box, its dollar signs and the text after it."""
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
@@ -49,7 +49,7 @@ def bare_answer(answer: str) -> str:
 
 
 def _group(text: str, start: int) -> str:
-    """What stands in the braces that open before `start`."""
+    """The content of the braces that open before `start`."""
     depth, place = 1, start
     while place < len(text):
         if text[place] == "\\":
@@ -63,7 +63,7 @@ def _group(text: str, start: int) -> str:
 
 
 def _clean(text: str) -> str:
-    """Up to where the answer stops, and a unit that stands behind the mathematics."""
+    """The text up to the end of the answer, with a unit that follows the formula."""
     body = text.strip()
     opened = body.startswith(("$", r"\("))
     body = body.removeprefix(r"\(").lstrip("$ ")

@@ -1,6 +1,6 @@
-r"""What of a TeX text is code: comments and verbatim text are blanked, every character stays in its place.
+"""Blanking of comments and verbatim text in TeX; every other character keeps its position.
 
-One pass from left to right, linear in the length of the text. What the code is made of is `structure.py`'s.
+One pass from left to right, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _OFF = re.compile(r"\\fi(?![A-Za-z@])")
 
 
 def code_of(latex: str) -> str:
-    r"""The text with comments, verbatim text and what stands behind `\iffalse` blanked, every character in its place."""
+    r"""The text with comments, verbatim text and everything after `\iffalse` blanked; positions stay."""
     return "".join(_pieces(latex))
 
 
 def plain_of(latex: str) -> str:
-    r"""The code with escaped characters such as `\{`, `\%` and `\\` blanked as well; `\(` and `\[` are."""
+    r"""The code with escaped characters such as `\{`, `\%` and `\\` blanked too; `\(` and `\[` stay."""
     return _ESCAPED.sub("  ", code_of(latex))
 
 
 def blanked(text: str) -> str:
-    """As many spaces, with the line breaks of the text."""
+    """Spaces of the same length, with the line breaks of the text."""
     return _VISIBLE.sub(" ", text)
 
 
@@ -61,11 +61,11 @@ def _pieces(latex: str) -> Iterator[str]:
 
 
 def _stop(latex: str, found: re.Match[str]) -> int:
-    """Where what begins here is over: what is never closed goes on to the end."""
+    """The end of the blanked part; one that is never closed extends to the end of the text."""
     if found.group("comment"):
-        return _or_all(latex, latex.find("\n", found.end()))
+        return _or_end(latex, latex.find("\n", found.end()))
     if found.group("verb"):
-        line = _or_all(latex, latex.find("\n", found.end()))
+        line = _or_end(latex, latex.find("\n", found.end()))
         closing = latex.find(latex[found.end()], found.end() + 1, line)
         return found.end() if closing < 0 else closing + 1
     if found.group("off"):
@@ -76,5 +76,5 @@ def _stop(latex: str, found: re.Match[str]) -> int:
     return len(latex) if place < 0 else place + len(closing)
 
 
-def _or_all(latex: str, place: int) -> int:
+def _or_end(latex: str, place: int) -> int:
     return len(latex) if place < 0 else place

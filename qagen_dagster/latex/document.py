@@ -1,6 +1,6 @@
-r"""Makes a TeX document of an item or a picture: the packages it uses, and what items take for granted (`\ans`, `solution`).
+"""A compilable TeX document around an item or a picture: its packages and the macros that items expect.
 
-Nothing is compiled here (`engine.py`). A preamble that the source brought along goes first and keeps its word.
+A preamble from the source comes first and takes precedence.
 """
 
 from __future__ import annotations
@@ -47,11 +47,18 @@ _USED = (
     ("tikz-feynman", r"\\begin[ \t]*\{feynman\}|\\feynmandiagram"),
 )
 _PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _USED)
-_SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree: the first is enough
+_SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree, so gensymb is dropped
 _LIBRARY = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,40}\Z")
 USUAL_LIBRARIES = (
-    "arrows.meta", "calc", "angles", "quotes", "patterns", "positioning", "decorations.pathmorphing", "decorations.markings",
-)  # fmt: skip  # of TikZ, loaded with it
+    "arrows.meta",
+    "calc",
+    "angles",
+    "quotes",
+    "patterns",
+    "positioning",
+    "decorations.pathmorphing",
+    "decorations.markings",
+)  # TikZ libraries; TikZ is loaded with them
 _SIGNS = {
     "00B0": r"^\circ",
     "00B1": r"\pm",
@@ -102,7 +109,7 @@ _DEGREES = r"""\makeatletter
 \AtBeginDocument{\@ifpackageloaded{siunitx}{%
 \def\degree{\ensuremath{^\circ}}\def\celsius{\ensuremath{^\circ\mathrm{C}}}}{}}
 \makeatother
-"""  # outside of its own commands siunitx makes errors of them
+"""  # siunitx makes these errors outside its own commands
 _GIVEN = r"""\makeatletter
 \providecommand{\ans}{\ensuremath{\surd}}
 \@ifundefined{solution}{\newenvironment{solution}{\par\noindent\textbf{Solution. }}{\par}}{}
@@ -111,9 +118,7 @@ _GIVEN = r"""\makeatletter
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
-    r"""What stands before `\begin{document}`: `preamble`, then each package that is used, the TikZ libraries, `\ans` and
-    `solution` where they are missing. Names of libraries that are none are left out.
-    """
+    r"""The preamble: `preamble`, the packages used, known TikZ libraries, and `\ans` and `solution` if missing."""
     head = (
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )
@@ -133,20 +138,20 @@ def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
 def document_of(
     latex: str, preamble: str = "", libraries: Sequence[str] = (), *, pictures: bool = False
 ) -> str:
-    r"""A whole document of an item, or of anything else that stands in one, such as a picture.
+    """A document with an item, or with other content such as a picture.
 
-    Without `pictures` image files are not looked for: a box stands for each.
+    Without `pictures` no image files are loaded: a box stands for each.
     """
     body = latex.strip()
-    listed = plain_of(body).startswith("\\item") or not _whole(body)
+    listed = plain_of(body).startswith("\\item") or not _has_own_lists(body)
     if listed:
         body = f"\\begin{{enumerate}}\n{body}\n\\end{{enumerate}}"
     demo = "" if pictures else "\\PassOptionsToPackage{demo}{graphicx}\n"
     return f"{demo}{preamble_of(latex, preamble, libraries)}\\pagestyle{{empty}}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
 
 
-def _whole(body: str) -> bool:
-    r"""Whether no `\item` stands outside of a list of its own."""
+def _has_own_lists(body: str) -> bool:
+    r"""Whether every `\item` stands in a list of the text."""
     plain = plain_of(body)
     first = re.search(r"\\item(?![A-Za-z@])", plain)
     lists = [span for name in ("enumerate", "itemize", "description") for span in environments(body, name)]
@@ -154,7 +159,7 @@ def _whole(body: str) -> bool:
 
 
 def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
-    """The packages that a text uses, in the order in which they are loaded; `libraries` may name some, too."""
+    """The packages that a text uses, in loading order; `libraries` may name more."""
     plain = plain_of(latex)
     found = [name for name, pattern in _PACKAGES if pattern.search(plain) or name in libraries]
     if set(found) >= _SIUNITX_DEGREE:
@@ -165,7 +170,7 @@ def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def sign_declarations() -> str:
-    """What people type and an engine of 8 bits does not know (engines that know Unicode skip it), and degrees beside siunitx."""
+    """Declarations of typed signs that 8-bit engines lack (Unicode engines skip them), and of degrees beside siunitx."""
     signs = [
         f"\\DeclareUnicodeCharacter{{{code}}}{{\\ensuremath{{{sign}}}}}" for code, sign in _SIGNS.items()
     ]

@@ -1,7 +1,6 @@
-r"""Finds a TeX engine of this machine and compiles items and pictures with it, in a sandbox.
+"""A TeX engine of this machine, and the compilation of items and pictures with it in a sandbox.
 
-LuaTeX is left aside on purpose: the language inside it opens files and sockets. What a document is made of is `document.py`'s, limits are
-`sandbox.py`'s, and turning a PDF into a picture belongs to `formats/`.
+LuaTeX is not used, because its Lua interpreter can open files and sockets.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from qagen_dagster.latex.document import document_of
 from qagen_dagster.latex.sandbox import Ended, Limits, run_limited
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 
-ENGINES = ("pdflatex", "xelatex")  # the first that is there
+ENGINES = ("pdflatex", "xelatex")  # the first installed one is used
 MISSING = (
     "there is no TeX engine (pdflatex or xelatex): the structure alone was looked at; on Debian and Ubuntu install "
     "texlive-latex-base, texlive-latex-extra, texlive-pictures and texlive-science"
@@ -40,7 +39,7 @@ _LACKS = re.compile(
 
 @dataclass(frozen=True)
 class Engine:
-    """A TeX engine: `name` as it is called, `version` the first line that it says of itself."""
+    """A TeX engine: its program `name`, and as `version` the first line of its version output."""
 
     name: str
     path: Path
@@ -49,20 +48,20 @@ class Engine:
 
     @property
     def identity(self) -> str:
-        """Changes when another engine, or another version of it, would compile."""
+        """A text that changes with the engine and its version."""
         return f"{self.name}: {self.version}"
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """What came of it; `pdf` is there where it compiled."""
+    """The result of a compilation; `pdf` is set if it succeeded."""
 
     compiled: Compiled
     pdf: bytes | None = None
 
 
 def find_engine(path: str | None = None) -> Engine | None:
-    """The engine of this machine, or of the folders in `path`, written as in PATH. None: there is none that answers."""
+    """The first engine that runs, searched in PATH or in `path` (same syntax). None if there is none."""
     for name in ENGINES:
         found = shutil.which(name, path=path)
         if found is not None and (version := _version(found)):
@@ -78,16 +77,16 @@ def compile_item(
     libraries: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
 ) -> Compilation:
-    r"""Compile an item or a picture. `files` are those it includes, by name; without any, a box stands for each image.
+    """Compile an item or a picture. `files` are its images by name; without files, a box stands for each image.
 
-    Without an engine, or where it lacks a package, the outcome is not_compiled and the message says why.
+    Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why.
     """
     if engine is None:
         return Compilation(Compiled(message=MISSING))
     source = document_of(latex, preamble, libraries, pictures=bool(files))
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
-        _lay(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
+        _write_files(folder, {**(files or {}), f"{_JOB}.tex": source.encode("utf-8", "replace")})
         command = (str(engine.path), *_FLAGS, f"-jobname={_JOB}", f"{_JOB}.tex")
         ended = run_limited(command, folder, _environment(engine.path, folder), engine.limits)
         made = folder / f"{_JOB}.pdf"
@@ -106,7 +105,7 @@ def _failed(ended: Ended, source: str, latex: str) -> Compiled:
 
 
 def _message(ended: Ended, source: str, latex: str) -> str:
-    """The engine's first error, with its line in the item where it lies there."""
+    """The engine's first error, with its line in the item if the item caused it."""
     if ended.stopped:
         return f"the TeX engine was stopped: {ended.stopped}"
     found = _ERROR.search(ended.output)
@@ -121,24 +120,24 @@ def _message(ended: Ended, source: str, latex: str) -> str:
 
 
 def _line(line: int, source: str, latex: str) -> int | None:
-    """The line of the item that a line of the document is; None where it lies outside."""
+    """The line of the item for a line of the document; None outside the item."""
     before = source[: source.rindex(latex)].count("\n")
     return line - before if 0 < line - before <= latex.count("\n") + 1 else None
 
 
-def _lay(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put files into the folder. Raises ValueError for a name that leaves it."""
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into the folder. Raises ValueError for a name that leaves it."""
     for name, data in files.items():
         place = PurePosixPath(name)
         if place.is_absolute() or ".." in place.parts or not place.parts:
-            raise ValueError(f"{name} is no name of a file beside an item")
+            raise ValueError(f"{name} is not a relative file name inside the folder")
         target = folder.joinpath(*place.parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
 
 
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
-    """All that the engine may know: no name or key of this process; it reads and writes in its folder and its own trees."""
+    """The engine's whole environment: no variable of this process; files only in its folder and its own trees."""
     own = {name: str(folder / ".texmf") for name in ("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG")}
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),
@@ -163,7 +162,7 @@ def _environment(engine: Path, folder: Path) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _version(found: str) -> str:
-    """The first line of `--version`; empty where the program does not answer."""
+    """The first line of `--version`; empty if the program fails."""
     with tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder, engine = Path(name), Path(found)
         ended = run_limited(

@@ -1,8 +1,7 @@
-r"""Cuts a TeX text into its items: every character of it is in one piece, so that the pieces together are the text.
+r"""Splitting of a TeX text into items; the pieces together give the text unchanged.
 
-An item is an `\item` of an outermost list; lists inside an item, in a solution or an option belong to it. Where some of
-the outermost lists have solutions, the others (instructions, formulas) hold no problems. What an item must look like is
-`structure.py`'s.
+An item is an `\item` of an outermost list; lists inside an item, in a solution or an option belong to it. If some of
+the outermost lists have solutions, the others (instructions, formulas) hold no problems.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _SOLUTION = re.compile(r"\\begin\s*\{solution\*?\}")
 
 @dataclass(frozen=True)
 class Piece:
-    r"""A part of a TeX text: an item from `\item` to where the next one or its list's end begins, or what lies between."""
+    r"""A part of a TeX text: an item from `\item` to the next item or the end of its list, or the text between."""
 
     text: str
     is_item: bool = False
@@ -33,19 +32,19 @@ class Piece:
 
 @dataclass(frozen=True)
 class TexItems:
-    """A TeX text as pieces; joined they are the text, character for character."""
+    """A TeX text as pieces, which joined give the text character for character."""
 
     pieces: tuple[Piece, ...]
-    preamble: str = ""  # what stands before the document; empty in a fragment
+    preamble: str = ""  # the text before the document; empty in a fragment
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The items in order, each with the white space behind it."""
+        """The items in order, each with its trailing white space."""
         return tuple(piece.text for piece in self.pieces if piece.is_item)
 
     @property
     def bare_items(self) -> tuple[str, ...]:
-        """The items without white space and comments behind them: such a comment is about the next one."""
+        """The items without trailing white space and comments, because such a comment is about the next item."""
         return tuple(_without_tail(item) for item in self.items)
 
     @property
@@ -53,15 +52,15 @@ class TexItems:
         return "".join(piece.text for piece in self.pieces)
 
     def with_items(self, items: Sequence[str]) -> str:
-        """The text with other items in the place of its own, one for each. Raises ValueError for another number."""
+        """The text with its items replaced, one by one. Raises ValueError for another number of items."""
         fresh = iter(items)
         if len(items) != len(self.items):
-            raise ValueError(f"{len(items)} items for the places of {len(self.items)}")
+            raise ValueError(f"{len(items)} items given, {len(self.items)} expected")
         return "".join(next(fresh) if piece.is_item else piece.text for piece in self.pieces)
 
 
 def split_items(latex: str) -> TexItems:
-    """Cut a document or a fragment into its items. A text without an item is one piece."""
+    """Split a document or a fragment into its items. A text without an item is one piece."""
     plain = plain_of(latex)
     document = _DOCUMENT.search(plain)
     over = _OVER.search(plain)
@@ -83,7 +82,7 @@ def split_items(latex: str) -> TexItems:
 
 @dataclass
 class _Frame:
-    """An environment that is open: its name, the braces around it, where its own items begin."""
+    """An open environment: its name, the brace depth around it, where its own items begin."""
 
     name: str
     braces: int
@@ -95,13 +94,13 @@ class _Frame:
 
 
 class _Reader:
-    """Follows environments and braces, and keeps the outermost environments that have items."""
+    """Tracks environments and braces, and collects the outermost environments that have items."""
 
     def __init__(self) -> None:
         self.lists: list[_Frame] = []
         self._open = [_Frame("", 0)]
         self._names = Counter[str]()
-        self._listing = 0  # how many of the open ones have items
+        self._listing = 0  # number of open environments with items
         self._braces = 0
 
     def read(self, mark: re.Match[str]) -> None:
@@ -120,7 +119,7 @@ class _Reader:
             self._leave(place)
 
     def _item(self, place: int) -> None:
-        """An item inside of another one's list, or of a group of braces such as a definition's, is none."""
+        """Record an item, unless it stands in a nested list or in a group of braces, such as a definition."""
         frame = self._open[-1]
         nested = self._listing > bool(frame.starts)
         if not nested and self._braces <= frame.braces:
@@ -128,7 +127,7 @@ class _Reader:
             frame.starts.append(place)
 
     def _close(self, name: str, place: int) -> None:
-        """End the environment and whatever was left open in it; an end without a beginning ends nothing."""
+        """Close the environment and those still open in it; an end without a beginning is ignored."""
         while self._names[name]:
             if self._leave(place) == name:
                 return

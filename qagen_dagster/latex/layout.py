@@ -1,7 +1,4 @@
-r"""Takes away what LaTeX only looks like: comments, drawings, environments, spaces, sizes, columns; and writes signs one way.
-
-What is left is prose and formulas. What they say is `compare.py`'s and `answers.py`'s.
-"""
+"""Removal of layout from LaTeX: comments, drawings, environments, spaces, sizes, columns; signs are normalised."""
 
 from __future__ import annotations
 
@@ -65,7 +62,7 @@ _SIGNS = str.maketrans(
 
 
 def without_pictures(latex: str) -> str:
-    """The code, comments and drawings blanked, every character in its place."""
+    """The code with comments and drawings blanked; positions stay."""
     text = latex
     for name in PICTURES:
         for start, end in environments(text, name):
@@ -74,7 +71,7 @@ def without_pictures(latex: str) -> str:
 
 
 def without_layout(latex: str) -> str:
-    r"""Its prose and formulas: 1,500 and 1{,}500 are 1500, 10⁸ is 10^{8}, 30° is `30 \degree`; no drawing, no environment."""
+    r"""The prose and formulas: 1,500 and 1{,}500 become 1500, 10⁸ becomes 10^{8}, 30° becomes `30 \degree`."""
     text = _joined(without_pictures(latex))
     text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
     text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
@@ -83,7 +80,7 @@ def without_layout(latex: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Digits of one number stand together, and a comma that TeX is told to be a decimal one is a point."""
+    """Join the digits of grouped numbers, and turn decimal commas marked for TeX into points."""
     for grouped in (_LAKHS, _THOUSANDS):
         text = grouped.sub(lambda one: re.sub(r"\D", "", one.group()), text)
     return _DECIMAL_COMMA.sub(".", text)

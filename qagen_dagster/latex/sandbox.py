@@ -1,7 +1,7 @@
-"""Runs a program on untrusted input: in a folder of its own, under limits it cannot lift, killed with all it started.
+"""Execution of a program on untrusted input in a folder of its own, under limits on processor time, memory, files,
+processes and wall time, and without network where the system allows it.
 
-What belongs here: limits on processor time, memory, files, processes and the clock, and no network where the system allows
-to take it away. What does not: which program, and what its output means (`engine.py`). Limits need a POSIX system.
+The program cannot lift the limits, and everything it starts is killed with it. Limits need a POSIX system.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-_LOOK = 0.05  # seconds between two looks at a running program
+_LOOK = 0.05  # seconds between two checks of a running program
 _MOST_OUTPUT = 200_000
-# Runs in an interpreter of its own before the program takes its place: no thread of ours is forked.
+# Runs in a separate interpreter before exec of the program, so that this multi-threaded process never forks.
 _LAUNCH = """
 import ctypes, json, os, resource, sys
 limits = json.loads(sys.argv[1])
@@ -48,18 +48,18 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one program. `seconds` is processor time and, twice that, time on the clock."""
+    """Limits of one program. `seconds` limits processor time; the wall time may be twice as long."""
 
     seconds: int = 10
     memory_bytes: int = 1_000_000_000
     file_bytes: int = 20_000_000
     folder_bytes: int = 100_000_000
-    processes: int | None = 0  # that it may start; None: no limit
+    processes: int | None = 0  # child processes; None: no limit
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its code (negative: the signal), what it wrote, and why it was stopped, if it was."""
+    """How a program ended: its exit code (negative: the signal), its output, and why it was stopped, if it was."""
 
     code: int
     output: str
@@ -69,7 +69,7 @@ class Ended:
 def run_limited(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits
 ) -> Ended:
-    """Run `command` (its first part a path) in `folder` with that environment alone, and wait for its end."""
+    """Run `command` (its first part a path) in `folder` with only that environment, and wait for its end."""
     with tempfile.TemporaryFile() as written:
         process = subprocess.Popen(  # noqa: S603 (a program that was looked up, no shell)
             [*_launcher(limits), *command],
@@ -94,7 +94,7 @@ def run_limited(
 
 @lru_cache(maxsize=1)
 def network_closed() -> bool:
-    """Whether this system lets a program be started without a network."""
+    """Whether this system can start a program without network access."""
     ended = subprocess.run(  # noqa: S603 (our own interpreter and code)
         [*_launcher(Limits()), ""], check=False, capture_output=True, timeout=60, cwd="/"
     )
@@ -115,7 +115,7 @@ def _launcher(limits: Limits) -> list[str]:
 
 
 def _watch(process: subprocess.Popen[bytes], folder: Path, limits: Limits) -> str:
-    """Wait for its end; why it must be stopped, or nothing."""
+    """Wait for the program's end; return why it must be stopped, or an empty string."""
     deadline = time.monotonic() + 2 * limits.seconds
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -129,7 +129,7 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, limits: Limits) -> st
 
 def _sizes(folder: Path) -> Iterator[int]:
     for place in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # gone since it was listed
+        with contextlib.suppress(OSError):  # deleted since it was listed
             yield place.lstat().st_size
 
 

@@ -1,7 +1,4 @@
-r"""The structure of an item: what is whole, what stands where. Comments and verbatim text are never structure.
-
-Whether an engine takes it is the engine's to say (`engine.py`); what it says in numbers and words is `compare.py`'s.
-"""
+"""The structure of an item: its parts, and what is unbalanced. Comments and verbatim text are ignored."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from qagen_dagster.latex.code import code_of, plain_of
 from qagen_dagster.latex.items import split_items
 from qagen_dagster.records.problems.item import ANSWER_MARK
 
-PICTURES = ("tikzpicture", "circuitikz")  # environments that draw
+PICTURES = ("tikzpicture", "circuitikz")  # drawing environments
 _MOST_FAULTS = 6
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\n]{1,60})\}")
 _NESTING = re.compile(rf"{_ENVIRONMENT.pattern}|[{{}}]")
@@ -26,14 +23,14 @@ _DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|documen
 
 @dataclass(frozen=True)
 class Option:
-    r"""One `\task`; `right` tells whether it is marked with `\ans`."""
+    r"""One `\task`; `right` says whether `\ans` marks it."""
 
     text: str
     right: bool
 
 
 def structure_faults(latex: str) -> tuple[str, ...]:
-    """What is not balanced: braces, environments, mathematics; in words for whoever wrote it."""
+    """Descriptions of unbalanced braces, environments and mathematics, for the author of the text."""
     code, plain = code_of(latex), plain_of(latex)
     faults = (*_nesting(plain), *_dollars(plain), *_pairs(code.replace("\\\\", "  "), plain))
     return faults[:_MOST_FAULTS]
@@ -46,12 +43,12 @@ def item_faults(latex: str) -> tuple[str, ...]:
 
 
 def has_environment(latex: str, name: str) -> bool:
-    r"""Whether `\begin{name}` stands in it."""
+    r"""Whether the text contains `\begin{name}`."""
     return any(one.group(1) == "begin" and one.group(2) == name for one in _marks(latex))
 
 
 def environments(latex: str, name: str) -> tuple[tuple[int, int], ...]:
-    """Where each outermost environment of that name begins and ends."""
+    """Start and end of each outermost environment of that name."""
     found: list[tuple[int, int]] = []
     depth, start = 0, 0
     for mark in _marks(latex):
@@ -68,7 +65,7 @@ def environments(latex: str, name: str) -> tuple[tuple[int, int], ...]:
 
 
 def statement_of(latex: str) -> str:
-    r"""What stands between `\item` and the solution, options included."""
+    r"""The text between `\item` and the solution, with options."""
     plain = plain_of(latex)
     first = _ITEM.search(plain)
     start = first.end() if first and not plain[: first.start()].strip() else 0
@@ -85,7 +82,7 @@ def question_of(latex: str) -> str:
 
 
 def solution_of(latex: str) -> str:
-    """What stands in the first solution environment; empty without one."""
+    """The content of the first solution environment; empty without one."""
     marks = [one for one in _marks(latex) if one.group(2) == "solution"]
     for start, end in environments(latex, "solution"):
         opening = next(one for one in marks if one.start() == start)
@@ -102,7 +99,7 @@ def options_of(latex: str) -> tuple[Option, ...]:
 
 
 def tikz_pictures(latex: str) -> tuple[str, ...]:
-    """Its outermost environments that draw, as they stand."""
+    """The outermost drawing environments, unchanged."""
     spans = sorted(span for name in PICTURES for span in environments(latex, name))
     outer = [
         span
@@ -147,7 +144,7 @@ def _ends(text: str) -> Iterator[str]:
 
 
 def _nesting(plain: str) -> Iterator[str]:
-    """Braces and environments as one nesting: an environment that a group cuts in two is none."""
+    """Unbalanced braces and environments; a group that cuts an environment in two is a fault."""
     opened: list[str] = []
     for mark in _NESTING.finditer(plain):
         kind, name = mark.group(1), mark.group(2)
@@ -172,7 +169,7 @@ def _unclosed(opened: str) -> str:
 
 
 def _dollars(plain: str) -> Iterator[str]:
-    """Mathematics between dollar signs goes on neither over an empty line nor into an environment of the item."""
+    """Unbalanced dollar signs; a formula must not contain an empty line or an environment of the item."""
     opened: list[str] = []
     for mark in _DOLLAR.finditer(plain):
         sign = mark.group()
@@ -182,7 +179,7 @@ def _dollars(plain: str) -> Iterator[str]:
                 return
         elif opened and opened[-1] == sign:
             opened.pop()
-        elif opened[-1:] != ["$"]:  # behind a `$`, `$$` ends one formula and begins the next
+        elif opened[-1:] != ["$"]:  # after a `$`, `$$` ends one formula and begins the next
             opened.append(sign)
     if opened:
         yield f"a {opened[0]} without its partner"

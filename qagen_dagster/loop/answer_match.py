@@ -18,7 +18,7 @@ from qagen_dagster.grounding.amounts import Amount, amounts
 from qagen_dagster.grounding.dates import Date
 from qagen_dagster.grounding.facts import Facts, differences, facts
 from qagen_dagster.grounding.facts import Kind as Difference
-from qagen_dagster.grounding.poles import negates
+from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.words import is_content, stem, tokens
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.records.ids import normalise

@@ -1,5 +1,5 @@
-"""Answers as values: what an option's text says, what a checkable form computes, and whether the two are equal.
+"""Answers as values: reading an option's text, computing a checkable form, and comparing the two.
 
-Nothing here knows of models, agents or exams' loops. Text is read without being run; a form is run in a process of
-its own. SymPy is imported when the first value is computed, never with the package.
+Text is read without being executed; a form is computed in a separate process. SymPy is imported only when the first
+value is computed.
 """

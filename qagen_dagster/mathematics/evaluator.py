@@ -1,7 +1,7 @@
-"""Computes a form that passed the allow-list, exactly, in SymPy; walks the tree itself and never calls eval.
+"""Exact computation of forms that passed the allow-list, with SymPy and without eval.
 
-Sizes are bounded before each step, so that no number can grow beyond what an exam would print. Time and memory are
-bounded by `sandbox`, in whose process forms of unknown origin run; a `Reading` is bounded enough to be computed anywhere.
+Sizes are bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is
+small enough to be computed in any process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from qagen_dagster.mathematics.forms import Form, FormError, FormFailure
 
 DIGITS = 50  # of a decimal value
-POINTS = 4  # at which values with symbols are compared
+POINTS = 4  # number of points at which values with symbols are compared
 MOST_BITS = 4_000  # of a whole number
 MOST_TERMS = 2_000  # of a sum or product
 _HIGHEST_DEGREE = 60  # of a power with symbols
@@ -30,9 +30,9 @@ def _sympy() -> Any:
 
 
 def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
-    """The exact value as text, and as decimals at `POINTS` points of its symbols (the same one where it has none).
+    """The exact value as text, and as decimals at `POINTS` points of its symbols (equal if it has no symbols).
 
-    None stands for a point where it is not real and finite. Raises FormError.
+    None stands for a point at which it is not real and finite. Raises FormError.
     """
     try:
         value = _Walk(form).value()
@@ -56,9 +56,9 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
 
 
 def _point(name: str, number: int) -> Any:
-    """A positive rational between 0.5 and 3.5, the same for a name in every process, however it is spelled."""
+    """A positive rational between 0.5 and 3.5, the same for a name, in any spelling, in every process."""
     plain = name.replace("_", "")
-    plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` itself cannot be a name in a form
+    plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` is a keyword
     digest = hashlib.sha256(f"{plain}/{number}".encode()).digest()
     return _sympy().Rational(500 + int.from_bytes(digest[:4], "big") % 3_000, 997)
 
@@ -73,7 +73,7 @@ def _decimal(value: Any) -> str | None:
 
 
 def _real_part(value: Any) -> Any:
-    """The number as a decimal; None if it is not real. Roots of cubics may be real and yet be written with I."""
+    """The number as a decimal; None if it is not real. Roots of cubics may be real although they are written with I."""
     number = _sympy().N(value, DIGITS, maxn=250)
     if number.is_Float or number.is_Integer or number.is_Rational:
         return number
@@ -135,7 +135,7 @@ class _Walk:
         return self._variable(parts[0]), self._of(parts[1], bound), self._of(parts[2], bound)
 
     def _repeat(self, name: str, args: list[ast.expr], bound: Mapping[str, Any]) -> Any:
-        """A sum or product by its terms: exact, and no longer than it may be."""
+        """A sum or product term by term: exact, with a limited number of terms."""
         variable, start, end = self._range(args[1], bound)
         if not (start.is_Integer and end.is_Integer):
             raise FormError(FormFailure.UNDEFINED, f"{name} between ends that are no whole numbers")
@@ -176,7 +176,7 @@ class _Walk:
 
 
 def _size(value: Any) -> Any:
-    """`value`, unless it is a number beyond the limit."""
+    """`value`, after a check of its size if it is a number."""
     if value.is_Rational and max(int(value.p).bit_length(), int(value.q).bit_length()) > MOST_BITS:
         raise FormError(FormFailure.TOO_LARGE, f"a number of more than {MOST_BITS} bits")
     if value.is_finite is False or value is _sympy().nan:

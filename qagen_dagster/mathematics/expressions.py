@@ -1,6 +1,6 @@
-"""The grammar of an option's value: tokens to one expression in the syntax of checkable forms.
+"""The parser of an option's value: from tokens to an expression in the syntax of checkable forms.
 
-A recursive descent over at most a few hundred tokens, with bounded depth. Units after the value are left to the caller.
+A recursive descent over at most a few hundred tokens, with bounded depth. The caller reads units after the value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GREEK = frozenset(
     )
 )  # fmt: skip
 _TIMES = ("times", "cdot", "*")
-_GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" two farads
+_GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
 _SEVERAL = {
     ",": "several values", ";": "several values", "pm": "two values", "<": "a range", ">": "a range", "le": "a range",
     "leq": "a range", "ge": "a range", "geq": "a range", "to": "a range", "or": "several values", "and": "several values",
@@ -31,11 +31,11 @@ _SEVERAL = {
 
 
 class Unreadable(ValueError):
-    """The text does not say one value; the message says what it is instead."""
+    """The text does not state one value; the message says what it is instead."""
 
 
 class Expressions:
-    """One use: `read`, then `rest` and `symbols`."""
+    """A parser for one use: call `read`, then `rest` and `symbols`."""
 
     def __init__(self, found: list[Token]) -> None:
         self._tokens = found
@@ -44,7 +44,7 @@ class Expressions:
         self.symbols: set[str] = set()
 
     def read(self) -> str:
-        """The expression at the start. Raises Unreadable."""
+        """Parse the expression at the start. Raises Unreadable."""
         result = self._sum()
         token = self._peek()
         if token is not None and token.text in _SEVERAL and token.text != "%":
@@ -54,7 +54,7 @@ class Expressions:
         return result
 
     def rest(self) -> list[Token]:
-        """What `read` left: the unit, if it is one."""
+        """The tokens after the expression: usually a unit."""
         return self._tokens[self._place :]
 
     def _peek(self, ahead: int = 0) -> Token | None:
@@ -127,7 +127,7 @@ class Expressions:
         return self._power()
 
     def _starts(self, ahead: int) -> bool:
-        """Whether a factor begins there: not a unit, not language."""
+        """Whether a factor begins there, and not a unit or a word."""
         token = self._peek(ahead)
         if token is None:
             return False
@@ -168,7 +168,7 @@ class Expressions:
         return self._text(1) == "\u00b0" or (self._text(1) == "{" and self._text(2) == "\u00b0")
 
     def _argument(self) -> str:
-        """A group in braces, or the one token LaTeX would take."""
+        """A group in braces, or the single token that LaTeX would take."""
         token = self._peek()
         if token is None:
             raise Unreadable("an expression that breaks off")
@@ -185,7 +185,7 @@ class Expressions:
         return self._primary()
 
     def _digit(self) -> str:
-        """`\\frac12`: LaTeX takes one digit where there are no braces."""
+        r"""The one digit that LaTeX takes without braces, as in `\frac12`."""
         token = self._peek()
         if token is not None and token.kind is Kind.NUMBER and len(token.text) > 1 and "." not in token.text:
             self._tokens[self._place] = Token(Kind.NUMBER, token.text[1:])
@@ -211,7 +211,7 @@ class Expressions:
         raise Unreadable(_SEVERAL.get(token.text, f"{token.text!r} where a value was looked for"))
 
     def _mixed(self, token: Token) -> str:
-        """`2\\frac{1}{2}` and `2 1/2` are two and a half."""
+        r"""A mixed number: `2\frac{1}{2}` and `2 1/2` are two and a half."""
         whole = self._number(token.text)
         if "." in token.text:
             return whole

@@ -1,6 +1,6 @@
-"""What a checkable form may be made of: an allow-list over its syntax tree, applied before anything is computed.
+"""The allow-list of checkable forms, applied to the syntax tree before anything is computed.
 
-What is not on the list is refused by name. Computing what passed belongs to `evaluator`, in a process of its own.
+The error names the construct that is not on the list.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FUNCTIONS = frozenset(
     )
 )  # fmt: skip
 OVER_A_RANGE = frozenset(("Sum", "Product", "integrate"))  # (expression, (name, from, to))
-OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name) and for a limit the point
+OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name); a limit also takes the point
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
 
 
 class FormFailure(StrEnum):
-    """Why a form gave no value."""
+    """Why a form has no value."""
 
     REFUSED = "refused"  # a construct that is not on the allow-list
     TOO_LARGE = "too_large"  # a number or a sum beyond the limits
@@ -39,7 +39,7 @@ class FormFailure(StrEnum):
 
 
 class FormError(ValueError):
-    """A form without a value, with its named reason."""
+    """A form without a value, with its reason."""
 
     def __init__(self, failure: FormFailure, detail: str) -> None:
         self.failure, self.detail = failure, detail
@@ -48,7 +48,7 @@ class FormError(ValueError):
 
 @dataclass(frozen=True)
 class Form:
-    """Trees that passed the allow-list; `free` are the names that stand for themselves."""
+    """Trees that passed the allow-list; `free` holds the names that are symbols."""
 
     tree: ast.expr
     givens: Mapping[str, ast.expr]
@@ -58,7 +58,7 @@ class Form:
 def parse_form(
     expression: str, givens: Mapping[str, str] | None = None, free: frozenset[str] = frozenset()
 ) -> Form:
-    """Check an expression and its givens, each an expression in numbers alone. Raises FormError.
+    """Check an expression and its givens, which contain only numbers. Raises FormError.
 
     A given whose value is its own name, and every name of `free`, is a positive symbol.
     """
@@ -160,7 +160,7 @@ def _check_over_name(name: str, args: list[ast.expr], names: frozenset[str]) -> 
 
 
 def _check_root(node: ast.Subscript, names: frozenset[str]) -> None:
-    """`solve(expression, x)[0]` and `[-1]`: one of the real roots."""
+    """Check `solve(expression, x)[0]` or `[-1]`: one of the real roots."""
     place = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
     if not isinstance(place, ast.Constant) or type(place.value) is not int or place.value > 20:
         raise _refused("an index that is not a small whole number")

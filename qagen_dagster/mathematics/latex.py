@@ -1,4 +1,4 @@
-"""Whether the LaTeX of a text is whole: dollar signs, braces, environments, left and right. Not whether it compiles."""
+"""A check of LaTeX for balanced dollar signs, braces, environments, left and right. It does not compile."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BARE = re.compile(r"\\(?:frac|dfrac|sqrt|times|cdot|pi|theta|lambda|sin|cos|tan
 
 
 def latex_fault(text: str) -> str:
-    """What is broken, for a person to read; empty when nothing is."""
-    text = _ESCAPED.sub("  ", text)  # a line break before a bracket opens no formula
+    """A description of what is unbalanced; empty if nothing is."""
+    text = _ESCAPED.sub("  ", text)  # a line break before a bracket does not open a formula
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):
             return f"{opening} and {closing} do not pair"

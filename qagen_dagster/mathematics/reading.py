@@ -1,8 +1,8 @@
-"""Reads the text of an option, plain or LaTeX, as one value with a unit, or says why it is none.
+"""Reading of an option's text, plain or LaTeX, as one value with a unit.
 
-Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, scientific notation, per cent, degrees,
-units, common functions and single-letter symbols become an expression that `evaluator` computes. Words, ranges and
-lists of values have no value. Nothing is computed here.
+Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, scientific notation, per cent,
+degrees, units, common functions and single-letter symbols become an expression that `evaluator.py` computes. Words,
+ranges and lists of values are refused. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ MOST_DIGITS = 40
 
 @dataclass(frozen=True)
 class Reading:
-    """`expression` is in the syntax of checkable forms, over `symbols`; `last_place` is the worth of the last digit of a
-    decimal, None where the number is exact."""
+    """`expression` is in the syntax of checkable forms, over `symbols`. `last_place` is the value of a decimal's last
+    digit; None if the number is exact.
+    """
 
     expression: str
     symbols: frozenset[str]
@@ -30,7 +31,7 @@ class Reading:
 
 
 def read_value(text: str) -> Reading:
-    """The value that `text` says. Raises Unreadable, a ValueError whose text says why it says none."""
+    """The value that `text` states. Raises Unreadable, a ValueError that says why there is none."""
     if len(text) > LONGEST:
         raise Unreadable(f"longer than {LONGEST} characters")
     found = tokens(_dollars(text))
@@ -56,7 +57,7 @@ def read_value(text: str) -> Reading:
 
 
 def read_unit(text: str) -> Unit:
-    """The unit alone, such as `m s^{-1}`; ONE for an empty text. Raises Unreadable."""
+    """A unit alone, such as `m s^{-1}`; ONE for an empty text. Raises Unreadable."""
     plain = text.strip().strip("$")
     for command in ("\\mathrm", "\\text", "\\textrm", "\\rm"):
         plain = plain.replace(command, "")
@@ -64,7 +65,7 @@ def read_unit(text: str) -> Unit:
 
 
 def _dollars(text: str) -> str:
-    """A lone dollar sign before a digit is money, a pair is mathematics."""
+    """Remove dollar signs: a single one before a digit is money, a pair encloses mathematics."""
     body = text.strip()
     if body.startswith("$\\$"):  # money within a formula
         body = f"\\$${body[3:]}"
@@ -75,7 +76,7 @@ def _dollars(text: str) -> str:
 
 
 def _after_equals(found: list[Token]) -> list[Token]:
-    """What follows `x =`; a name alone may stand before it."""
+    """The tokens after `x =`; only a name may stand before the sign."""
     marks = [place for place, token in enumerate(found) if token.text in ("=",)]
     if not marks:
         return found
@@ -92,7 +93,7 @@ def _after_equals(found: list[Token]) -> list[Token]:
 
 
 def _last_place(found: list[Token]) -> Fraction | None:
-    """For `-0.35` or `6.0 \\times 10^{8}` what one step in the last digit is; a number without decimals is exact."""
+    r"""One unit in the last digit of `-0.35` or `6.0 \times 10^{8}`; None for an exact number without decimals."""
     numbers = [token.text for token in found if token.kind is Kind.NUMBER]
     marks = {token.text for token in found if token.kind is not Kind.NUMBER and token.kind is not Kind.WORD}
     if not numbers or marks & {"frac", "sqrt", "/", "(", "pi", "+"}:

@@ -1,9 +1,8 @@
-"""Checkable forms computed in a process of their own, so that whatever one tries costs that one form.
+"""A sandbox that computes checkable forms in a separate process, so that a harmful form fails alone.
 
-What belongs here: starting the process, giving it jobs, killing its whole session and replacing it. Three walls stand
-behind each other: the allow-list of `forms` before anything is computed; limits on time, memory, files, sockets and
-processes that the computing process cannot lift; a wall clock on this side. Limits need a POSIX system; the one on memory
-is Linux's.
+There are three defences: the allow-list of `forms.py`; limits on time, memory, files, sockets and processes that the
+computing process cannot lift; a wall clock on this side that kills the whole session. Limits need a POSIX system; the
+memory limit needs Linux.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from typing import Any, Self, cast
 from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
 from qagen_dagster.mathematics.sandbox_worker import MOST_BYTES
 
-SECONDS = 2.0  # with the start of a process well under the five that a malicious form may take
+SECONDS = 2.0  # with process start-up still well under five seconds
 MEMORY_BYTES = 300_000_000
 _START_SECONDS = 60.0
-GRACE = 0.5  # after the child's own clock, before the whole session is killed
+GRACE = 0.5  # seconds after the child's own time limit until the whole session is killed
 _COMPUTE = "qagen_dagster.mathematics.sandbox_worker:compute_forms"
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -40,7 +39,7 @@ _BOOT = (
 
 @dataclass(frozen=True)
 class Task:
-    """An expression with its givens; `free` names are positive symbols."""
+    """An expression with its givens; the names in `free` are positive symbols."""
 
     expression: str
     givens: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -49,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Computed:
-    """The exact value as text, and its decimals at points of its symbols; None where it is not real there."""
+    """The exact value as text, and its decimals at points of its symbols; None where it is not real."""
 
     exact: str
     numbers: tuple[str | None, ...]
@@ -63,7 +62,7 @@ class Sandbox:
 
     Args:
         seconds: processor and wall time of one job.
-        memory_bytes: what a job may take beyond the warm process.
+        memory_bytes: memory that a job may take beyond the warm process.
         compute: `module:function` that does the jobs, instead of computing forms.
     """
 
@@ -89,14 +88,14 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End the process; the next job starts another one."""
+        """End the process; the next job starts a new one."""
         with self._lock:
             self._end()
 
     def compute(self, tasks: Sequence[Task]) -> list[Outcome]:
-        """One outcome for each task, in order; never raises for what a task holds.
+        """One outcome for each task, in order; no task raises.
 
-        The tasks share one process and its limits: what one of them breaks is lost for those beside it.
+        The tasks share one process and its limits: if one of them breaks it, the others of the call fail too.
         """
         refused = {place: error for place, task in enumerate(tasks) if (error := _refusal(task))}
         sent = [task for place, task in enumerate(tasks) if place not in refused]
@@ -104,7 +103,7 @@ class Sandbox:
         return [refused.get(place) or next(answers) for place in range(len(tasks))]
 
     def ask(self, job: dict[str, Any]) -> dict[str, Any]:
-        """One job as it is, without the allow-list: its `values`, or a `failure` with `detail`."""
+        """Run one job without the allow-list: its `values`, or a `failure` with `detail`."""
         with self._lock:
             try:
                 worker = self._worker if self._worker and self._worker.alive() else self._start()
@@ -113,7 +112,7 @@ class Sandbox:
                 self._end()
                 raise
             if reply is None or "failure" in reply:
-                self._end()  # with whatever the job may have left behind
+                self._end()  # ends anything that the job left running
             return reply or {"failure": FormFailure.TIMEOUT.value, "detail": "not done in time"}
 
     def _ask(self, tasks: Sequence[Task]) -> list[Outcome]:
@@ -144,7 +143,7 @@ class Sandbox:
 
 @lru_cache(maxsize=1)
 def shared() -> Sandbox:
-    """The one sandbox of this process, ended with it."""
+    """The sandbox shared within this process; it ends with the process."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox
@@ -158,7 +157,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # killed together with what it starts
-            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no key or name of this process goes along
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no variable of this process is passed on
             cwd="/",
         )
 
@@ -166,7 +165,7 @@ class _Worker:
         return self._process.poll() is None
 
     def talk(self, message: object, seconds: float) -> dict[str, Any] | None:
-        """Its answer; None when there is none in time or it ended."""
+        """The reply; None if there is none in time or the process ended."""
         given, taken = self._process.stdin, self._process.stdout
         if given is None or taken is None:
             return None
@@ -179,7 +178,7 @@ class _Worker:
             return None
 
     def kill(self) -> None:
-        """Kill the session: the process and the one that computes for it."""
+        """Kill the session: the process and its computing child."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -190,7 +189,7 @@ class _Worker:
 
 
 def _line(descriptor: int, deadline: float) -> bytes | None:
-    """One line; None when it does not come in time, is too long or breaks off."""
+    """One line; None if it is late, too long or incomplete."""
     data = b""
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([descriptor], [], [], left)
@@ -204,7 +203,7 @@ def _line(descriptor: int, deadline: float) -> bytes | None:
 
 
 def _refusal(task: Task) -> FormError | None:
-    """What the allow-list says, without a process."""
+    """The error of the allow-list, found without starting a process."""
     try:
         parse_form(task.expression, task.givens, task.free)
     except FormError as error:

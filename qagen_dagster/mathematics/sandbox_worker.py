@@ -1,7 +1,4 @@
-"""The child's side of the sandbox: for every job a process of its own, forked warm, with hard limits, that computes and ends.
-
-What does not belong here: starting and killing this process (sandbox), and what a form may be made of (forms).
-"""
+"""The worker process of the sandbox: it forks a warm child with hard limits for every job."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from typing import Any, cast
 from qagen_dagster.mathematics.evaluator import evaluate
 from qagen_dagster.mathematics.forms import FormError, FormFailure, parse_form
 
-MOST_BYTES = 1_000_000  # of a reply
+MOST_BYTES = 1_000_000  # maximum bytes of a reply
 _WARM_UP = (
     "sqrt(2)*pi**2/3 + sin(pi/7) + cos(1)*tan(1) + cot(1)+sec(1)+csc(1)",
     "asin(1/3)+acos(1/3)+atan(2)+atan2(1,2)+sinh(1)+cosh(1)+tanh(1)+exp(1/2)+log(3)+ln(2)+log(8,2)",
@@ -33,18 +30,18 @@ Compute = Callable[[dict[str, Any]], object]
 
 
 def main() -> None:
-    """Answer one line of JSON with one, until the parent closes its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    """Answer each line of JSON with one line, until the parent closes the connection."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hello = json.loads(sys.stdin.readline())
     compute = _compute(str(hello["compute"]))
-    _say({"ready": True})
+    _send({"ready": True})
     for line in sys.stdin:
-        _say(_answer(json.loads(line), hello, compute))
+        _send(_answer(json.loads(line), hello, compute))
 
 
 def compute_forms(job: dict[str, Any]) -> object:
-    """The values of the job's forms, each on its own: `exact` and `numbers`, or `failure` and `detail`."""
+    """The result of each form of the job: `exact` and `numbers`, or `failure` and `detail`."""
     return [_one(form) for form in job["forms"]]
 
 
@@ -63,14 +60,14 @@ def _one(form: dict[str, Any]) -> dict[str, object]:
 
 
 def _compute(place: str) -> Compute:
-    """The function `module:name` that does the jobs; ours is warmed up, because a limited process opens no file."""
+    """Load and warm up the function `module:name` that does the jobs, because a limited process opens no files."""
     module, _, name = place.partition(":")
     found = cast("Compute", getattr(importlib.import_module(module), name))
     found({"forms": [{"expression": one, "free": ["F"], "givens": {"x": "2"}} for one in _WARM_UP]})
     return found
 
 
-def _say(value: object) -> None:
+def _send(value: object) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
@@ -105,7 +102,7 @@ def _reply(data: bytes | None, status: int) -> dict[str, object]:
 
 
 def _read(descriptor: int, deadline: float) -> bytes | None:
-    """Everything up to the end of file; None when that does not come in time."""
+    """Everything up to the end of file; None if that is late."""
     data = b""
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([descriptor], [], [], left)
@@ -119,15 +116,15 @@ def _read(descriptor: int, deadline: float) -> bytes | None:
 
 
 def _child(job: dict[str, Any], limits: dict[str, Any], compute: Compute, writing: int) -> None:
-    """Compute under limits that cannot be lifted again, write the reply, and end without going back."""
+    """Compute under limits that cannot be lifted, write the reply, and exit."""
     try:
-        for descriptor in (0, 1, 2):  # the parent is not its to talk to
+        for descriptor in (0, 1, 2):  # the child must not talk to the parent
             os.close(descriptor)
         _limit(float(limits["seconds"]), int(limits["memory_bytes"]))
         os.write(writing, json.dumps(compute(job)).encode()[:MOST_BYTES])
     except MemoryError:
         os.write(writing, b'[{"failure": "out_of_memory", "detail": "memory ran out"}]')
-    except Exception as error:  # the stage boundary: whatever hostile work raises is its outcome
+    except Exception as error:  # whatever a harmful job raises becomes its outcome
         detail = f"{type(error).__name__}: {error}"[:200]
         os.write(writing, json.dumps([{"failure": "crashed", "detail": detail}]).encode())
     finally:
@@ -142,4 +139,4 @@ def _limit(seconds: float, memory_bytes: int) -> None:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory_bytes, used + memory_bytes))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # no file and no socket can be opened any more
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # prevents opening files and sockets

@@ -1,4 +1,4 @@
-"""Cuts the text of an option, plain or LaTeX, into tokens. What they mean together belongs to `reading`."""
+"""The tokenizer of an option's text, plain or LaTeX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-LONGEST = 400  # characters: options are short, and no one can be made to wait
+LONGEST = 400  # characters; options are short, and a limit bounds the time
 
 _REPLACED = {
     "\u2212": "-", "\u2013": "-", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u22c5": "\\cdot ", "\u00f7": "/",
@@ -40,14 +40,14 @@ _ALWAYS_UNITS = ("\u03a9", "\u2126")
 class Kind(StrEnum):
     NUMBER = "number"
     COMMAND = "command"  # without the backslash
-    WORD = "word"  # letters outside of mathematics: a unit, a function's name or language
-    LETTER = "letter"  # one letter inside of mathematics
+    WORD = "word"  # letters outside mathematics: a unit, a function's name or a word
+    LETTER = "letter"  # one letter inside mathematics
     MARK = "mark"
 
 
 @dataclass(frozen=True)
 class Token:
-    """`spaced` tells whether a blank stands before it."""
+    """`spaced` says whether a blank precedes it."""
 
     kind: Kind
     text: str
@@ -55,7 +55,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text`; letters count as mathematics inside of `$...$`, or everywhere in a text of LaTeX without `$`."""
+    """The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a LaTeX text without `$`."""
     inside = "$" not in text and "\\(" not in text and "\\" in text
     for old, new in _REPLACED.items():
         text = text.replace(old, new)
@@ -83,7 +83,7 @@ def _tokens_of(part: str, mathematics: bool) -> list[Token]:
 
 
 def _closing(part: str, place: int) -> int:
-    """Where the brace opened before `place` is closed; the end of a text that never closes it."""
+    """The position of the brace that closes the one before `place`; the text's end if there is none."""
     depth = 1
     for here in range(place, len(part)):
         depth += {"{": 1, "}": -1}.get(part[here], 0)

@@ -1,4 +1,4 @@
-"""Reads what stands after a number as a unit: `m s^{-1}`, `kg/m^3`, `metres per second`, `%`, degrees."""
+"""Parsing of a unit after a number: `m s^{-1}`, `kg/m^3`, `metres per second`, `%`, degrees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST_POWER = 6
 
 
 def read_units(found: list[Token], *, braces: bool = False) -> Unit:
-    """The unit of the tokens; ONE for none. Raises Unreadable when they are anything but a unit."""
+    """The unit of the tokens; ONE for no tokens. Raises Unreadable if they are not a unit."""
     kept = [token for token in found if not (braces and token.text in "{}" and token.kind is Kind.MARK)]
     kept = [token for token in kept if token.text not in (".", "cdot", "times")]
     if not kept:
@@ -65,7 +65,7 @@ def _degrees(kept: list[Token], place: int) -> tuple[Unit, int]:
 
 
 def _power(kept: list[Token], place: int) -> tuple[int, int]:
-    """The integer after `^`, with or without braces; 1 without one. `s-1` has its power glued to it."""
+    """The integer after `^`, with or without braces; 1 without `^`. In `s-1` the power follows directly."""
     rest = [token.text for token in kept[place : place + 5]]
     if rest[:1] == ["-"] and len(rest) > 1 and rest[1].isdigit() and not kept[place].spaced:
         return _bounded(f"-{rest[1]}"), place + 2

@@ -1,6 +1,6 @@
-"""Units of measurement as exact factors to base units. Reading them out of a text belongs to `reading`.
+"""Units of measurement as exact factors to base units.
 
-Factors are those of the SI Brochure, 9th edition; degrees and radians are numbers, so that 180 degrees equal pi.
+Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbers, so that 180 degrees equal pi.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NONE: _Dimensions = (0,) * len(BASES)
 
 @dataclass(frozen=True)
 class Unit:
-    """`factor` times pi to the power of `pis`, in the base units to the powers `dimensions`; `text` as it was written."""
+    """`factor` times pi to the power of `pis`, in base units to the powers `dimensions`; `text` is the spelling."""
 
     text: str
     factor: Fraction
@@ -23,7 +23,7 @@ class Unit:
     pis: int = 0
 
     def times(self, other: Unit, power: int) -> Unit:
-        """This unit times another one to an integer power."""
+        """This unit times an integer power of another."""
         dimensions = tuple(
             mine + power * theirs for mine, theirs in zip(self.dimensions, other.dimensions, strict=True)
         )
@@ -33,7 +33,7 @@ class Unit:
         return Unit(text, self.factor, self.dimensions, self.pis)
 
     def comparable(self, other: Unit) -> bool:
-        """Whether values in the two can be equal at all."""
+        """Whether values in the two units can be equal."""
         return self.dimensions == other.dimensions
 
 
@@ -118,11 +118,11 @@ _SPELLED = {
     "liter": "L", "farad": "F", "tesla": "T", "ohm": "\u03a9", "pound": "\u00a3", "euro": "\u20ac", "kph": "kmh",
 }  # fmt: skip
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
-INVERTED = {"ms": ("m", "s")}  # "ms^{-1}" in a British paper is metres a second
+INVERTED = {"ms": ("m", "s")}  # British papers write "ms^{-1}" for metres per second
 
 
 def named_unit(word: str) -> Unit | None:
-    """The unit of that name or symbol, singular or plural; None for any other word."""
+    """The unit of that name or symbol, singular or plural; None for other words."""
     if word in _WHOLE:
         return _WHOLE[word].named(word)
     if word in _PREFIXED:

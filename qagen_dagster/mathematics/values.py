@@ -1,7 +1,7 @@
-"""Quantities: a computed value with its unit; when two are equal, and when one is the other one rounded.
+"""Quantities: computed values with units, and whether they are equal, close or rounded.
 
-Decimals of 50 digits are compared, so that no simplification has to be found: two expressions that agree in 40 digits at
-every point of their symbols are held to be equal.
+Decimals of 50 digits are compared, so that no simplification is needed: two expressions are equal if they agree in 40
+digits at every point of their symbols.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ class Quantity:
 
 
 def quantity(reading: Reading, exact: str, numbers: tuple[str | None, ...]) -> Quantity:
-    """What was read, with what it was computed to be."""
+    """A reading combined with its computed value."""
     return Quantity(exact, numbers, reading.unit, reading.last_place)
 
 
 def value_of(text: str) -> Quantity:
-    """The value that a text says, computed here. Raises ValueError (`Unreadable` or `FormError`) where it says none."""
+    """The value that a text states, computed here. Raises ValueError (`Unreadable` or `FormError`) if it has none."""
     reading = read_value(text)
     return quantity(reading, *evaluate(parse_form(reading.expression, free=reading.symbols)))
 
 
 def equal(left: Quantity, right: Quantity) -> bool:
-    """Whether the two are the same value. A quantity without a unit is compared by its bare number."""
+    """Whether both are the same value. A quantity without a unit is compared by its number."""
     return _compare(left, right, _CLOSE, Decimal(0))
 
 
 def close(left: Quantity, right: Quantity, relative: float) -> bool:
-    """Whether the two differ by no more than `relative` of the larger one."""
+    """Whether they differ by at most `relative` of the larger one."""
     return _compare(left, right, Decimal(str(relative)), Decimal(0))
 
 
 def rounds_to(exact: Quantity, shown: Quantity) -> bool:
-    """Whether `shown`, a decimal, is `exact` rounded to the digits it shows."""
+    """Whether `shown`, a decimal, is `exact` rounded to the digits shown."""
     if shown.last_place is None:
         return False
     step = _decimal(shown.last_place)

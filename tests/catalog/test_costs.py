@@ -13,7 +13,7 @@ from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.migrations import sql
 from qagen_dagster.catalog.source import CatalogSource
-from qagen_dagster.grounding.grade import of_document, report
+from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import PROJECT_ROOT
@@ -133,7 +133,7 @@ def test_a_verdict_that_was_asked_for_twice_is_spent_once(path: Path, make_world
     grading = AnswerGrade(is_grounded=True, confidence=1.0, method="hybrid", calls=calls)
     graded = GradedAnswer(id="q-1", question="What is 0?", answer="42", grading=grading)
     grades = report(
-        [of_document("d0", "d0", [graded])],
+        [grade_document("d0", "d0", [graded])],
         corpus="c",
         scenario="s",
         mode=Mode.TEXTUAL,

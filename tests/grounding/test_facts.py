@@ -144,4 +144,4 @@ def test_facts_of_a_document_are_those_of_a_claim_without_denials(text: str) -> 
     claim, document = facts(text), facts_of_document(text)
     assert (document.amounts, document.dates, document.names) == (claim.amounts, claim.dates, claim.names)
     assert (document.stems, document.written) == (claim.stems, claim.written)
-    assert (document.denied, document.poles) == (None, ())
+    assert (document.denied, document.polarities) == (None, ())

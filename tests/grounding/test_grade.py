@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.grade import grade_answer, letter, of_document, report
+from qagen_dagster.grounding.grade import grade_answer, grade_document, letter, report
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.records.grading import (
     AnswerGrade,
@@ -99,21 +99,21 @@ def test_an_answer_that_says_nothing_is_not_measured(method: Method, answer: str
 
 def test_a_document_sums_up_what_was_measured() -> None:
     answers = [answered(True, 1.0), answered(False, 0.5), answered(None, None)]
-    grades = of_document("d1", "Title", answers)
+    grades = grade_document("d1", "Title", answers)
     assert (grades.overall_confidence, grades.overall_grade) == (0.75, Grade.C)
     assert (grades.grounded, grades.ungrounded, grades.not_measured) == (1, 1, 1)
     assert grades.answers == tuple(answers)
 
 
 def test_a_document_without_a_measured_answer_has_no_grade() -> None:
-    grades = of_document("d1", "", [answered(None, None)])
+    grades = grade_document("d1", "", [answered(None, None)])
     assert (grades.overall_confidence, grades.overall_grade, grades.not_measured) == (None, None, 1)
 
 
 def test_a_report_counts_answers_not_documents() -> None:
-    first = of_document("d1", "One", [answered(True, 1.0)] * 3)
-    second = of_document("d2", "Two", [answered(False, 0.2, ("Low similarity (0.20): 'So.'",))])
-    third = of_document("d3", "Three", [answered(None, None, ("Not measured",))])
+    first = grade_document("d1", "One", [answered(True, 1.0)] * 3)
+    second = grade_document("d2", "Two", [answered(False, 0.2, ("Low similarity (0.20): 'So.'",))])
+    third = grade_document("d3", "Three", [answered(None, None, ("Not measured",))])
     whole = report(
         [first, second, third],
         corpus="c",
@@ -151,7 +151,7 @@ def test_sentences_add_up(statuses: list[SentenceStatus], boost: float) -> None:
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=6))
 def test_no_mean_is_poisoned(confidences: list[float | None]) -> None:
     answers = [answered(None if one is None else one >= 0.7, one) for one in confidences]
-    whole = report([of_document("d", "", answers)], corpus="c", method=Method.SEMANTIC)
+    whole = report([grade_document("d", "", answers)], corpus="c", method=Method.SEMANTIC)
     measured = [one for one in confidences if one is not None]
     assert whole.not_measured == len(confidences) - len(measured)
     if measured:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.opposites import by_form, exchanged
+from qagen_dagster.grounding.opposites import by_form, opposite_in
 from qagen_dagster.grounding.words import content_stems, stem
 
 EVIDENCE = "The new method efficiently removes old noise before the recording of each neuron."
 
 
 def found(claim: str, evidence: str = EVIDENCE, question: str = "") -> tuple[str, str] | None:
-    return exchanged(content_stems(claim), frozenset(content_stems(question)), [content_stems(evidence)])
+    return opposite_in(content_stems(claim), frozenset(content_stems(question)), [content_stems(evidence)])
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_opposites_by_form_are_mutual(word: str) -> None:
 
 @given(st.lists(st.sampled_from(["young", "old", "old", "new", "dog", "cat"]), max_size=8))
 def test_a_text_has_no_opposite_of_itself(words: list[str]) -> None:
-    assert exchanged(words, frozenset[str](), [words]) is None
+    assert opposite_in(words, frozenset[str](), [words]) is None

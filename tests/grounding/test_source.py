@@ -87,10 +87,10 @@ def test_company_is_the_best_sentence_with_a_word() -> None:
     )
     town, station, spring = content_stems("town station spring")
     (anna,) = content_stems("Anna")
-    assert source.company(anna, [town, station, spring]) == 2 / 3
-    assert source.company(anna, [station]) == source.company(station, [town]) == 1.0
-    assert source.company(spring, [station]) == 0.0
-    assert source.company("otto", [town]) == source.company(anna, []) == 1.0
+    assert source.cooccurrence(anna, [town, station, spring]) == 2 / 3
+    assert source.cooccurrence(anna, [station]) == source.cooccurrence(station, [town]) == 1.0
+    assert source.cooccurrence(spring, [station]) == 0.0
+    assert source.cooccurrence("otto", [town]) == source.cooccurrence(anna, []) == 1.0
 
 
 def test_a_document_denies_if_one_of_its_sentences_could() -> None:

@@ -114,7 +114,7 @@ def test_other_items_take_their_places() -> None:
     assert cut.with_items(("\\item x ", "\\item y ")) == (
         "a \\begin{enumerate}\\item x \\item y \\end{enumerate} z"
     )
-    with pytest.raises(ValueError, match="1 items for the places of 2"):
+    with pytest.raises(ValueError, match="1 items given, 2 expected"):
         cut.with_items(("\\item x",))
 
 

@@ -1,8 +1,4 @@
-"""The running parts of a JATS article, written in order: sections, paragraphs, lists, floats, notes.
-
-What does not belong here: the front matter and the order of an article's parts (jats), single cells,
-references and formulae (their own modules).
-"""
+"""The running parts of a JATS article: sections, paragraphs, lists, floats and notes."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ _SKIPPED = frozenset(_SKIPPED_NAMES.split())
 
 
 class BodyWriter:
-    """Writes elements to a `Writer`; `level` is the depth of the section they stand in."""
+    """Writes elements to a `Writer`; `level` is the depth of the surrounding section."""
 
     def __init__(self, writer: Writer) -> None:
         self._out = writer
@@ -76,7 +72,7 @@ class BodyWriter:
         }
 
     def write(self, element: Element, level: int) -> None:
-        """One element by its kind; an unknown one by its blocks, or as a paragraph if it has none."""
+        """Write one element by its kind. An unknown one is written by its blocks, or as a paragraph if it has none."""
         name = local(element)
         if name in _SKIPPED or not name:
             return
@@ -89,7 +85,7 @@ class BodyWriter:
             self._paragraph(element, level)
 
     def section(self, element: Element, level: int) -> None:
-        """A section: its heading, then what it holds one level deeper."""
+        """A section: its heading, then its content one level deeper."""
         self._under(heading_of(element), element, level)
 
     def _titled(self, otherwise: str) -> Callable[[Element, int], None]:
@@ -102,14 +98,14 @@ class BodyWriter:
         before = self._out.mark()
         self._out.heading(title, level)
         self._each(element, level + 1 if title else level)
-        self._out.back_unless_text(before)
+        self._out.drop_empty_headings(before)
 
     def _each(self, element: Element, level: int) -> None:
         for child in children(element):
             self.write(child, level)
 
     def _paragraph(self, element: Element, level: int) -> None:
-        """Text up to a list or formula, that, the text after it; floats come after the paragraph."""
+        """Write text, with lists and formulae at their places in it; floats come after the paragraph."""
         floats: list[Element] = []
         buffer = [element.text or ""]
         for child in element:
@@ -183,15 +179,15 @@ class BodyWriter:
             if rows and start is None:
                 start = self._out.block(rows)
             else:
-                self._out.more(rows)
+                self._out.append(rows)
         texts = [text for part in named(element, "table-wrap-foot") for text in _notes(part)]
         lines = [line for text in texts for line in wrap(text)]
         if start is not None:
-            self._out.more(lines)
+            self._out.append(lines)
             self._out.visual(VisualType.TABLE, label, joined(label, caption), start, reference=href(element))
 
     def _captioned(self, element: Element, label: str) -> int | None:
-        """Label and title on the first line, the rest of the caption below; the line they start on."""
+        """Write label and title on the first line and the rest of the caption below; return the first line's number."""
         caption = first(element, "caption")
         texts = [inline(first(caption, "title"))] if caption is not None else []
         paragraphs = named(caption, "p") if caption is not None else []
@@ -200,7 +196,7 @@ class BodyWriter:
         start = self._out.paragraph(joined(label, text)) if label or text else None
         for one in paragraphs:
             for formula in below(one, "disp-formula"):
-                self._out.more([formula_text(formula)])
+                self._out.append([formula_text(formula)])
         return start
 
     def _formula(self, element: Element, level: int) -> None:
@@ -245,7 +241,7 @@ def _notes(foot: Element) -> list[str]:
 
 
 def piece_after(buffer: list[str], element: Element) -> str:
-    """An inline element's text, knowing what stands before it (a superscript wants to)."""
+    """An inline element's text; `buffer` holds the text before it, which a superscript depends on."""
     if local(element) in ("element-citation", "mixed-citation"):
         return citation_text(element)
     before = next((part for part in reversed(buffer) if part), "")
@@ -260,7 +256,7 @@ def heading_of(element: Element) -> str:
 
 
 def label_of(element: Element) -> str:
-    """A float's label without its closing mark."""
+    """A float's label without trailing punctuation."""
     return line_of(first(element, "label")).rstrip(".:| ")
 
 
@@ -272,5 +268,5 @@ def caption_of(element: Element) -> str:
 
 
 def joined(label: str, caption: str) -> str:
-    """ "Table 1. Caption" of what there is."""
+    """ "Table 1. Caption" from those parts that exist."""
     return f"{label}. {caption}" if label and caption else label or caption

@@ -1,4 +1,4 @@
-"""What a JATS article says of itself: title, authors, date, DOI, abstract, language, keywords."""
+"""Metadata of a JATS article: title, authors, date, DOI, abstract, language, keywords."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from qagen_dagster.formats.lines import collapse
 from qagen_dagster.records.document import Metadata
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# What a date element calls itself, best first: the day the article appeared online, in print, its volume.
+# Types of date elements, best first: the day of online publication, of print, of the volume.
 _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", "cover")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
 def read_metadata(article: Element) -> Metadata:
-    """The metadata of an `article` (or of its parts that have their own front matter)."""
+    """The metadata of an `article`, or of a part with its own front matter."""
     meta = first(article, "front", "article-meta")
     if meta is None:
         return Metadata()
@@ -47,7 +47,7 @@ def authors_of(meta: Element) -> tuple[str, ...]:
 
 
 def abstracts_of(meta: Element) -> list[Element]:
-    """The abstract proper, then digests, translations and other short forms; graphical ones left out."""
+    """The main abstract, then digests, translations and other short forms; without graphical abstracts."""
     found = [
         one for one in named(meta, "abstract", "trans-abstract") if one.get("abstract-type") != "graphical"
     ]
@@ -55,7 +55,7 @@ def abstracts_of(meta: Element) -> list[Element]:
 
 
 def abstract_heading(abstract: Element) -> str:
-    """The title an abstract has, or one by its kind."""
+    """The abstract's own title, or one for its kind."""
     title = inline(first(abstract, "title"))
     if title:
         return title
@@ -67,7 +67,7 @@ def abstract_heading(abstract: Element) -> str:
 
 
 def keywords_of(meta: Element) -> tuple[str, ...]:
-    """The authors' keywords in order, each once."""
+    """The authors' keywords in order, without duplicates."""
     words = (inline(word) for group in named(meta, "kwd-group") for word in below(group, "kwd"))
     return tuple(dict.fromkeys(word for word in words if word))
 
@@ -94,7 +94,7 @@ def _doi(meta: Element) -> str | None:
 
 
 def _url(meta: Element) -> str | None:
-    """Where the article says it lies: its PDF, else its page."""
+    """The stated address of the article: its PDF, else its page."""
     stated = [
         one for one in named(meta, "self-uri") if (one.get(_HREF) or "").startswith(("http://", "https://"))
     ]

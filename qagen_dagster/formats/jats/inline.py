@@ -1,7 +1,6 @@
-"""Running text of JATS elements: markup dropped, spacing sane, scripts and formulae readable.
+"""Running text of JATS elements: markup is dropped, spacing normalised, scripts and formulae made readable.
 
-Superscripts keep their meaning as `10^-5` and `m^2`, subscripts join (`H2O`), citations in superscript
-become `[3]`. What does not belong here: paragraphs, lists and everything else that takes its own line.
+Superscripts become `10^-5` and `m^2`, subscripts are joined (`H2O`), superscript citations become `[3]`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def inline(element: Element | None) -> str:
-    """An element's text on one line; block elements inside it are left out. Empty for None."""
+    """An element's text on one line, without block elements inside it. Empty for None."""
     if element is None:
         return ""
     parts: list[str] = []
@@ -44,7 +43,7 @@ def tidy(text: str) -> str:
 
 
 def piece(element: Element, before: str = "") -> str:
-    """One inline element's text without its tail, spacing kept, given the text `before` it."""
+    """One inline element's text without its tail, with its spacing; `before` is the text in front of it."""
     parts = [before]
     _element(element, parts)
     return "".join(parts[1:])
@@ -109,7 +108,7 @@ def _math(element: Element, parts: list[str]) -> None:
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
-    # The numbers of literature databases say nothing to a reader; publishers set no mark before them.
+    # Numbers of literature databases mean nothing to a reader, and publishers set no mark before them.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
         _walk(element, parts)
 

@@ -1,7 +1,4 @@
-"""Formulae of JATS articles as readable text: TeX without its wrapping, MathML written in a line.
-
-What does not belong here: where a formula stands, labels, lines.
-"""
+"""Formulae of JATS articles as readable text: TeX without document wrapping, MathML on one line."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _ENVIRONMENT = re.compile(
     re.DOTALL,
 )
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
-# Signs with a space on both sides; escaped where a sign looks like another character.
+# Signs with a space on both sides; escaped if a sign looks like another character.
 _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
 _ACCENTS = {
     "\u00af": "\u0304",  # macron
@@ -40,9 +37,9 @@ _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x2
 
 
 def formula_text(formula: Element) -> str:
-    """A formula's content as one line: `$TeX$` if the article has TeX, else its MathML linearised.
+    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML.
 
-    An empty string when the formula is only a picture.
+    Empty when the formula is only a picture.
     """
     found = next((one for one in formula.iter() if local(one) == "tex-math"), None)
     if found is not None:
@@ -61,7 +58,7 @@ _PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styl
 
 
 def tex_text(source: str) -> str:
-    """TeX without document wrapping, fences and layout commands, on one line."""
+    """TeX on one line without document wrapping, fences and layout commands."""
     found = _DOCUMENT.search(source)
     tex = _PREAMBLE.sub("", found[1] if found else source).strip()
     for fence in _FENCES:
@@ -73,7 +70,7 @@ def tex_text(source: str) -> str:
 
 
 def math_text(math: Element) -> str:
-    """Presentation MathML on one line: `x_i^2`, `(a + b)/c`, `sqrt(x)`; rows of a table by `; `."""
+    """Presentation MathML on one line: `x_i^2`, `(a + b)/c`, `sqrt(x)`; table rows are separated by `; `."""
     return " ".join(_walk(math).translate(_INVISIBLE).split())
 
 
@@ -104,7 +101,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand that cannot be misread: in parentheses unless it is one name, number or sign."""
+    """An operand in parentheses, unless it is a single name, number or sign."""
     text = " ".join(text.split())
     if _ATOM.fullmatch(text) or not text or (text[0] in _TIGHT_OPEN and text[-1] in ")]}|"):
         return text

@@ -1,8 +1,8 @@
-"""JATS XML articles (journal publishing and archiving tag sets), with or without their DTD.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without their DTD.
 
-The text is: title, authors, abstracts, keywords, the body's sections in order, back matter, references,
-then sub-articles (decision letters, replies) under headings of their own. An accepted manuscript without
-body is its abstract. There are no pages; lines are made by the rule in `wrap`.
+The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
+sub-articles (decision letters, replies) under their own headings. An accepted manuscript without body consists of its
+abstract. There are no pages; `wrap.py` makes the lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qagen_dagster.formats.base import (
     RowFailure,
     Source,
 )
-from qagen_dagster.formats.content import unmarked
+from qagen_dagster.formats.content import without_bom
 from qagen_dagster.formats.jats.body import BodyWriter
 from qagen_dagster.formats.jats.front import (
     abstract_heading,
@@ -38,7 +38,7 @@ _KINDS = {
     "reply": "Author response",
     "article-commentary": "Commentary",
 }
-_OUTER = 3  # how deep an article may be wrapped (article sets, OAI records)
+_OUTER = 3  # how many elements deep an article may be wrapped (article sets, OAI records)
 
 
 class JatsFormat:
@@ -49,8 +49,8 @@ class JatsFormat:
     suffixes: tuple[str, ...] = (".xml", ".nxml", ".jats")
 
     def sniff(self, head: bytes) -> bool:
-        """XML with an `article` element near the start."""
-        plain = unmarked(head.replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head)
+        """Whether it is XML with an `article` element near the start."""
+        plain = without_bom(head.replace(b"\0", b"") if head[:2] in (b"\xff\xfe", b"\xfe\xff") else head)
         return plain.lstrip(b"\xff\xfe").startswith(b"<") and bool(_ROOT.search(plain))
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -71,7 +71,7 @@ class JatsFormat:
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """None: an article in XML has no pages."""
+        """Always None, because an article in XML has no pages."""
         return None
 
 
@@ -116,7 +116,7 @@ def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
 
 
 def _parts(body: BodyWriter, article: Element) -> None:
-    """Body, floats kept at the end, and back matter with the references last."""
+    """Body, floats collected at the end, and back matter with the references last."""
     for part in named(article, "body", "floats-group", "floats-wrap"):
         for child in children(part):
             body.write(child, 1)

@@ -1,7 +1,7 @@
 """References of JATS articles, one line each.
 
-A mixed citation has its own punctuation and is taken as it stands; an element citation has none, so its
-parts are put in the usual order: authors, year, title, source, volume, pages, DOI.
+A mixed citation has its own punctuation and is copied. An element citation has none, so its parts are put in the
+usual order: authors, year, title, source, volume, pages, DOI.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
 
 
 def reference_lines(ref: Element) -> list[str]:
-    """One line for each citation of a `ref`; its label stands before the first."""
+    """One line for each citation of a `ref`; its label precedes the first."""
     lines = [text for one in _citations(ref) if (text := citation_text(one))]
     if not lines:
         lines = [text for one in named(ref, "note") if (text := inline(one))]
@@ -56,7 +56,7 @@ def _composed(citation: Element) -> str:
 
 
 def _place(said: dict[str, str]) -> str:
-    """ "Source 12(3):45-67" of what is known."""
+    """ "Source 12(3):45-67" from those parts that exist."""
     volume = said.get("volume", "") + (f"({said['issue']})" if said.get("issue") else "")
     pages = said.get("elocation-id", "") or said.get("fpage", "")
     if said.get("lpage") and said.get("fpage") and not said.get("elocation-id"):

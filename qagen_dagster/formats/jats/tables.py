@@ -1,8 +1,7 @@
-"""Tables of JATS articles as rows of text: `| a | b |`, one row a line, spans filled in.
+"""Tables of JATS articles as rows of text: `| a | b |`, one row a line, with filled spans.
 
-Rows of the header become one: a column's name is what stands above it, top to bottom, joined by " / ". A
-cell that spans rows is repeated in each, so that a row can be read alone; one that spans columns of the
-body stands in the first. What does not belong here: captions, footnotes, where the table stands.
+Header rows are merged: a column's name is all its header cells, top to bottom, joined by " / ". A cell that spans
+rows is repeated in each, so that a row can be read alone. One that spans columns of the body stands in the first.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _CELLS = ("td", "th", "entry")
 
 @dataclass
 class _Grid:
-    """Text by row and column while spans are being laid out."""
+    """Text by row and column while the table is laid out."""
 
     rows: list[dict[int, str]] = field(default_factory=list[dict[int, str]])
     cells: int = 0
@@ -39,7 +38,7 @@ class _Grid:
 
 
 def table_rows(table: Element) -> list[str]:
-    """The lines of a `table` element; empty when no cell says anything."""
+    """The lines of a `table` element; empty when no cell has text."""
     head, body = _split(table)
     heads = _laid_out(head, repeat_columns=True)
     bodies = _laid_out(body, repeat_columns=False)
@@ -54,7 +53,7 @@ def table_rows(table: Element) -> list[str]:
 
 
 def _split(table: Element) -> tuple[list[Element], list[Element]]:
-    """Rows of the header and of the body. Without a `thead`, leading rows of `th` alone are the header."""
+    """Rows of the header and of the body. Without a `thead`, leading rows of only `th` are the header."""
     inner = first(table, "tgroup")
     parts = table if inner is None else inner
     head = [row for part in named(parts, "thead") for row in named(part, *_ROWS)]
@@ -62,7 +61,7 @@ def _split(table: Element) -> tuple[list[Element], list[Element]]:
         row for part in children(parts) if local(part) in ("tbody", "tfoot") for row in named(part, *_ROWS)
     ]
     body = named(parts, *_ROWS) + body
-    while (not head and body and _all_headers(body[0])) or (head and body and not _is_said(head)):
+    while (not head and body and _all_headers(body[0])) or (head and body and not _has_text(head)):
         head, body = [body[0]], body[1:]
     return head, body
 
@@ -72,7 +71,7 @@ def _all_headers(row: Element) -> bool:
     return bool(cells) and all(local(cell) == "th" for cell in cells)
 
 
-def _is_said(rows: list[Element]) -> bool:
+def _has_text(rows: list[Element]) -> bool:
     return any(_cell(cell) for row in rows for cell in named(row, *_CELLS))
 
 

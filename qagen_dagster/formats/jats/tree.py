@@ -1,8 +1,7 @@
-"""Reading XML safely, and small questions to its tree. Nothing of an article's meaning.
+"""Safe XML parsing, and small helpers to read the tree.
 
-No DTD is loaded, no entity but the five of XML is expanded by the parser, nothing is fetched, and the
-parser's own bounds on depth and text size hold. Named characters of HTML and ISO (`&alpha;`) are replaced
-from a local table before parsing.
+The parser loads no DTD, fetches nothing, expands only XML's five entities, and bounds depth and text size. Named
+characters of HTML and ISO (`&alpha;`) are replaced from a local table before parsing.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ def read_tree(data: bytes) -> Element:
 
 
 def local(element: Element) -> str:
-    """The element's name without its namespace; empty for entity references and the like."""
-    tag = cast("object", element.tag)  # a function for anything but an element
+    """The element's name without its namespace; empty for entity references and other non-elements."""
+    tag = cast("object", element.tag)  # a function for anything that is not an element
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
@@ -77,7 +76,7 @@ def below(element: Element, *names: str) -> Iterator[Element]:
 
 
 def text_of(element: Element) -> str:
-    """All text below an element as it stands, markup ignored."""
+    """All text below an element, without markup."""
     return "".join(str(part) for part in element.itertext())
 
 
@@ -87,7 +86,7 @@ def line_of(element: Element | None) -> str:
 
 
 def href(element: Element) -> str | None:
-    """The `xlink:href` of the first picture below an element, else of a `media` child; None if neither."""
+    """The `xlink:href` of the first picture below an element, else of a `media` child, else None."""
     for one in (*below(element, "graphic", "inline-graphic"), *named(element, "media")):
         found = one.get("{http://www.w3.org/1999/xlink}href") or one.get("href")
         if found:

@@ -1,7 +1,4 @@
-"""The page an article is written on: lines, and exactly where headings and visuals stand among them.
-
-What does not belong here: XML.
-"""
+"""A writer that collects the lines of an article and records where headings and visuals stand."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ _MAX_LEVEL = 6
 
 
 class Writer:
-    """Collects lines; a block of lines is set apart from the one before by an empty line."""
+    """Collects lines; an empty line separates blocks."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.sections: list[Section] = []
         self.visuals: list[Visual] = []
-        self.blocks = 0  # of running text, headings not counted
+        self.blocks = 0  # blocks of running text, without headings
         self._labels = Labels()
         self._item_end = -1
 
@@ -34,41 +31,41 @@ class Writer:
             self.sections.append(Section(title=title, level=min(level, _MAX_LEVEL), start_line=start))
 
     def paragraph(self, text: str) -> int | None:
-        """A paragraph broken at sentence ends; the line it starts on, None when there is no text."""
+        """Write a paragraph, broken at sentence ends. Return its first line; None when there is no text."""
         return self.block(wrap(text))
 
     def mark(self) -> tuple[int, int, int]:
-        """The present place, for `back_unless_text`."""
+        """The current position, for `back_unless_text`."""
         return self.count, len(self.sections), self.blocks
 
-    def back_unless_text(self, mark: tuple[int, int, int]) -> None:
-        """Take back headings written since `mark` when no text followed them."""
+    def drop_empty_headings(self, mark: tuple[int, int, int]) -> None:
+        """Remove the headings written since `mark` if no text followed them."""
         lines, sections, blocks = mark
         if self.blocks == blocks:
             del self.lines[lines:], self.sections[sections:]
 
     def item(self, text: str, *, first: str, rest: str) -> None:
-        """A paragraph of a list; it follows the item before it without an empty line."""
+        """Write a list item; it follows the item before it without an empty line."""
         lines = wrap(text)
         if not lines:
             return
         marked = [first + lines[0], *(rest + line for line in lines[1:])]
         self.blocks += 1
         if self._item_end == self.count:
-            self.more(marked)
+            self.append(marked)
         else:
             self._block(marked)
         self._item_end = self.count
 
     def block(self, lines: Sequence[str]) -> int | None:
-        """Lines as they are, as one block."""
+        """Write lines unchanged, as one block."""
         if not lines:
             return None
         self.blocks += 1
         return self._block(lines)
 
-    def more(self, lines: Sequence[str]) -> None:
-        """Lines that go on with the block before."""
+    def append(self, lines: Sequence[str]) -> None:
+        """Append lines to the last block."""
         self.lines.extend(lines)
 
     @property
@@ -85,7 +82,7 @@ class Writer:
         *,
         reference: str | None = None,
     ) -> None:
-        """Note a visual that stands from line `start` to the last line written."""
+        """Record a visual that extends from line `start` to the last line written."""
         name = _name(label) or f"{kind.value} at line {start}"
         if len(caption) > _MAX_CAPTION:
             caption = caption[: _MAX_CAPTION - 1].rsplit(" ", 1)[0] + "…"
@@ -108,7 +105,7 @@ class Writer:
 
 
 def _name(label: str) -> str:
-    """The label as a name: "Fig 1" as "Figure 1", "Figure 1-figure supplement 2" as it is."""
+    """The label as a name: "Fig 1" becomes "Figure 1"; "Figure 1-figure supplement 2" stays."""
     short = caption_label(label)
     if len(label.split()) == 2 and short:
         return short

@@ -1,8 +1,4 @@
-"""Columns, bands and cells of a page whose order of drawing is not its reading order.
-
-What belongs here: the recursive cut of a page along white space. What does not: the cheap test whether it is needed and
-everything on characters (`reading_order.py`).
-"""
+"""Reading order of pages drawn in another order, by a recursive cut into columns, bands and cells."""
 
 from __future__ import annotations
 
@@ -12,16 +8,16 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 
-_DEPTH = 8  # of cuts inside cuts
-_MIN_PROSE = 11  # characters per row that a column has at least, on average
-_WIDE = "\u2e7f"  # characters after it are twice as wide as letters
-_CELL_PROSE = 18  # characters per line from which a cell of several lines is read as a paragraph
+_DEPTH = 8  # of nested cuts
+_MIN_PROSE = 11  # average characters per row that a column has at least
+_WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
+_CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 
 
 class _Item(NamedTuple):
-    """A fragment, with its height cut to where letters really are, and its place in the order of drawing."""
+    """A fragment, its height cut to where its letters really are, and its place in the drawing order."""
 
     top: int
     bottom: int
@@ -29,12 +25,12 @@ class _Item(NamedTuple):
     x0: int
     x1: int
     size: int
-    chars: int  # where one of a wide script counts double
+    chars: int  # letters of wide scripts count double
 
 
 @dataclass
 class _Band:
-    """Items that overlap in height, and the widths they cover."""
+    """Items that overlap in height, and the horizontal ranges that they cover."""
 
     top: int
     bottom: int
@@ -43,7 +39,7 @@ class _Band:
 
 
 def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[list[int]]:
-    """Rows of those fragments in reading order; each row as it comes, not yet sorted."""
+    """Rows of the given fragments in reading order; the fragments of a row are not sorted."""
     items = [_item(fragments, number) for number in which]
     cutter = _Cutter(int(median([item.size for item in items])) or 10, rtl)
     return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
@@ -60,11 +56,11 @@ def _item(f: Fragments, n: int) -> _Item:
 
 @dataclass(frozen=True)
 class _Cutter:
-    size: int  # of the page's ordinary letters
+    size: int  # size of the page's ordinary letters
     rtl: bool
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """Running head, body and foot: a first or last band set off by white space is read by itself."""
+        """Running head, body and foot, if white space separates the first or last band."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0
@@ -88,7 +84,7 @@ class _Cutter:
         return rows
 
     def bands(self, items: list[_Item]) -> list[_Band]:
-        """Items that overlap in height, from the top down."""
+        """Items grouped by overlapping height, from the top down."""
         bands: list[_Band] = []
         for item in sorted(items):
             if bands and item.top < bands[-1].bottom:
@@ -103,7 +99,7 @@ class _Cutter:
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The widths covered, where gaps narrower than a letter do not count."""
+        """The horizontal ranges covered; gaps narrower than a letter do not count."""
         covered: list[tuple[int, int]] = []
         gap = self.size * 4 // 5
         for left, right in sorted(spans):
@@ -115,7 +111,7 @@ class _Cutter:
         return covered
 
     def _groups(self, bands: list[_Band]) -> list[tuple[list[_Band], list[tuple[int, int]]]]:
-        """Neighbouring bands that leave the same gutter free, or none."""
+        """Neighbouring bands that share a free gutter, or single bands."""
         groups: list[tuple[list[_Band], list[tuple[int, int]]]] = []
         for band in bands:
             if groups:
@@ -129,7 +125,7 @@ class _Cutter:
         return groups
 
     def _columns(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
-        """The items split at those gutters that part columns of prose; one list if there is none."""
+        """The items split at the gutters that separate columns of prose; one list if there are none."""
         columns: list[list[_Item]] = []
         rest = sorted(items, key=lambda item: item.order)
         for _, edge in spans[:-1]:
@@ -153,7 +149,7 @@ class _Cutter:
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[int]]:
-        """Table rows: by baseline, but a cell that holds a paragraph is read as one."""
+        """Table rows by baseline; a cell that holds a paragraph stays together."""
         cells = self._stacked(items, spans)
         rows: list[list[int]] = []
         for part in _side_by_side(cells):
@@ -167,7 +163,7 @@ class _Cutter:
         return rows
 
     def _stacked(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
-        """Runs of lines drawn one after the other, each close below the one before in the same column."""
+        """Runs of lines drawn one after the other, each close below the previous one in the same column."""
         cells: list[list[_Item]] = []
         column = -1
         for item in sorted(items, key=lambda item: item.order):
@@ -181,7 +177,7 @@ class _Cutter:
         return cells
 
     def _rows(self, items: list[_Item]) -> list[list[int]]:
-        """Items side by side make a row; rows from the top down."""
+        """Items side by side form a row; rows from the top down."""
         rows: list[list[int]] = []
         middle = height = 0
         for item in sorted(items, key=lambda item: item.top + item.bottom):
@@ -210,7 +206,7 @@ def _chars(items: list[_Item]) -> int:
 
 
 def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
-    """Cells gathered into table rows: those whose heights overlap, from the top down."""
+    """Cells grouped into table rows by overlapping height, from the top down."""
     parts: list[list[list[_Item]]] = []
     bottom = 0
     for cell in sorted(cells, key=lambda cell: min(item.top for item in cell)):

@@ -1,34 +1,27 @@
-"""Empty cells of tables on a page: a row that lacks cells which a neighbour has says where, so that columns stay under
-their heads.
-
-What belongs here: rows whose pieces are cells already. What does not: what a row is (`reading_order.py`), what a cell is
-(`text.py`), where tables are (`formats/pdf/visuals/tables.py`).
-"""
+"""Empty cells of tables on a page: rows that lack cells are filled up, so that columns stay under their heads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
 
 BAR = " | "
-SIGNS = frozenset(
-    "$\u20ac\u00a3\u00a5"
-)  # that belong to the number after them, however far it stands from them
-_MIN_CELLS = 3  # of the row that shows the columns
-_MIN_BETWEEN = 4  # and of one that shows that a cell between others is empty
-_PROSE = 40  # characters of a line of one piece that ends a table
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # these belong to the next number, at any distance
+_MIN_CELLS = 3  # of a row that shows the columns
+_MIN_BETWEEN = 4  # of a row that shows an empty cell between others
+_PROSE = 40  # maximum characters of a line of one piece that does not end a table
 
 _Line = tuple[str, Row]
-_Span = tuple[int, int]  # the width of a cell
+_Span = tuple[int, int]  # left and right edge of a cell
 
 
 def with_empty_cells(f: Fragments, lines: list[_Line]) -> None:
-    """Rewrites the rows that lack cells before or between others, going by the row of most cells near them."""
+    """Add missing cells before or between others, according to the nearby row with the most cells."""
     wide: list[_Span] = []
     last: list[_Span] = []
-    before, said = -1, ""  # the last row of cells, and its text as it was
+    before, said = -1, ""  # number and original text of the last row of cells
     for n, (text, row) in enumerate(lines):
         if len(row) < 2 and len(text) <= _PROSE:
             continue
@@ -46,7 +39,7 @@ def with_empty_cells(f: Fragments, lines: list[_Line]) -> None:
 
 
 def _cells(f: Fragments, row: Row) -> list[_Span]:
-    """The widths of a row's pieces, each sign with its number."""
+    """The edges of a row's pieces; each sign is joined with its number."""
     cells: list[_Span] = []
     start = -1
     for one in row:
@@ -62,7 +55,7 @@ def _cells(f: Fragments, row: Row) -> list[_Span]:
 def _fill(
     lines: list[_Line], n: int, text: str, cells: Sequence[_Span], wide: Sequence[_Span], *, between: bool
 ) -> None:
-    """Puts in the cells that row `n`, which said `text`, lacks, if each of its own stands in one column of the wide row."""
+    """Add the missing cells to row `n` with the text `text`, if each of its cells stands in one column of `wide`."""
     places: list[int] = []
     for left, right in cells:
         columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]

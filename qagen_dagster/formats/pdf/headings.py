@@ -1,8 +1,4 @@
-"""The headings of a PDF: from its outline where that is one, else from how its lines are set.
-
-What belongs here: telling headings from titles, authors and labels. What does not: the title itself and the other
-things that a document says of itself (`metadata.py`).
-"""
+"""The headings of a PDF: from its outline if it has one, else from the typography and wording of its lines."""
 
 from __future__ import annotations
 
@@ -31,15 +27,15 @@ _CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
-_NEAR = 0.04  # two sizes this near to each other are one: rounding makes tenths of a point differ
-_LARGE = 1.18  # times the text's size: a heading whatever it says
-_LARGER = 1.05  # a heading if it is in bold
-_ALONE = 5  # pages from which an outline of one entry says nothing
-_BLOCK_CHARS = 45  # of a line of running text
+_NEAR = 0.04  # two sizes this close are equal, because rounding shifts tenths of a point
+_LARGE = 1.18  # times the body size: a heading whatever its text
+_LARGER = 1.05  # times the body size: a heading if it is bold
+_ALONE = 5  # pages from which an outline of a single entry is useless
+_BLOCK_CHARS = 45  # minimum length of a line of running text
 
 
 def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
-    """The headings in their order; the document's own title and the lines around it on the first page are none."""
+    """The headings in document order, without the document's title and the lines around it on the first page."""
     named = _letters(title or "")
     found = _outlined(pdf, text)
     if len(found) > 1 and found[0].start_line <= text.pages[0].end_line and _letters(found[0].title) == named:
@@ -52,7 +48,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
     """The outline's entries, each at the line that repeats its title, else at the top of its page."""
     found: list[Section] = []
-    with suppress(Exception):  # a broken outline ends where it breaks; what was read of it stays
+    with suppress(Exception):  # a broken outline keeps the entries before the fault
         for level, title, page in pdf.outline():
             span = text.pages[page] if 0 <= page < len(text.pages) else None
             if title and span and span.end_line >= span.start_line and not FILE_NAME.search(title):
@@ -62,7 +58,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], span: PageSpan) -> int:
-    """The line that is `title`, or ends with it after a number, or begins it; letters compared."""
+    """The line that equals `title`, ends with it after a number, or begins it; only letters are compared."""
     wanted, end, start = _letters(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(span.start_line, span.end_line + 1):
@@ -85,7 +81,7 @@ def _letters(text: str) -> str:
 
 
 def _set_apart(text: PdfText, title: str) -> list[Section]:
-    """Lines that are set or worded like headings."""
+    """Headings by typography or wording."""
     body = body_size(text)
     lines, fonts = text.lines, text.fonts
     heads = [n for n, font in enumerate(fonts) if font and _is_heading(lines[n], font, body)]
@@ -105,7 +101,7 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
 
 
 def body_size(text: PdfText) -> int:
-    """The size of most letters in tenths of a point, 0 if unknown; sizes that differ by rounding alone count together."""
+    """The size of most letters in tenths of a point, 0 if unknown; sizes that differ only by rounding are added up."""
     weights: Counter[int] = Counter()
     for line, font in zip(text.lines, text.fonts, strict=True):
         weights[abs(font)] += len(line) if font else 0
@@ -133,12 +129,12 @@ def _is_heading(text: str, font: int, body: float) -> bool:
 
 
 def _opens(text: str) -> bool:
-    """Whether a line is a heading by its wording alone."""
+    """Whether the wording alone shows that a line is a heading."""
     return bool(_NUMBERED.match(text) or _DIVISION.match(text) or _NAMED.fullmatch(text))
 
 
 def _runs(heads: list[int], text: PdfText) -> list[list[int]]:
-    """Headings that go on over two or three lines, put together."""
+    """Headings of two or three lines, joined."""
     runs: list[list[int]] = []
     for n in heads:
         last = runs[-1] if runs else []
@@ -158,9 +154,9 @@ def _runs(heads: list[int], text: PdfText) -> list[list[int]]:
 
 
 def _after_front(runs: list[list[int]], text: PdfText, title: str, body: float) -> list[list[int]]:
-    """The runs without the title, wherever it is repeated, and those on the first page from the top to the text.
+    """The runs without the title, wherever it is repeated, and without the front matter of the first page.
 
-    The largest print of the first page is a title only if nothing else in the document is set as large.
+    The largest print of the first page is a title only if nothing else in the document is as large.
     """
     end = text.pages[0].end_line
     largest = max((abs(text.fonts[n]) for n in range(end) if text.lines[n]), default=0)
@@ -173,13 +169,13 @@ def _after_front(runs: list[list[int]], text: PdfText, title: str, body: float) 
 
 
 def _repeats(run: list[int], text: PdfText, title: str) -> bool:
-    """Whether the lines say the title, or much of its beginning or end."""
+    """Whether the lines repeat the title, or much of its beginning or end."""
     shown = _letters(" ".join(text.lines[n] for n in run))
     return shown == title or (len(shown) > 20 and (title.startswith(shown) or title.endswith(shown)))
 
 
 def _title_end(text: PdfText, largest: int, title: str, end: int) -> int:
-    """The number of the title's last line on the first page, 1-based; 0 if it is not shown there."""
+    """The 1-based number of the title's last line on the first page; 0 if the page does not show it."""
     shown = [n for n in range(end) if text.lines[n]]
     for place in range(len(shown)):
         joined = ""
@@ -194,7 +190,7 @@ def _title_end(text: PdfText, largest: int, title: str, end: int) -> int:
 
 
 def _is_running(text: PdfText, n: int, body: float) -> bool:
-    """Whether a line is one of a paragraph: long, in ordinary letters, with another like it below."""
+    """Whether a line belongs to a paragraph: long, in ordinary letters, above a similar line."""
     pair = range(n, min(n + 2, len(text.lines)))
     return all(
         len(text.lines[m]) >= _BLOCK_CHARS

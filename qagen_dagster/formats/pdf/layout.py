@@ -1,8 +1,4 @@
-"""Where the text of a page stands: pieces of its lines with boxes, and which of them are running prose.
-
-What belongs here: boxes and pieces of text, in points as displayed. What does not: captions, tables, figures
-(`formats/pdf/visuals/captions.py`, `formats/pdf/visuals/tables.py`, `formats/pdf/visuals/figures.py`).
-"""
+"""The layout of a page's text: pieces of lines with boxes, in points as displayed, and which of them are prose."""
 
 from __future__ import annotations
 
@@ -13,20 +9,20 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.library import Rect
-from qagen_dagster.formats.pdf.lines import Fragments
 from qagen_dagster.formats.pdf.text import Line
 
 _TENTH = 0.1
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_PROSE_CHARS = 26  # characters that lines of prose have at least, on average
-_LONE_CHARS = 45  # and a single line of it
-_CELL_CHARS = 40  # up to which lines with neighbours are cells
+_PROSE_CHARS = 26  # average characters that lines of prose have at least
+_LONE_CHARS = 45  # minimum characters of a single line of prose
+_CELL_CHARS = 40  # maximum characters of a cell that has neighbours
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of one line, apart from its neighbours on that line. `line` is 1-based in the document's text."""
+    """A separate part of one line. `line` is 1-based in the document's text."""
 
     text: str
     box: Rect
@@ -36,14 +32,14 @@ class Piece:
 
     @property
     def is_turned(self) -> bool:
-        """Whether it runs up or down the page."""
+        """Whether the text runs up or down the page."""
         x0, y0, x1, y1 = self.box
         return len(self.text) > 2 and y1 - y0 > 1.5 * (x1 - x0)
 
 
 @dataclass
 class Text:
-    """The text of one page. `prose` are the pieces of paragraphs, as against labels, cells and headings."""
+    """The text of one page. `prose` holds the pieces of paragraphs, without labels, cells and headings."""
 
     width: float
     height: float
@@ -53,50 +49,50 @@ class Text:
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
-    """The smallest box around all; there is at least one."""
+    """The smallest box around all boxes, of which there is at least one."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return (min(x0), min(y0), max(x1), max(y1))
 
 
 def area(box: Rect) -> float:
-    """In square points; zero for a line."""
+    """Area in square points; zero for a line."""
     return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
 
 
-def common(a: Rect, b: Rect) -> Rect:
-    """The part both cover; reversed where they do not meet."""
+def intersection(a: Rect, b: Rect) -> Rect:
+    """The intersection; its edges are reversed if the boxes do not meet."""
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
-def beside(a: Rect, b: Rect) -> float:
-    """How many points of width they share; negative: how far apart they are sideways."""
+def shared_width(a: Rect, b: Rect) -> float:
+    """Width in points that both share; if negative, the horizontal distance between them."""
     return min(a[2], b[2]) - max(a[0], b[0])
 
 
-def abreast(a: Rect, b: Rect) -> float:
-    """How many points of height they share; negative: how far one is above the other."""
+def shared_height(a: Rect, b: Rect) -> float:
+    """Height in points that both share; if negative, the vertical distance between them."""
     return min(a[3], b[3]) - max(a[1], b[1])
 
 
-def grown(box: Rect, by: float, up: float | None = None) -> Rect:
-    """The box with a margin of `by` points at its sides and `up` (or the same) above and below."""
+def expanded(box: Rect, by: float, up: float | None = None) -> Rect:
+    """The box with a margin of `by` points at the sides and `up` points (default: `by`) above and below."""
     up = by if up is None else up
     return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
 
 
-def holds(outer: Rect, inner: Rect) -> bool:
-    """Whether the middle of `inner` lies in `outer`."""
+def contains(outer: Rect, inner: Rect) -> bool:
+    """Whether the centre of `inner` lies in `outer`."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
-def meet(a: Rect, b: Rect) -> bool:
-    """Whether they share any part, be it a line."""
-    return beside(a, b) >= 0 and abreast(a, b) >= 0
+def touch(a: Rect, b: Rect) -> bool:
+    """Whether the boxes share any point."""
+    return shared_width(a, b) >= 0 and shared_height(a, b) >= 0
 
 
 def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
-    """The pieces of a page's lines; `first` is the number of the first of them in the document's text."""
+    """The pieces of a page's lines; `first` is the number of the first line in the document's text."""
     pieces: list[Piece] = []
     for number, (_, row) in enumerate(lines, first):
         part: list[int] = []
@@ -114,7 +110,7 @@ def _apart(f: Fragments, last: int, n: int) -> bool:
     gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
     return (
         gap * 10 >= 11 * max(f.size[last], f.size[n])
-        or f.y0[n] >= f.y1[last]  # lettering of a figure is on one line wherever it stands
+        or f.y0[n] >= f.y1[last]  # lettering of a figure is one line wherever it stands
         or f.y0[last] >= f.y1[n]
     )
 
@@ -140,21 +136,21 @@ def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Te
     return text
 
 
-def follows(above: Piece, below: Piece) -> bool:
+def continues_paragraph(above: Piece, below: Piece) -> bool:
     """Whether `below` can be the next line of the same paragraph."""
     gap = below.box[1] - above.box[3]
     tall = min(above.size, below.size)
     return (
-        alike(above, below)
+        same_size(above, below)
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
-        and beside(above.box, below.box) > 0
+        and shared_width(above.box, below.box) > 0
         and not below.is_turned
     )
 
 
-def alike(a: Piece, b: Piece) -> bool:
-    """Whether two lines are set in one size; small capitals at the start of one do not count."""
+def same_size(a: Piece, b: Piece) -> bool:
+    """Whether two lines have the same size; initial small capitals are ignored."""
     high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
     return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
@@ -163,7 +159,7 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
     blocks: list[list[Piece]] = []
     for piece in pieces:
         for block in reversed(blocks[-6:]):
-            if follows(block[-1], piece):
+            if continues_paragraph(block[-1], piece):
                 block.append(piece)
                 break
         else:
@@ -176,7 +172,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
         return False
     words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)
-    if words * 9 < chars * len(block):  # figures and symbols, not words
+    if words * 9 < chars * len(block):  # figures and symbols instead of words
         return False
     wide = max(piece.box[2] - piece.box[0] for piece in block)
     alone = 1 if chars < _CELL_CHARS else 2  # a long line may have a neighbour, as in columns
@@ -191,10 +187,10 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of a figure: its lettering, if that is what stands right above the line of the caption."""
+    """The first line of the lettering right above the caption's line, or the caption's line if there is none."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
-        if sum(holds(grown(box, 6), one.box) for one in above) * 3 < 2 * len(above):
+        if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
             break
         line -= 1
     return line

@@ -1,7 +1,6 @@
-"""Lettering inside figures, taken out of the flow of a page's lines: it stands on one line above the figure's caption.
+"""Loose lettering inside figures, moved out of the text flow to one line above the figure's caption.
 
-What belongs here: finding runs of loose lettering by the lines alone, without looking at drawings, which would cost as
-much as reading the page again. What does not: where figures are (`formats/pdf/visuals/figures.py`).
+It is found by the lines alone, because looking at the drawings would cost as much as reading the page again.
 """
 
 from __future__ import annotations
@@ -13,27 +12,27 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Row
 
-MARK = " \u00b7 "  # between two pieces of lettering
+MARK = " \u00b7 "  # separates two pieces of lettering
 _FIGURE = re.compile(
     r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
 )
 _CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
-_WALL_CHARS = 25  # of a line that is text and not lettering
+_WALL_CHARS = 25  # minimum characters of a line that is text and not lettering
 _WALL_WORDS = 4
-_LABEL_CHARS = 26  # that pieces of lettering have at most, on average
-_CODE_CHARS = 6  # that lines of a listing have at least, on average
-_HEAD = 900  # tenths of a point: a line set apart above it is a running head
+_LABEL_CHARS = 26  # average characters that pieces of lettering have at most
+_CODE_CHARS = 6  # average characters that lines of a listing have at least
+_HEAD = 900  # tenths of a point: a separate line above this height is a running head
 _MAX_LINE = 1_000  # characters of lettering on one line
 
 _Line = tuple[str, Row]
 
 
-def set_apart(f: Fragments, lines: list[_Line]) -> list[_Line]:
-    """The lines, where those with loose lettering above a figure's caption have become one before the caption."""
+def merge_lettering(f: Fragments, lines: list[_Line]) -> list[_Line]:
+    """The lines, with the loose lettering above each figure's caption merged into a line before the caption."""
     captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
     if not captions:
         return lines
@@ -51,7 +50,7 @@ def set_apart(f: Fragments, lines: list[_Line]) -> list[_Line]:
 
 
 class _Page(NamedTuple):
-    """What is usual on a page: the size of letters, the places at which its lines begin, in tenths of a point."""
+    """The page's usual letter size and line starts, in tenths of a point."""
 
     size: int
     starts: frozenset[int]
@@ -70,7 +69,7 @@ def _page(f: Fragments, lines: Sequence[_Line]) -> _Page:
 
 
 def _start(f: Fragments, lines: Sequence[_Line], caption: int, least: int, page: _Page) -> int:
-    """The first line of the run above a caption that is not text."""
+    """The first line of the run of non-text lines above a caption."""
     foot = f.y0[lines[caption][1][0]]
     n = caption
     while n > least:
@@ -90,7 +89,7 @@ def _start(f: Fragments, lines: Sequence[_Line], caption: int, least: int, page:
 
 
 def _is_text(f: Fragments, text: str, row: Row, page: _Page) -> bool:
-    """Whether a line is one of a paragraph, a heading or a caption."""
+    """Whether a line belongs to a paragraph, a heading or a caption."""
     if _CAPTION.match(text):
         return True
     size = max(f.size[one] for one in row)
@@ -106,7 +105,7 @@ def _is_text(f: Fragments, text: str, row: Row, page: _Page) -> bool:
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether a line goes on with the paragraph or caption above it."""
+    """Whether a line continues the paragraph or caption above it."""
     if not below:
         return False
     a, b = above[0], below[0]
@@ -119,7 +118,7 @@ def _follows(f: Fragments, above: Row, below: Row) -> bool:
 
 
 def _is_loose(f: Fragments, run: Sequence[_Line]) -> bool:
-    """Whether the lines are short lettering here and there, and neither a table nor a listing."""
+    """Whether the lines are scattered short lettering, and neither a table nor a listing."""
     cells = [text.split(" | ") for text, _ in run]
     count = sum(map(len, cells))
     if sum(len(text) for text, _ in run) > _LABEL_CHARS * count:
@@ -132,7 +131,7 @@ def _is_loose(f: Fragments, run: Sequence[_Line]) -> bool:
 
 
 def _is_listing(f: Fragments, run: Sequence[_Line]) -> bool:
-    """Whether the lines begin at few places and follow each other evenly, as code does."""
+    """Whether the lines begin at few positions and follow each other evenly, as code does."""
     if len(run) < 3 or sum(len(text) for text, _ in run) < _CODE_CHARS * len(run):
         return False
     starts = Counter(f.x0[row[0]] // 10 for _, row in run)
@@ -144,7 +143,7 @@ def _is_listing(f: Fragments, run: Sequence[_Line]) -> bool:
 
 
 def _joined(f: Fragments, run: Sequence[_Line]) -> list[_Line]:
-    """The lettering on one line, or on a few if there is much of it."""
+    """The lettering on one line, or on several if it is long."""
     lines: list[_Line] = []
     for text, row in run:
         part = text.replace(" | ", MARK)

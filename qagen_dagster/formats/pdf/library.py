@@ -1,10 +1,8 @@
-"""The only module that talks to PyMuPDF: a PDF as typed values, in points on the page as displayed.
+"""The only module that uses PyMuPDF: a PDF as typed values, in points on the page as displayed.
 
-What belongs here: asking the library. What does not: deciding anything (the other `pdf_*.py` do). Page numbers are
-0-based here. Methods raise whatever the library raises on a broken page.
-
-Text comes from MuPDF's own JSON printer, which is written in C and gives each fragment's box, size and weight at the
-price of plain text; the same through Python objects costs two to three times as much.
+Page numbers are 0-based here. Methods raise whatever the library raises on a broken page. Text comes from MuPDF's
+JSON printer, written in C: it adds each fragment's box, size and weight at the cost of plain text. Python objects for
+the same cost two to three times as much.
 """
 
 from __future__ import annotations
@@ -18,19 +16,19 @@ from PIL import Image
 from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
 
-# Neither has complete types; everything taken from them is given one in this module.
+# Neither has complete types, so this module gives a type to every value from them.
 _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
-_MAX_OUTLINE = 5_000  # entries; an outline may run in circles
+_MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 
 Rect = tuple[float, float, float, float]
 
 
 class Entry(NamedTuple):
-    """One entry of the outline; `page` is -1 where it leads nowhere."""
+    """One entry of the outline; `page` is -1 if it has no target."""
 
     level: int
     title: str
@@ -38,7 +36,7 @@ class Entry(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A raster picture as a page shows it: where, and its own size in pixels."""
+    """A raster picture on a page: its box, and its own size in pixels."""
 
     box: Rect
     width: int
@@ -46,7 +44,7 @@ class Picture(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A path of lines and curves. `filled` and `stroked` say how it is painted, `white` that it cannot be seen."""
+    """A path of lines and curves. `filled` and `stroked` say how it is painted; a `white` one is invisible."""
 
     box: Rect
     items: int
@@ -55,7 +53,7 @@ class Drawing(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Letters of one line in one font; `raised` if they stand above the foot of the line's first letter."""
+    """Letters of one line in one font; `raised` if they stand above the baseline of the line's first letter."""
 
     text: str
     raised: bool
@@ -82,26 +80,26 @@ class Pdf:
     def __init__(self, data: bytes) -> None:
         _library.TOOLS.mupdf_display_errors(False)
         _library.TOOLS.mupdf_display_warnings(False)
-        _library.no_recommend_layout()  # else it prints an advertisement when tables are looked for
+        _library.no_recommend_layout()  # otherwise the library prints an advertisement when it searches tables
         self._document = _library.open(stream=data, filetype="pdf")
 
     def close(self) -> None:
-        """Frees the library's memory."""
+        """Free the library's memory."""
         self._document.close()
 
     @property
     def is_pdf(self) -> bool:
-        """False if the library took the bytes for another format."""
+        """False if the library opened the bytes as another format."""
         return bool(self._document.is_pdf)
 
     @property
     def is_repaired(self) -> bool:
-        """Whether the file's structure was broken and had to be guessed."""
+        """Whether the file's structure was broken and has been reconstructed."""
         return bool(self._document.is_repaired)
 
     @property
     def is_locked(self) -> bool:
-        """Whether a password is needed and has not been given."""
+        """Whether a password is required and has not been given."""
         return bool(self._document.needs_pass)
 
     def unlock(self, password: str) -> bool:
@@ -119,11 +117,11 @@ class Pdf:
         return {key: " ".join(str(value).split()) for key, value in said.items() if value}
 
     def xmp(self) -> str:
-        """The XML of the file's metadata, or nothing."""
+        """The file's XMP metadata, or an empty string."""
         return str(self._document.get_xml_metadata() or "")
 
     def language(self) -> str:
-        """The catalog's language tag, or nothing."""
+        """The catalog's language tag, or an empty string."""
         kind, value = self._document.xref_get_key(self._document.pdf_catalog(), "Lang")
         return str(value) if kind == "string" else ""
 
@@ -141,9 +139,9 @@ class Pdf:
             yield Entry(level, " ".join(str(entry.title or "").split()), int(entry.page))
 
     def print_text(self, number: int) -> bytes:
-        """MuPDF's JSON print of a page's text, in tenths of a point, rotation applied; with form fields."""
+        """MuPDF's JSON print of a page's text with form fields, in tenths of a point, rotation applied."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        # What Page.get_textpage() calls, without its undoing of the rotation; a tenth faster than the calls inside it.
+        # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _mupdf.FzStextPage(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
         buffer = _mupdf.fz_new_buffer(32_768)
         out = _mupdf.FzOutput(buffer)
@@ -152,7 +150,7 @@ class Pdf:
         return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
 
     def runs(self, number: int) -> list[list[Run]]:
-        """The lines of a page as runs of letters; costs several times as much as the print."""
+        """The lines of a page as runs of letters; this costs several times as much as the print."""
         said = self._document[number].get_text("dict", flags=_text_flags())
         return [
             [Run(str(span["text"]), bool(int(span["flags"]) & 1)) for span in line["spans"]]
@@ -161,12 +159,12 @@ class Pdf:
         ]
 
     def page(self, number: int) -> Page:
-        """One page, for all but its text."""
+        """One page, for everything except its text."""
         return Page(self._document[number])
 
 
 class Page:
-    """One page: what it shows besides text."""
+    """The content of one page besides text."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
@@ -176,26 +174,26 @@ class Page:
 
     @property
     def box(self) -> Rect:
-        """The page as displayed, from (0, 0)."""
+        """The page as displayed, with its origin at (0, 0)."""
         return (0.0, 0.0, self.width, self.height)
 
     def is_marked(self) -> bool:
-        """Whether anything at all is drawn on it."""
+        """Whether anything is drawn on it."""
         return bool(self._page.get_bboxlog())
 
     def pictures(self) -> list[Picture]:
-        """The raster pictures on the page; their pixels are not touched."""
+        """The raster pictures on the page; their pixels are not decoded."""
         return [
             Picture(self._shown(info["bbox"]), int(info["width"]), int(info["height"]))
             for info in self._page.get_image_info()
         ]
 
     def marks(self) -> int:
-        """How many paths are painted: a cheap count, to know beforehand what `drawings` would cost."""
+        """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
     def drawings(self) -> list[Drawing]:
-        """The paths on the page, in the order of painting."""
+        """The paths on the page, in painting order."""
         found: list[Drawing] = []
         for path in self._page.get_cdrawings():
             fill = cast("tuple[float, ...] | None", path.get("fill"))
@@ -207,7 +205,7 @@ class Page:
         return found
 
     def tables(self) -> list[Table]:
-        """Tables with ruling lines. Slow on pages of many drawings: see `marks` first."""
+        """Tables with ruling lines. Slow on pages with many drawings: check `marks` first."""
         return [
             Table(self._shown(one.bbox), int(one.row_count), int(one.col_count), _cells(one.extract()))
             for one in self._page.find_tables(strategy="lines_strict").tables

@@ -1,8 +1,4 @@
-"""What a PDF says of itself: title, authors, date, DOI, abstract, language.
-
-What belongs here: reading properties, XMP and the first pages' lines. What does not: extracting lines, headings
-(`headings.py`).
-"""
+"""Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ _MAX_ABSTRACT_LINES = 60
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
-    """What the document says of itself; a fault in one property leaves only that one out."""
+    """The document's metadata; a fault in one property omits only that one."""
     said = _properties(pdf)
     first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
@@ -48,7 +44,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
 def _properties(pdf: Pdf) -> dict[str, str]:
     try:
         return pdf.properties()
-    except Exception:  # broken properties cost the properties
+    except Exception:  # unreadable properties are treated as absent
         return {}
 
 
@@ -63,7 +59,7 @@ def _title(said: str, lines: list[str], fonts: list[int]) -> str | None:
 
 
 def _largest(lines: list[str], fonts: list[int]) -> str:
-    """The first lines of the largest letters, if these stand out; a single word, as of a logo, only where nothing else does."""
+    """The first lines of the largest letters, if these stand out; a single word, such as a logo, is the last choice."""
     sizes = [(abs(font), number) for number, font in enumerate(fonts[: len(lines)]) if len(lines[number]) > 3]
     if len(sizes) < 4:
         return ""
@@ -74,7 +70,7 @@ def _largest(lines: list[str], fonts: list[int]) -> str:
 
 
 def _run_of(size: int, sizes: list[tuple[int, int]], lines: list[str], fonts: list[int]) -> str:
-    """The first lines set in that size, one after the other; empty if they are too long for a title."""
+    """The first consecutive lines of that size; empty if they are too long for a title."""
     start = next(number for other, number in sizes if other == size)
     same = takewhile(
         lambda n: not lines[n] or 0.97 * size <= abs(fonts[n]) <= 1.03 * size, range(start, len(lines))
@@ -108,7 +104,7 @@ def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
         found = [match[0]]
     if not found:
         return None
-    # A space for an underscore may have cut one mention short; a longer mention of the same one is whole.
+    # A space for an underscore may have cut one mention short; the longest mention of the same DOI is complete.
     doi = max((one for one in found if one.startswith(found[0][:12])), key=len)
     doi = _DOI_FILE.sub("", doi).rstrip(".,;:'*]}")
     return doi.rstrip(")") if doi.count(")") > doi.count("(") else doi
@@ -117,7 +113,7 @@ def _doi(said: dict[str, str], lines: list[str], pdf: Pdf) -> str | None:
 def _xmp(pdf: Pdf) -> str:
     try:
         return pdf.xmp()[:200_000]
-    except Exception:  # a broken stream of metadata costs the metadata
+    except Exception:  # an unreadable metadata stream is treated as absent
         return ""
 
 

@@ -1,7 +1,4 @@
-"""Opening a PDF: what it is, passwords, limits; every fault ends in a named outcome.
-
-What belongs here: the document as a whole. What does not: its pages' content.
-"""
+"""Opening a PDF: signature, passwords and limits; every fault becomes a named outcome."""
 
 from __future__ import annotations
 
@@ -13,17 +10,17 @@ from qagen_dagster.formats.base import ParseOptions, Source
 from qagen_dagster.formats.pdf.library import Pdf
 from qagen_dagster.records.document import Outcome
 
-HEAD = 1_024  # readers accept rubbish before the signature, up to here
+HEAD = 1_024  # readers accept junk before the signature up to here
 
 
 def looks_like_pdf(head: bytes) -> bool:
-    """Whether the signature stands where readers look for it."""
+    """Whether the signature stands within the range in which readers look for it."""
     return b"%PDF-" in head[:HEAD]
 
 
 @contextmanager
 def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
-    """The document, unlocked and within its limits; closed at the end.
+    """The document, unlocked and checked against the limits; it is closed at the end.
 
     Raises:
         DocumentError: `empty`, `too_large`, `not_what_it_says`, `corrupt` or `encrypted`.
@@ -71,7 +68,7 @@ def _check(pdf: Pdf, options: ParseOptions) -> None:
 
 @contextmanager
 def _as_corrupt(detail: str) -> Generator[None]:
-    """The library raises many kinds of errors, some of them its own mistakes; here they mean one thing."""
+    """Turn every library error into `corrupt`; the library raises many kinds, some through its own bugs."""
     try:
         yield
     except (DocumentError, MemoryError):

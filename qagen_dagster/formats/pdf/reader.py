@@ -1,7 +1,4 @@
-"""The PDF format: text in reading order with its pages, things to look at, pages as pictures.
-
-What belongs here: putting the parts together. What does not: each part (`pdf_*.py`).
-"""
+"""The PDF format: text in reading order with its pages, visuals, and pages as pictures."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from qagen_dagster.formats.pdf.visuals.manifest import find_visuals
 from qagen_dagster.records.document import Outcome, Visual
 
 _MAX_SECTIONS = 3_000
-_PAGES_LOOKED_AT = 20  # to tell an empty document from one of pictures
+_PAGES_LOOKED_AT = 20  # searched for marks, to tell an empty document from one of pictures
 
 
 class PdfFormat:
-    """PDF files, by way of MuPDF."""
+    """PDF files, read with MuPDF."""
 
     name = "pdf"
     version = "2"
@@ -34,7 +31,7 @@ class PdfFormat:
         return looks_like_pdf(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """One document. Its detail says what is missing: broken pages, pictures that were not read."""
+        """One document. Its detail says what is missing: broken pages, pictures without recognised text."""
         with opened(source, options) as pdf:
             text = read_pages(pdf, options)
             count = len(text.pages)
@@ -68,15 +65,15 @@ class PdfFormat:
             return find_visuals(pdf, options)
 
     def render(self, source: Source, page: int, options: ParseOptions, how: RenderOptions) -> PageImage:
-        """A page, or a part of it, as a picture within the limits of `how`."""
+        """A page or a crop of it, as a picture within the limits of `how`."""
         with opened(source, options) as pdf:
             return render_page(pdf, page, options, how)
 
 
 def _is_marked(pdf: Pdf) -> bool:
-    """Whether any of the first pages shows pictures or drawings."""
+    """Whether any of the first pages has pictures or drawings."""
     for number in range(min(pdf.count, _PAGES_LOOKED_AT)):
-        with suppress(Exception):  # a broken page shows nothing
+        with suppress(Exception):  # a broken page counts as blank
             if pdf.page(number).is_marked():
                 return True
     return False

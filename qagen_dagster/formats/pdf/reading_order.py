@@ -1,10 +1,7 @@
-"""The reading order of a page's fragments: rows of text in the order in which a person reads them.
+"""The reading order of a page's fragments, as rows of text.
 
-What belongs here: directions, and the cheap proof that the order of drawing is the reading order. What does not: the
-search for columns where it is not (`columns.py`).
-
-Most pages are drawn in reading order, and one pass proves it: each fragment lies below the one before, beside it on the
-same row, or at the top of a column to its right.
+Most pages are drawn in reading order, and one pass checks it: each fragment lies below the previous one, beside it on
+the same row, or at the top of a column to its right. Otherwise `columns.py` searches for columns.
 """
 
 from __future__ import annotations
@@ -13,19 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from qagen_dagster.formats.pdf.columns import blocks_in_order
-from qagen_dagster.formats.pdf.lines import Fragments
+from qagen_dagster.formats.pdf.fragments import Fragments
 
 Row = list[int]  # the fragments of one visual line, in reading direction
 
 _MAX_COLUMN_JUMPS = 12
-_PROSE = 14  # characters per line, on average, from which a run of lines is a column and not cells
+_PROSE = 14  # average characters per line from which a run of lines is a column and not cells
 _FORMULA = 3  # letter sizes that a part of a formula may stand above the part drawn before it
 
 
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
-    """Rows of the page in reading order; text set in other directions follows the upright text.
+    """Rows of the page in reading order; text in other directions follows the upright text.
 
-    Returns the fragments with them: those of turned text have boxes as if the page were turned.
+    Also returns the fragments: those of turned text have boxes as if the page were turned.
     """
     every = range(len(fragments.text))
     rtl = fragments.rtl
@@ -40,7 +37,7 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 
 
 def _turned(fragments: Fragments) -> dict[int, str]:
-    """Fragments that do not run left to right or right to left, and which way they run."""
+    """Fragments in other directions than left to right or right to left, with their direction."""
     f = fragments
     suspects = [
         n
@@ -61,7 +58,7 @@ def _direction(f: Fragments, n: int) -> str:
 
 
 _Box = tuple[int, int, int, int]
-# Each turns a box so that its text runs left to right and its lines follow downwards.
+# Each function turns a box so that its text runs left to right and its lines follow downwards.
 _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
     "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
     "up": lambda x0, y0, x1, y1: (-y1, x0, -y0, x1),
@@ -91,10 +88,10 @@ def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> l
 
 
 def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
-    """Rows in the order of drawing, if that is a reading order, else None."""
+    """Rows in drawing order, if that is a reading order, else None."""
     rows: list[Row] = []
     row: Row = []
-    start = jumps = formulas = 0  # `start` is the row at which the column being read began
+    start = jumps = formulas = 0  # `start` is the first row of the current column
     edge, top, bottom = 0, -1_000_000, -1_000_000
     sizes, lefts, rights, tops, bottoms = f.size, f.x0, f.x1, f.y0, f.y1
     for n in which:
@@ -109,7 +106,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
         elif (
             y1 > top - _FORMULA * sizes[n] and lefts[n] < edge + 2 * sizes[n] and len(f.text[n]) < 2 * _PROSE
         ):
-            formulas += 1  # a limit, a denominator: read as drawn, but not many of them
+            formulas += 1  # a limit or a denominator: it is read as drawn, but only a few are accepted
             if lefts[n] >= edge - sizes[n] or f.text[n] == f.text[row[-1]]:
                 row.append(n)
             else:
@@ -132,7 +129,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
 
 
 def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
-    """Whether fragment `n` lies right of all rows of the column before that stand beside or below it."""
+    """Whether fragment `n` lies right of all rows of the previous column that stand beside or below it."""
     beside = [row for row in column if f.y1[row[0]] > f.y0[n]]
     if len(beside) < 2 or (len(beside) == len(column) and f.y1[n] < f.y0[beside[0][0]]):
         return False
@@ -145,7 +142,7 @@ def _is_prose(f: Fragments, rows: list[Row]) -> bool:
 
 
 def _drop_overprints(f: Fragments, row: Row) -> None:
-    """Takes out text drawn twice at one place, which is how some programs make bold."""
+    """Remove text drawn twice at one place, which some programs do for bold."""
     keep = [row[0]]
     for n in row[1:]:
         last = keep[-1]

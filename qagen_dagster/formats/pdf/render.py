@@ -1,7 +1,4 @@
-"""A page, or a crop of it, as a picture within limits.
-
-What belongs here: choosing scale and clip. What does not: encoding (`picture.py`), finding what to look at.
-"""
+"""Rendering of a page, or a crop of it, as a picture within limits."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from qagen_dagster.formats.pdf.library import Page, Pdf, Rect
 from qagen_dagster.formats.picture import encode, fit_size
 from qagen_dagster.records.document import Box, Outcome
 
-_USUAL_ZOOM = 300 / 72  # more shows nothing new of ordinary print
-_CROP_ZOOM = 600 / 72  # a small crop may be drawn this large
-_CROP_SIDE = 900  # pixels that the longer side of a small crop should have
+_USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
+_CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
+_CROP_SIDE = 900  # target length in pixels of a small crop's longer side
 
 
 def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions) -> PageImage:
@@ -32,11 +29,11 @@ def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions
         _check_pictures(page, options)
         wide, high = clip[2] - clip[0], clip[3] - clip[1]
         zoom = min(max(_USUAL_ZOOM, _CROP_SIDE / max(wide, high)), _CROP_ZOOM)
-        # The library rounds the clip outwards to whole pixels; `encode` scales the one too many away.
+        # The library rounds the clip outwards to whole pixels; `encode` scales the extra pixel away.
         return encode(page.draw(clip, *fit_size(wide * zoom, high * zoom, how)), how)
     except (DocumentError, MemoryError):
         raise
-    except Exception as error:  # whatever the library finds wrong, the page cannot be shown
+    except Exception as error:  # whatever the library reports, the page cannot be shown
         raise DocumentError(Outcome.CORRUPT, f"page {number} cannot be drawn") from error
 
 

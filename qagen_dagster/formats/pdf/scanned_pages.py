@@ -1,7 +1,4 @@
-"""Pages that are pictures of text: which are worth reading, and reading them within limits.
-
-What belongs here: limits per document and the pictures handed to recognition. What does not: running it (`ocr.py`).
-"""
+"""Text recognition of scanned PDF pages, within the limits of a document."""
 
 from __future__ import annotations
 
@@ -14,15 +11,15 @@ from qagen_dagster.formats.ocr import ocr_image, tesseract_available
 from qagen_dagster.formats.pdf.library import Page
 
 _PAGES = 50  # of one document
-_SECONDS = 80.0  # of one document, which has two minutes by default for everything
+_SECONDS = 80.0  # of one document; a parse takes at most two minutes by default
 _PAGE_SECONDS = 40.0
 _PIXELS = 6_000_000
 _DPI = 300
-_PICTURE_SHARE = 0.1  # of a page that pictures cover at least
+_PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 
 
 def worth_recognising(page: Page) -> bool:
-    """Whether pictures cover enough of a page without text that there may be writing in them."""
+    """Whether pictures cover enough of a page without text that it may show writing."""
     covered = 0.0
     for (x0, y0, x1, y1), *_ in page.pictures():
         covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
@@ -30,7 +27,7 @@ def worth_recognising(page: Page) -> bool:
 
 
 class Recogniser:
-    """Reads pages of one document until its limits are reached; `note` says why a page was not read."""
+    """Recognises pages of one document until its limits are reached; `note` says why a page was skipped."""
 
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
@@ -44,7 +41,7 @@ class Recogniser:
         self._off = bool(self.note)
 
     def text_of(self, page: Page) -> str | None:
-        """The text a page shows; None if it was not read."""
+        """The recognised text of a page; None if the page was skipped."""
         if self._off:
             return None
         now = time.monotonic()

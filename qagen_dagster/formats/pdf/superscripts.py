@@ -1,9 +1,8 @@
-"""Powers that the print of a page flattens: "10" with a raised "5" reads "10^5" and not 105.
+"""Superscript powers in PDF text: "10" with a raised "5" becomes "10^5" instead of 105.
 
-What belongs here: marking raised numbers. What does not: footnote marks and lowered letters, which stay as they are.
-
-The print does not say which letters are raised. Only lines that may hold a power of ten or a square metre and are taller
-than their letters are looked up in the library's slower account of the page, and few pages have any.
+The print does not say which letters are raised. Lines that may hold a power of ten or a square metre, and are taller
+than their letters, are looked up in the library's slower text output; few pages have such lines. Footnote marks and
+subscripts stay unchanged.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import re
 from collections.abc import Collection
 from statistics import median
 
+from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.library import Pdf, Run
-from qagen_dagster.formats.pdf.lines import Fragments, clean
 
 _POWER = re.compile(
     "(?<![\\d.,])10(?:[\u2212\u2013]?[1-9]\\d{0,2}(?![\\d.,%]\\d)|(?<=[x\u00d7\u00b7] 10)-[1-9])|(?<=[\\d\\s(/][ckm]m)[23](?!\\w)"
@@ -21,17 +20,17 @@ _POWER = re.compile(
 )
 _RAISED = re.compile("[-\u2212\u2013+]?\\d{1,3}")
 _BASE = re.compile(r"(?:\d|(?:^|[\d\s/(])[ckm]?m)$")
-_ROUNDED = 1.5  # tenths of a point by which heights may differ and be one
+_ROUNDED = 1.5  # tenths of a point by which equal heights may differ
 _ENOUGH = 2  # lines
-_TALL = 1.01  # times the usual height, for the size of the letters
-_EDGE = 2  # lines at the start and the end of a page among which its number stands
+_TALL = 1.01  # times the usual height for the letter size
+_EDGE = 2  # lines at the top and bottom of a page that may hold its number
 
 
 def mark_powers(pdf: Pdf, number: int, f: Fragments) -> None:
-    """Writes a "^" before the raised numbers of one page (0-based) that follow a number or a unit of length."""
+    """Write a "^" before raised numbers on a page (0-based) that follow a number or a unit of length."""
     suspects = [n for n, text in enumerate(f.text) if _may_hold(text) and _POWER.search(text)]
     last = len(f.text) - _EDGE
-    suspects = [n for n in suspects if _EDGE <= n < last or not f.text[n].isdigit()]  # no numbers of pages
+    suspects = [n for n in suspects if _EDGE <= n < last or not f.text[n].isdigit()]  # without page numbers
     if not suspects:
         return
     plain = set(range(len(f.text))).difference(suspects)
@@ -51,7 +50,7 @@ def _may_hold(text: str) -> bool:
 
 
 def _is_ordinary(f: Fragments, n: int, plain: Collection[int]) -> bool:
-    """Whether lines without such numbers are as high for the size of their letters; a raised number makes one higher."""
+    """Whether lines without such numbers have the same ratio of height to letter size; a raised number increases it."""
     high, size = f.y1[n] - f.y0[n], f.size[n]
     alike = 0
     for one in plain:
@@ -63,7 +62,7 @@ def _is_ordinary(f: Fragments, n: int, plain: Collection[int]) -> bool:
 
 
 def _marked(runs: list[Run]) -> tuple[str, str]:
-    """A line as it is, and with its powers marked."""
+    """The text of a line without and with its powers marked."""
     plain = text = ""
     for place, run in enumerate(runs):
         after = runs[place + 1].text if place + 1 < len(runs) else ""
@@ -72,7 +71,7 @@ def _marked(runs: list[Run]) -> tuple[str, str]:
             and _RAISED.fullmatch(run.text.strip()) is not None
             and not runs[place - 1].raised
             and _BASE.search(plain[-8:]) is not None
-            and not after.startswith(("\u2044", "/"))  # the upper half of a fraction
+            and not after.startswith(("\u2044", "/"))  # a fraction's numerator
         )
         plain += run.text
         text += f"^{run.text}" if is_power else run.text

@@ -1,8 +1,4 @@
-"""The text of a PDF, page by page: rows joined to lines, pages recognised from pictures where needed and possible.
-
-What belongs here: what goes into the text and the page map. What does not: geometry (`reading_order.py`), recognition
-(`scanned_pages.py`), titles and headings (`metadata.py`, `headings.py`).
-"""
+"""The text of a PDF, page by page: lines in reading order, with text recognition of scanned pages if allowed."""
 
 from __future__ import annotations
 
@@ -14,9 +10,9 @@ from itertools import pairwise
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.lettering import set_apart
+from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
+from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.library import Pdf
-from qagen_dagster.formats.pdf.lines import Fragments, fragments_of
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.superscripts import mark_powers
@@ -25,33 +21,33 @@ from qagen_dagster.records.document import Outcome, PageSpan
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_AHEAD = 16  # pages
+_AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
-_SAMPLE = 400  # characters of a page looked at to see whether its letters mean anything
+_SAMPLE = 400  # characters of a page checked for meaningful text
 
 
-# A line of a page and the fragments it is made of, none for a blank line.
+# The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
 
 
 @dataclass
 class PdfText:
-    """What reading all pages gave. Page numbers are 1-based."""
+    """The result of reading all pages. Page numbers are 1-based."""
 
     lines: list[str] = field(default_factory=list[str])
     fonts: list[int] = field(
         default_factory=list[int]
-    )  # by line: size in tenths, negative if bold; 0 unknown
+    )  # by line: letter size in tenths of a point, negative if bold, 0 if unknown
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
-    unreadable: list[int] = field(default_factory=list[int])  # no letters with a meaning, not recognised
-    note: str = ""  # why they were not
+    unreadable: list[int] = field(default_factory=list[int])  # without meaningful letters, and not recognised
+    note: str = ""  # why they were not recognised
 
 
 def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
-    """All pages in order. A broken page is empty and noted.
+    """All pages in order. A broken page is empty and recorded.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.
@@ -64,7 +60,7 @@ def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
             texts, fonts = _read(pdf, number, printed, recogniser, text)
         except (DocumentError, MemoryError):
             raise
-        except Exception:  # one page is one stage: whatever is wrong with it, the others go on
+        except Exception:  # a broken page does not stop the others
             text.broken.append(number + 1)
             texts, fonts = [], []
         chars += sum(map(len, texts)) + len(texts)
@@ -81,8 +77,8 @@ def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
 def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
     """The print of each page, None for a broken one.
 
-    Some pages are printed before the first of them is read: the library and Python each need most of a processor's
-    cache, and taking turns at every page costs a tenth of the time.
+    Some pages are printed ahead: the library and Python each need most of a processor's cache, and alternating at
+    every page would cost a tenth of the time.
     """
     waiting: list[tuple[int, bytes | None]] = []
     size = 0
@@ -91,7 +87,7 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
             printed = pdf.print_text(number)
         except MemoryError:
             raise
-        except Exception:  # as above
+        except Exception:  # a broken page gives None
             printed = None
         waiting.append((number, printed))
         size += len(printed or b"")
@@ -102,7 +98,7 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
 
 
 def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
-    """The fragments of a page (0-based) from its print, powers marked."""
+    """The fragments of a page (0-based) from its print, with powers marked."""
     fragments = fragments_of(printed)
     if fragments.powers:
         mark_powers(pdf, number, fragments)
@@ -110,12 +106,12 @@ def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
 
 
 def page_lines(fragments: Fragments) -> list[Line]:
-    """The lines of one page in reading order, a blank one where the page leaves most of a line free."""
+    """The lines of one page in reading order, with a blank line at each large vertical gap."""
     f, rows = rows_in_order(fragments)
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     has_cells = False
-    limit = 1 << 30  # where the next line may begin without a blank one before it
+    limit = 1 << 30  # a line that begins lower gets a blank line before it
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
@@ -128,14 +124,14 @@ def page_lines(fragments: Fragments) -> list[Line]:
             has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
     if f.figures:
-        lines = set_apart(f, lines)
+        lines = merge_lettering(f, lines)
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
     return lines
 
 
 def _joined(f: Fragments, row: Row) -> str:
-    """The fragments of a row; those clearly apart, like cells of a table, are parted by a bar."""
+    """The fragments of a row; a bar separates those that stand clearly apart, like table cells."""
     wide = 10 if len(row) > 2 else 18  # tenths of the letter size
     parts = [f.text[row[0]]]
     for last, n in pairwise(row):
@@ -152,7 +148,7 @@ def _joined(f: Fragments, row: Row) -> str:
 def _read(
     pdf: Pdf, number: int, printed: bytes | None, recogniser: Recogniser, text: PdfText
 ) -> tuple[list[str], list[int]]:
-    """The page's lines with their fonts."""
+    """The page's lines and their fonts."""
     if printed is None:
         text.broken.append(number + 1)
         return [], []
@@ -174,7 +170,7 @@ def _read(
 
 
 def _is_noise(texts: list[str]) -> bool:
-    """Whether the letters stand for nothing, as when a file does not say what its glyphs mean."""
+    """Whether the text is meaningless, as when a file does not map its glyphs to characters."""
     if _WORDS.search(texts[len(texts) // 2]) or _has_words(" ".join(texts[:12])[:_SAMPLE]):
         return False
     shown = _FILLING.sub("", "".join(texts))

@@ -1,7 +1,6 @@
 """Headings and case names of plain text: underlined lines, chapters, numbered titles, lines in capitals.
 
-What belongs here: telling a heading from a line of text by its words and the lines around it; in doubt it is none. What
-does not: reading the file and its header (`reader.py`).
+A line counts as a heading only if its words and the lines around it leave no doubt.
 """
 
 from __future__ import annotations
@@ -66,18 +65,18 @@ _ROMANS = {
         start=1,
     )
 }
-_TEXT_CHARS = 40  # of a line of running text
-_CENTRED = 15  # columns from the left
-_CASE_LINES = 60  # among which the parties of a case are named
+_TEXT_CHARS = 40  # minimum length of a line of running text
+_CENTRED = 15  # minimum indentation of a centred line
+_CASE_LINES = 60  # lines in which the parties of a case are searched
 
 
 def is_underlined(title: str, line: str) -> bool:
-    """Whether the line is a rule of about the title's length."""
+    """Whether `line` is a rule of about the title's length."""
     return bool(_UNDERLINE.fullmatch(line)) and abs(len(line.strip()) - len(title.strip())) <= 4
 
 
 def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
-    """The headings in their order."""
+    """The headings in document order."""
     counting = _Counting()
     found: list[Section] = []
     for at, line in enumerate(lines):
@@ -100,18 +99,18 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
 
 @dataclass
 class _Counting:
-    """What numbers came last: a heading is numbered on from them or begins anew."""
+    """The last heading numbers; a new heading must continue them or start again."""
 
     roman: int = 0
     letter: int = 0
     number: int = 0
 
     def level_of(self, title: str, indent: int) -> int:
-        """The heading's level; 0 if it is none."""
+        """The heading's level; 0 if the line is no heading."""
         roman = _ROMAN.fullmatch(title)
         value = _ROMANS.get(roman[1], 0) if roman else 0
         shown = roman is not None and (_is_title(roman[2]) if roman[2] else indent >= _CENTRED)
-        missed = 1 if roman and roman[2] else 0  # headings that one with words may have been preceded by
+        missed = 1 if roman and roman[2] else 0  # a bare numeral may have stood before one with words
         if shown and self.roman < value <= self.roman + 1 + missed:
             self.roman, self.letter, self.number = value, 0, 0
             return 1
@@ -134,7 +133,7 @@ class _Counting:
 
 
 def _is_title(text: str) -> bool:
-    """Whether all words but small ones begin with a capital letter, and it is no part of a sentence."""
+    """Whether all words except small ones are capitalised and the text is not part of a sentence."""
     words = text.split()
     large = [word.strip("\"'()\u201c\u201d\u2018\u2019") for word in words if word.casefold() not in _SMALL]
     return (
@@ -157,7 +156,7 @@ def _is_capitals(title: str) -> bool:
 
 
 def _stands_over_text(lines: Sequence[str], at: int) -> bool:
-    """Whether running text follows, and what came before has ended."""
+    """Whether running text follows, and the text before has ended."""
     below = [line for line in lines[at + 1 : at + 8] if line.strip()][:2]
     above = next((line.strip() for line in reversed(lines[max(0, at - 6) : at]) if line.strip()), "")
     ended = bool(above) and (
@@ -172,7 +171,7 @@ def _is_running(line: str) -> bool:
 
 
 def _with_next(title: str, lines: Sequence[str], at: int) -> str:
-    """The heading without a footnote's mark, with the line in capitals below it where it is no more than a number."""
+    """The heading without a footnote mark; a bare number takes the line in capitals below it."""
     title = re.sub(r"(?<=[a-z])\d{1,2}$", "", title)
     if not _ROMAN.fullmatch(title) or " " in title:
         return title
@@ -184,8 +183,8 @@ def _names_the_last(found: Sequence[Section], title: str) -> bool:
     return bool(found) and found[-1].title.endswith(f" {title}")
 
 
-def case_of(lines: Sequence[str]) -> str | None:
-    """The name of a case, "A v. B", where its parties are named in capitals around a line "v."."""
+def case_name(lines: Sequence[str]) -> str | None:
+    """The name of a case, "A v. B", if its parties stand in capitals around a line "v."."""
     shown = [collapse(line) for line in lines[:_CASE_LINES]]
     at = next((n for n, line in enumerate(shown) if line in ("v.", "vs.")), None)
     if at is None:
@@ -199,7 +198,7 @@ def case_of(lines: Sequence[str]) -> str | None:
 
 
 def _party(shown: Sequence[str], end: int) -> str:
-    """The lines in capitals up to the one that names the party, or ends its name; nothing if there is none."""
+    """The lines in capitals that end at `end`; empty if `end` is negative."""
     start = end
     while start > 0 and shown[start - 1].isupper():
         start -= 1
@@ -207,7 +206,7 @@ def _party(shown: Sequence[str], end: int) -> str:
 
 
 def _as_name(party: str) -> str:
-    """The first party as a name is written: "UNITED STATES OF AMERICA; ..." is "United States of America"."""
+    """The first party in name case: "UNITED STATES OF AMERICA; ..." becomes "United States of America"."""
     words = re.split(r";|, ?(?!JR|SR|II)|\bET AL\b", party)[0].split()
     cased = ["-".join(map(str.capitalize, word.split("-"))) for word in words]
     return " ".join(word.lower() if at and word.lower() in _SMALL else word for at, word in enumerate(cased))

@@ -1,6 +1,6 @@
-"""Plain text: the file's own lines, pages at form feeds, what a header says (headings: `headings.py`).
+"""The plain-text format: the file's own lines, pages at form feeds, and metadata from a header.
 
-Titles and sections are taken only where the text leaves little doubt; otherwise there are none.
+Titles and sections are taken only where the text leaves little doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from qagen_dagster.formats.base import (
 from qagen_dagster.formats.content import content_kind, looks_binary
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.lines import Lines, collapse, join_notes, split_lines
-from qagen_dagster.formats.text.headings import MAX_TITLE, case_of, is_underlined, sections_of
+from qagen_dagster.formats.text.headings import MAX_TITLE, case_name, is_underlined, sections_of
 from qagen_dagster.records.document import Metadata, Visual
 
 _HEADER_LINES = 40
@@ -47,14 +47,14 @@ def looks_like_text(head: bytes) -> bool:
 
 
 class TextFormat:
-    """`.txt` and its kin."""
+    """`.txt`, `.text` and `.log` files."""
 
     name = "text"
     version = "2"
     suffixes: tuple[str, ...] = (".txt", ".text", ".log")
 
     def sniff(self, head: bytes) -> bool:
-        """Text in any encoding; markup in a text file is text as well."""
+        """Whether it is text in any encoding; markup counts as text."""
         return looks_like_text(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -72,13 +72,13 @@ class TextFormat:
         ]
 
     def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
-        """Nothing: plain text has only text."""
+        """Always empty, because plain text holds only text."""
         return ()
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """None: there is no look to a text file."""
+        """Always None, because a text file has no pages to render."""
         return None
 
 
@@ -88,9 +88,9 @@ def _metadata(lines: Sequence[str]) -> Metadata:
         found = _FIELD.fullmatch(line.strip())
         if found:
             fields.setdefault(found[1].lower(), found[2].strip())
-    # One such line may be anything; two are a header.
+    # A single such line may be anything; two make a header.
     if len(fields) < 2:
-        return Metadata(title=_first_line_title(lines) or case_of(lines))
+        return Metadata(title=_first_line_title(lines) or case_name(lines))
     author = fields.get("author") or fields.get("authors")
     return Metadata(
         title=fields.get("title") or _first_line_title(lines),

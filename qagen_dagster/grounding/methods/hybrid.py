@@ -1,7 +1,7 @@
-"""Grades of answers by both: what needs no model call first, the judge for what fails there.
+"""Hybrid grades: the semantic method first, and the judge for answers that fail it.
 
-As in "QAGRedo Algorithm Report", section 4.3.4. Without a judge, or when it gives no verdict, the first result stands
-and the method says so. What does not belong here: how either of them grades.
+As in "QAGRedo Algorithm Report", section 4.3.4. Without a judge, or without its verdict, the first result stands and
+the method says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_JUDGE = "hybrid (semantic only -- no judge)"
 JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
 OVERRIDE = "hybrid (semantic + LLM override)"
 CONFIRMED = "hybrid (semantic + LLM confirmed)"
-UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but below the confidence that overrides
+UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the confidence that overrides
 
 
 def grade(
@@ -43,13 +43,13 @@ def grade(
     if judged.verdict is None:
         method = NO_JUDGE if judge is None else JUDGE_FAILED
         return _as(first, method, judge_failure=judged.failure, calls=judged.calls)
-    return settle(first, judged.verdict).model_copy(
+    return combine(first, judged.verdict).model_copy(
         update={"llm_verdict": judged.verdict, "calls": judged.calls}
     )
 
 
-def settle(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
-    """What holds when the first pass found `first` wanting and the judge gave `verdict`."""
+def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
+    """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
     said = llm.judge_issue(verdict)
     if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
         notes = tuple(f"Overridden: {one}" for one in issues(_contradicted(first)))
@@ -64,7 +64,7 @@ def settle(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         )
     method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
     if first.confidence is None:
-        alone = llm.of_verdict([one.sentence for one in first.sentences], verdict, ())
+        alone = llm.grade_of_verdict([one.sentence for one in first.sentences], verdict, ())
         return _as(alone, method, issues=(said,))
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
@@ -75,7 +75,7 @@ def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
 
 
 def _overridden(one: SentenceGrade) -> SentenceGrade:
-    """The sentence as the judge has it; of a contradiction a note stays."""
+    """The sentence with the judge's status; a contradiction leaves a note."""
     if one.status in (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC):
         return one
     was = one.status is SentenceStatus.CONTRADICTED

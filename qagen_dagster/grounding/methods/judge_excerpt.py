@@ -1,8 +1,4 @@
-"""What of a document a judge is shown: all of it when it is short, else the parts that speak of question and answer.
-
-No document is cut at a number of characters: a long one is searched. What does not belong here: the words of the prompt
-(`agents/prompts/grading/judge.md`).
-"""
+"""The part of a document that a judge sees: all of a short one, else the passages about question and answer."""
 
 from __future__ import annotations
 
@@ -17,9 +13,9 @@ from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # passages looked at for each claim, best first
-LONGEST = 2_000  # characters of one sentence; what is longer is a table or a list without stops
-TABLE_ROWS = 40  # of a table that are shown with any one of them
+WINDOWS = 12  # passages searched for each claim, best first
+LONGEST = 2_000  # characters of one sentence; longer ones are tables or lists without full stops
+TABLE_ROWS = 40  # rows of a table shown with any one of them
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
     "Excerpts of a document of {lines} lines, with line numbers, found by a search for the words of the question and the "
@@ -31,37 +27,37 @@ QUOTED = ", with the passages that were quoted for it"
 _DELIMITER = re.compile(r"<(?=[\s/\\]*(?:question|answer)\b)", re.IGNORECASE)
 
 
-Lines = tuple[int, int]  # first and last, 1-based and inclusive
+Lines = tuple[int, int]  # first and last line, 1-based and inclusive
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The document as a prompt shows it, and the sentence that says what it is."""
+class Excerpt:
+    """The document as shown in a prompt, and the sentence that describes it."""
 
     scope: str
     document: str
 
 
-def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Shown:
-    """At most about `budget` characters of the document, line numbers aside; `quoted` lines first, with those beside them."""
+def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
+    """About `budget` characters of the document, without line numbers; `quoted` lines and neighbours first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
-        return Shown(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
+        return Excerpt(WHOLE, enclose([f"{number}| {as_data(line)}" for number, line in kept if line]))
     rows = list(_rows(source, _chosen(source, question, answer, budget, quoted)))
     also = QUOTED if quoted else ""
-    return Shown(PARTS.format(lines=len(lines), also=also), enclose(rows))
+    return Excerpt(PARTS.format(lines=len(lines), also=also), enclose(rows))
 
 
 def as_data(text: str) -> str:
-    """A text that cannot end the delimiters it is put between."""
+    """The text with its delimiters escaped, so that it cannot end its block."""
     return _DELIMITER.sub(r"<\\", neutralise(text))
 
 
 def _chosen(
     source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
 ) -> list[int]:
-    """Numbers of the sentences to show, in order: what is quoted, the beginning, then the best of every claim in turn."""
+    """Numbers of the sentences to show, in order: quoted ones, the beginning, then each claim's best in turn."""
     chosen: dict[int, None] = {}
     used = 0
     near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]
@@ -80,7 +76,7 @@ def _chosen(
 
 
 def _with_its_table(source: Source, number: int) -> list[int]:
-    """The sentence; of a row of a table first the caption, the header and the other rows: they are read together."""
+    """The sentence; a table's row comes with caption, header and other rows, because they are read together."""
     if not _is_row(source, number):
         return [number]
     first = last = number
@@ -104,7 +100,7 @@ def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
 
 
 def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
-    """Sentences of the passages that share most of the words of `text`, one sentence more on both sides."""
+    """Sentences of the passages that share most words with `text`, with one neighbour on each side."""
     windows = source.candidates(content_stems(text), WINDOWS)
     widest = max((window.size for window in windows), default=0)
     for window in [window for window in windows if window.size == widest][:WINDOWS]:

@@ -1,6 +1,6 @@
-"""A judge that writes its verdict as text is read as if it had called the tool.
+"""Parsing of a judge's verdict that was written as text instead of a tool call.
 
-Small local models give JSON, JSON in fences, or a few words. What does not belong here: what a verdict means.
+Small local models reply with JSON, JSON in fences, or a few words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NESTED = ("arguments", "parameters", "input", "args")
 
 
 class ReadingModel:
-    """`model`, its verdicts in words turned into calls of the tool `terminal`; keeps what it was answered."""
+    """`model` with verdicts in text turned into calls of the tool `terminal`; it keeps the original replies."""
 
     def __init__(self, model: Model, terminal: str) -> None:
         self._model, self._terminal = model, terminal
@@ -46,7 +46,7 @@ class ReadingModel:
 
 
 def read_verdict(text: str) -> dict[str, Any] | None:
-    """The arguments of a verdict that stands in a reply; None when there is none, or more than one and they differ."""
+    """The arguments of the verdict in a reply; None if there is none, or several that differ."""
     return _from_json(text) or _from_words(text)
 
 

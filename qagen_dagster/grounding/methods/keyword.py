@@ -1,7 +1,7 @@
-"""Grades of answers by words alone: a sentence is grounded if a phrase of it stands in the document.
+"""Keyword grades: a sentence is grounded if the document contains one of its phrases.
 
-As in "QAGRedo Algorithm Report", section 4.3.2: phrases of two and three words without stop words. A sentence too short
-for a phrase is looked for word by word; one of stop words alone is not measured. What does not belong here: meaning.
+As in "QAGRedo Algorithm Report", section 4.3.2: phrases of two and three words without stop words. The words of a
+sentence too short for a phrase are searched one by one; a sentence of only stop words is not measured.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from qagen_dagster.grounding.words import STOP_WORDS, tokens
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
-BOOST = 0.2  # of confidence, for an answer that owns up to not knowing
-SIZES = (3, 2)  # words in a key phrase; what the longer one finds is the better evidence
+BOOST = 0.2  # added confidence of an answer that admits not knowing
+SIZES = (3, 2)  # words in a key phrase; the longer one is better evidence
 
 
 def grade(answer: str, source: Source) -> AnswerGrade:
-    """Grade each sentence of `answer` by its key phrases; nothing is raised for odd input."""
+    """Grade each sentence of `answer` by its key phrases; odd input never raises."""
     document = _document(source)
     sentences = [_sentence(claim.text, document) for claim in claims(answer)]
     return tally(sentences, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
 
 
 def key_phrases(sentence: str) -> list[str]:
-    """Phrases of three and of two words that stand together and are no stop words, as `tokens` spells them."""
+    """Phrases of three and of two consecutive words without stop words, in the spelling of `tokens`."""
     runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
     return list(dict.fromkeys(phrase for size in SIZES for run in runs for phrase in _grams(run, size)))
 
@@ -43,14 +43,14 @@ def _grams(run: list[str], size: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Document:
-    """The words of a document in one line, and where in it each sentence starts."""
+    """A document's words in one string, and the start of each sentence in it."""
 
     source: Source
     words: str
     starts: list[int]
 
     def find(self, phrase: str) -> int:
-        """Where the phrase stands as whole words, -1 if nowhere; scripts without spaces have no whole words."""
+        """Position of the phrase as whole words, or -1; scripts without spaces are searched without word boundaries."""
         return self.words.find(f" {phrase} " if phrase.isascii() else phrase)
 
     def window(self, at: int, length: int) -> Window:
@@ -75,7 +75,7 @@ def _sentence(claim: str, document: _Document) -> SentenceGrade:
     if is_generic(claim) or is_refusal(claim):
         return SentenceGrade(sentence=claim, status=SentenceStatus.GENERIC)
     phrases = key_phrases(claim)
-    needed = 1  # any phrase will do, but of a short sentence every word is needed
+    needed = 1  # one phrase is enough; a short sentence needs every word
     if not phrases:
         phrases = [word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS]
         needed = len(phrases)

@@ -1,7 +1,7 @@
-"""Grades of answers by a judge: a model that reads the document and says whether it supports the answer.
+"""LLM grades: a judge reads the document and says whether it supports the answer.
 
-After "QAGRedo Algorithm Report", section 4.3.3; long documents are searched instead of cut. What a judge does wrong is a
-result, never an exception. What does not belong here: how its words are read (`judge_reply.py`).
+After "QAGRedo Algorithm Report", section 4.3.3; long documents are searched instead of cut. A judge's failure is a
+result, never an exception.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ BUDGETS = (
     100_000,
     24_000,
     6_000,
-)  # characters of the document shown; the next where a model cannot take so much
+)  # characters shown; a smaller budget is tried if the model rejects a larger one
 NO_JUDGE = "no judge is bound"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What asking came to: a verdict, or why there is none."""
+    """The outcome of asking the judge: a verdict, or why there is none."""
 
     verdict: JudgeVerdict | None
     failure: str
@@ -59,9 +59,9 @@ def grade(
     attempt: int = 1,
     quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
-    """Grade `answer` as the judge says; without its verdict nothing is measured, and the reason is kept.
+    """Grade `answer` by the judge's verdict; without one nothing is measured, and the reason is kept.
 
-    The confidence is that the answer is grounded: one minus the judge's own where it says NOT_SUPPORTED.
+    The confidence is that of the answer being grounded: one minus the judge's own for NOT_SUPPORTED.
     """
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
@@ -79,10 +79,10 @@ def grade(
             judge_failure=judged.failure,
             calls=judged.calls,
         )
-    return of_verdict(pieces, judged.verdict, judged.calls)
+    return grade_of_verdict(pieces, judged.verdict, judged.calls)
 
 
-def of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
+def grade_of_verdict(pieces: list[str], verdict: JudgeVerdict, calls: tuple[CallSummary, ...]) -> AnswerGrade:
     """The grade that follows from a verdict alone, for the sentences `pieces`."""
     supported = verdict.verdict is Verdict.SUPPORTED
     confidence = verdict.confidence if supported else round(1 - verdict.confidence, 6)
@@ -120,7 +120,7 @@ def ask(
     attempt: int = 1,
     quoted: Sequence[Lines] = (),
 ) -> Judged:
-    """Ask the judge once, with one turn to repair what cannot be read. Never raises for what a model does."""
+    """Ask the judge once, with one turn to repair an unreadable reply. A model's failure never raises."""
     if judge is None:
         return Judged(None, NO_JUDGE)
     model = ReadingModel(judge, TERMINAL)

@@ -1,8 +1,4 @@
-"""Grades of answers without any model call: our detector, and the rule of the reference beside it.
-
-What belongs here: from a claim and its windows to a status, a score, a span and a reason. What does not: features
-(`features.py`), weights (`calibration.json`), and who asks a judge (`hybrid.py`).
-"""
+"""Semantic grades without a model call: the detector's, and the reference rule for comparison."""
 
 from __future__ import annotations
 
@@ -20,8 +16,8 @@ from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
 DESCRIBED_THRESHOLD = 0.5
-DESCRIBED_EACH = 30  # windows of every size that are encoded of a long document
-CAPPED = 0.98  # of the threshold: the score of a claim that a changed fact contradicts is under it
+DESCRIBED_EACH = 30  # windows of each size that are encoded for a long document
+CAPPED = 0.98  # share of the threshold that caps the score of a claim with a changed fact
 NOTHING_ALIKE = "nothing in the document is like it"
 NOT_TOGETHER = "its words stand in the document, but not together"
 _HARD = (Kind.NUMBER, Kind.DATE, Kind.NEGATION)
@@ -29,7 +25,7 @@ _METHOD = "semantic"
 
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade each sentence of `answer` by our detector; nothing is raised for odd input."""
+    """Grade each sentence of `answer` with the detector; odd input never raises."""
     copies = source.copies.find(answer)
     said = list(claims(answer))
     several = len(said) > 1
@@ -40,19 +36,19 @@ def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
 
 
 def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
-    """Grounded from a cosine of `threshold` on, as in "QAGRedo Algorithm Report", section 4.3.1."""
+    """Grounded from a cosine of `threshold`, as in "QAGRedo Algorithm Report", section 4.3.1."""
     return tally(
         [_described(claim.text, source, threshold) for claim in claims(answer)], "semantic as described"
     )
 
 
 def claims_nothing(text: str, *, several: bool = False) -> bool:
-    """Whether nothing in a sentence could be wrong; a call for more research only among other sentences of an answer."""
+    """Whether nothing in a sentence could be wrong; with `several`, a call for more research counts as well."""
     return is_generic(text) or is_refusal(text) or (several and is_outlook(text))
 
 
 def _short(answer: str) -> list[str]:
-    """An answer that is no sentence, such as "7": with the question it can be graded all the same."""
+    """An answer that is not a sentence, such as "7"; the question makes it gradable."""
     kept = answer.strip()
     return [kept] if any(map(str.isalnum, kept)) else []
 
@@ -92,7 +88,7 @@ def _judged(text: str, claim: str, measured: Measured, source: Source) -> Senten
 
 
 def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Window]:
-    """The chance of the claim, and the window it rests on: by its words, or else as a conclusion."""
+    """The chance of the claim and its best window, by its words, or else as a conclusion."""
     model = calibration()
     odds = model.odds(measured)
     if chance(odds) >= model.threshold or measured.overruled:
@@ -107,7 +103,7 @@ def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Wind
 
 
 def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:
-    """What conflicts, and the line of the sentence that says otherwise; no line where several say it together."""
+    """The conflict, with the line of the contradicting sentence unless several say it together."""
     if conflict.kind is Kind.NEGATION:  # found in the best window, as stems
         return conflict.line(f"line {source.evidence(measured.best).start_line}")
     for window in measured.kept if conflict.evidence else ():
@@ -118,7 +114,7 @@ def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:
 
 
 def _missing(text: str, source: Source) -> str:
-    """Which words of a claim the document does not have."""
+    """The words of a claim that the document lacks."""
     missing = [word for word in dict.fromkeys(content_stems(text)) if not source.has(word)]
     shown = [word.strip(".,;:!?()\"'") for word in text.split() if {*content_stems(word)} & {*missing}]
     return f"the document does not have {', '.join(shown[:5])}" if shown else NOT_TOGETHER

@@ -15,7 +15,7 @@ from typing import IO
 from pydantic import TypeAdapter
 
 from qagen_dagster.errors import BudgetExhaustedError, DocumentError
-from qagen_dagster.grounding.grade import of_document, overall, report
+from qagen_dagster.grounding.grade import grade_document, overall, report
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
 from qagen_dagster.loop.grading.pool import Asked, Grader, Paper, grade_all
@@ -86,7 +86,7 @@ class FileGrading:
             if isinstance(found, DocumentError):
                 self._leave_out(given, places, found)
             else:
-                self._keep(index, of_document(given.name, given.title, found))
+                self._keep(index, grade_document(given.name, given.title, found))
             if progress is not None:
                 progress(len(places), given.file.name)
 

@@ -18,7 +18,7 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.grounding.grade import of_document, report
+from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, judge_spec, paper_of, plan_grading
 from qagen_dagster.loop.grading.pool import Grader, grade_all
@@ -117,7 +117,7 @@ class _Work:
             if isinstance(found, DocumentError):
                 raise found
             paper, finished = papers[index]
-            grades = of_document(paper.document_id, paper.title, found)
+            grades = grade_document(paper.document_id, paper.title, found)
             grades = grades.model_copy(update={"generated": finished})
             self._fresh[todo[index].key] = grades
             if not any(undecided(answer) for answer in found):

@@ -12,7 +12,7 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.code import plain_of
 from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
 from qagen_dagster.latex.layout import without_pictures
-from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
 from qagen_dagster.latex.structure import item_faults, options_of, solution_of
 from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.values import value_of

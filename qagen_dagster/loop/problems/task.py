@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
 from qagen_dagster.agents.problems.task import Asking, Said
-from qagen_dagster.latex.said import numbers_of
+from qagen_dagster.latex.numbers_and_words import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.properties import (
     alternate_breaches,

@@ -1,5 +1,7 @@
-"""The model that needs no key and no download: rules propose, retrieval checks, comparison deduplicates.
+"""The embedded models (no API key, no network): rules propose questions, retrieval answers them, comparison
+deduplicates.
 
-It says what it is (`embedded:rules`, `embedded:reader`, `embedded:matcher`) and speaks the tool protocol of any
-model. English only; questions copy the evidence's words; facts of single sentences, rows and entries.
+Their model names say what they are (`embedded:rules`, `embedded:reader`, `embedded:matcher`), and they use the tool
+protocol of any model. They know English only. Questions reuse the evidence's words, about facts of single sentences,
+rows and entries.
 """

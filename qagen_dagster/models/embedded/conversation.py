@@ -1,8 +1,4 @@
-"""What a mechanism sees of a conversation: the prompt's words and the tools' answers, as plain values.
-
-The embedded model knows nothing but the request, like any other model. This module reads requests and
-numbered document rows; deciding what to do next belongs to the mechanisms.
-"""
+"""A model request as plain values for the embedded models: the prompt's words, the tool calls and their results."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ _PAGE = re.compile(r"^--- page (\d+) ---$")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the document as read_lines shows it; `page` is None where there are no pages."""
+    """One line of the document as read_lines shows it; `page` is None without pages."""
 
     number: int
     text: str
@@ -29,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Action:
-    """A tool call the mechanism wants made."""
+    """A tool call that a mechanism requests."""
 
     name: str
     arguments: dict[str, Any]
@@ -37,7 +33,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One tool call with its answer."""
+    """One tool call with its result."""
 
     name: str
     arguments: dict[str, Any]
@@ -53,7 +49,7 @@ class Conversation:
     prompt: str  # all user messages
     exchanges: tuple[Exchange, ...]
     tools: frozenset[str]
-    sample: int = 0  # tells repeated draws of one request apart
+    sample: int = 0  # distinguishes repeated draws of one request
 
     def named(self, name: str) -> list[Exchange]:
         """The exchanges of one tool, in order."""
@@ -83,7 +79,7 @@ def _words(content: Sequence[Content]) -> str:
 
 
 def line_total(exchanges: Iterable[Exchange]) -> int | None:
-    """How many lines the document has, if a header said so."""
+    """The document's number of lines, if a tool result states it."""
     for exchange in exchanges:
         if (header := _HEADER.search(exchange.text)) and not exchange.is_error:
             return int(header.group(3))
@@ -91,13 +87,13 @@ def line_total(exchanges: Iterable[Exchange]) -> int | None:
 
 
 def shown_range(exchange: Exchange) -> tuple[int, int] | None:
-    """First and last line that one read_lines answer really showed."""
+    """First and last line that one read_lines result shows."""
     header = _HEADER.search(exchange.text)
     return (int(header.group(1)), int(header.group(2))) if header and not exchange.is_error else None
 
 
 def rows(text: str) -> list[Line]:
-    """The numbered rows of a tool answer."""
+    """The numbered rows of a tool result."""
     found: list[Line] = []
     page: int | None = None
     for raw in text.split("\n"):
@@ -109,7 +105,7 @@ def rows(text: str) -> list[Line]:
 
 
 def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
-    """Every line shown by read_lines or search, by number; read_lines leaves out empty ones."""
+    """Every line shown by read_lines or search, by number; read_lines omits empty lines, which are added."""
     known: dict[int, Line] = {}
     for exchange in exchanges:
         if exchange.is_error or exchange.name not in {"read_lines", "search"}:
@@ -119,13 +115,13 @@ def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
                 known[line.number] = line
         if exchange.name == "read_lines" and (shown := shown_range(exchange)):
             for number in range(shown[0], shown[1] + 1):
-                above = known.get(number - 1)  # the page goes on
+                above = known.get(number - 1)  # the page continues
                 known.setdefault(number, Line(number, "", above.page if above else None))
     return known
 
 
 def section(prompt: str, label: str) -> str:
-    """The text after a line `label:` (or on it) up to the next line that is itself such a label."""
+    """The text after a line `label:` (or on it) up to the next label."""
     pattern = re.compile(
         rf"^{re.escape(label)}:[ \t]*(.*(?:\n(?![A-Z][A-Za-z ]{{2,40}}:[ \t]*$).*)*)", re.MULTILINE
     )
@@ -140,7 +136,7 @@ _SECTION = re.compile(r"^[ ]{2}line (\d+): (\S.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Card:
-    """What the prompt says of the document. Empty where it says nothing."""
+    """The document's description in the prompt; absent parts are empty."""
 
     title: str = ""
     file: str = ""

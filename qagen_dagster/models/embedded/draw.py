@@ -1,4 +1,4 @@
-"""Random numbers for exam items and problem variants, the same from the same seed on every machine."""
+"""Random numbers for exam items and problem variants, reproducible on every machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 
 class Draw(random.Random):
-    """The numbers of one attempt; the same seed draws the same ones on every machine."""
+    """The random numbers of one attempt; equal seeds give equal numbers on every machine."""
 
     def whole(self, low: int, high: int) -> int:
         """A whole number from `low` to `high`, both included."""

@@ -1,7 +1,6 @@
-"""The embedded provider: a wire whose other end is a mechanism in this process.
+"""The embedded provider: a wire to a model in this process.
 
-What belongs here: turning a request into a mechanism's next tool calls and those into a body that can be
-stored and replayed. What to ask, answer or compare belongs to the mechanisms.
+It turns a request into a mechanism's next tool calls, and these into a body that can be stored and replayed.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class _Call(Record):
 
 
 class _Body(Record):
-    """The stored body: this wire's own format."""
+    """The stored body, in this wire's own format."""
 
     model: str
     text: str = ""
@@ -71,9 +70,10 @@ MECHANISMS: dict[str, Callable[..., Mechanism]] = {
 
 
 class EmbeddedProvider:
-    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-..., problem-....
+    """`spec.model` names the mechanism: rules (generator), reader (validator), matcher (deduplicator), exam-...,
+    problem-....
 
-    `mechanism` is used instead of a new one, for instance a reader with weights of its own.
+    `mechanism` replaces it, for instance by a reader with other weights.
     """
 
     def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
@@ -90,7 +90,7 @@ class EmbeddedProvider:
         return self._spec
 
     def send(self, request: Request) -> dict[str, Any]:
-        """Decide the next turn. Raises PermanentModelError if the request offers no tool the mechanism can use."""
+        """Decide the next turn. Raises PermanentModelError if the request offers no tool that the mechanism can use."""
         conversation = read_conversation(request)
         actions = self._mechanism.decide(conversation)
         turn = len(request.messages)
@@ -107,7 +107,7 @@ class EmbeddedProvider:
         return body.model_dump(mode="json")
 
     def read(self, body: dict[str, Any]) -> Response:
-        """Read a body. Raises MalformedResponseError if it is not one of ours."""
+        """Read a body. Raises MalformedResponseError if another wire wrote it."""
         try:
             parsed = _Body.model_validate(body)
         except ValidationError as error:

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource
-from qagen_dagster.grounding.grade import of_document
+from qagen_dagster.grounding.grade import grade_document
 from qagen_dagster.grounding.grade import report as grade_report
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.evaluation import (
@@ -139,7 +139,7 @@ def test_what_grading_asks_too_is_the_price_of_grading(tmp_path: Path, make_worl
     grading = AnswerGrade(is_grounded=True, confidence=1.0, method="llm", calls=(paid("j"),))
     graded = GradedAnswer(id="q-1", question="What is 0?", answer="42", grading=grading)
     grades = grade_report(
-        [of_document("d0", "d0", [graded])], corpus="c", scenario="s", mode=Mode.TEXTUAL, method=Method.LLM, run_id="r1"
+        [grade_document("d0", "d0", [graded])], corpus="c", scenario="s", mode=Mode.TEXTUAL, method=Method.LLM, run_id="r1"
     )  # fmt: skip
     answered = BaselineAnswer(
         question_id="q-1", document_id="d0", question="What is 0?", answer="42", calls=(paid("j"),)

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.defs.grading.assets import grounding_results
 from qagen_dagster.defs.grading.metadata import of_report
-from qagen_dagster.grounding.grade import of_document, report
+from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import (
@@ -44,7 +44,7 @@ def answer(grounded: bool | None, confidence: float | None, reason: str = "") ->
 
 
 def graded(*documents: list[GradedAnswer]) -> GroundingReport:
-    parts = [of_document(f"d{number}.txt", "A title", answers) for number, answers in enumerate(documents)]
+    parts = [grade_document(f"d{number}.txt", "A title", answers) for number, answers in enumerate(documents)]
     found = report(parts, corpus="c", scenario="s", mode=Mode.TEXTUAL, method=Method.SEMANTIC)
     return found.model_copy(update={"run_id": "run-1"})
 

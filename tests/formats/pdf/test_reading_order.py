@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.formats.pdf.lines import Fragments, clean, fragments_of
+from qagen_dagster.formats.pdf.fragments import Fragments, clean, fragments_of
 from qagen_dagster.formats.pdf.reading_order import rows_in_order
 from qagen_dagster.formats.pdf.text import page_lines
 from tests.formats.pdf.samples import LEFT, RIGHT, columns, lines, parse, pdf, write

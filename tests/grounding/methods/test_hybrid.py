@@ -97,7 +97,7 @@ def test_nothing_to_grade_is_said_and_not_sent() -> None:
 
 
 def test_an_overridden_contradiction_keeps_a_note() -> None:
-    grade = hybrid.settle(FIRST, of(Verdict.SUPPORTED, 0.7))
+    grade = hybrid.combine(FIRST, of(Verdict.SUPPORTED, 0.7))
     assert not grade.ungrounded_sentences
     lost, wrong = grade.sentences[2:]
     assert (lost.status, lost.reason, lost.score) == (SentenceStatus.SUPPORTED, "", 0.32)
@@ -108,7 +108,7 @@ def test_an_overridden_contradiction_keeps_a_note() -> None:
 
 
 def test_a_confirmed_answer_keeps_every_issue() -> None:
-    grade = hybrid.settle(FIRST, of(Verdict.NOT_SUPPORTED, 0.9))
+    grade = hybrid.combine(FIRST, of(Verdict.NOT_SUPPORTED, 0.9))
     assert grade.issues == (
         "Low similarity (0.32): 'Lost.' - nothing like it",
         "Contradicted (0.80): 'Wrong.' - 1932, the document has 1931",
@@ -126,7 +126,7 @@ def test_every_verdict_on_every_first_result(
     first = tally(
         [SentenceGrade(sentence=f"S{n}.", status=one) for n, one in enumerate(statuses)], "semantic"
     )
-    grade = hybrid.settle(first, of(said, confidence))
+    grade = hybrid.combine(first, of(said, confidence))
     assert len(grade.sentences) == len(statuses)
     assert grade.is_grounded is (said is Verdict.SUPPORTED and confidence >= 0.7)
     assert grade.confidence is not None

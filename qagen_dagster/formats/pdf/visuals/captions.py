@@ -1,7 +1,4 @@
-"""Captions on a PDF page: which lines are one, what it calls its thing, its whole paragraph.
-
-What belongs here: reading captions. What does not: finding what they belong to (`figures.py`, `tables.py`).
-"""
+"""Captions on a PDF page: their lines, the visual's name, and the whole paragraph."""
 
 from __future__ import annotations
 
@@ -9,7 +6,15 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, alike, beside, follows, union
+from qagen_dagster.formats.pdf.layout import (
+    Piece,
+    Text,
+    continues_paragraph,
+    same_size,
+    shared_height,
+    shared_width,
+    union,
+)
 from qagen_dagster.formats.pdf.library import Rect
 
 MAX_CAPTION = 500  # characters
@@ -46,7 +51,7 @@ _LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 @dataclass(frozen=True, eq=False)
 class Caption:
-    """One caption. `name` is what it calls its thing, spelt out: "Figure 3"."""
+    """One caption. `name` is the visual's full name: "Figure 3"."""
 
     name: str
     is_table: bool
@@ -56,12 +61,12 @@ class Caption:
 
     @property
     def is_turned(self) -> bool:
-        """Whether it runs up or down the page."""
+        """Whether the text runs up or down the page."""
         return self.pieces[0].is_turned
 
 
 def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
-    """The captions of a page in reading order; its lists of figures and mentions in prose are none."""
+    """The captions of a page in reading order, without entries of lists of figures and mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
     starts = list(named)
     if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
@@ -71,7 +76,7 @@ def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
 
 
 def _starts(text: Text, n: int) -> re.Match[str] | None:
-    """What names the caption, if one begins with this piece."""
+    """The match of a caption's beginning in this piece, or None."""
     piece = text.pieces[n]
     match = _CAPTION.match(piece.text)
     if match is None or not piece.text[0].isupper() or _roman_only(match):
@@ -95,12 +100,12 @@ def _roman_only(match: re.Match[str]) -> bool:
 
 
 def _opens(text: Text, n: int) -> bool:
-    """Whether the piece does not go on with the line before it."""
+    """Whether the piece does not continue the line before it."""
     piece = text.pieces[n]
     for other in text.pieces[max(0, n - 8) : n]:
         if other.line == piece.line and other.box[2] <= piece.box[0] and other in text.prose:
             return False
-        if not follows(other, piece) or other.bold != piece.bold:
+        if not continues_paragraph(other, piece) or other.bold != piece.bold:
             continue
         if abs(other.size - piece.size) > 0.3:
             continue
@@ -145,12 +150,12 @@ def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules:
 
 
 def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: list[Rect]) -> None:
-    """Adds the pieces that go on with the caption, to the right and below."""
+    """Add the pieces to the right and below that continue the caption."""
     row_end = pieces[0]
     below: list[Piece] = []
     for one in text.pieces[n + 1 : n + 60]:
         if one in taken:
-            if beside(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
+            if shared_width(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
                 break
             continue
         if one.line == row_end.line and one.box[0] >= row_end.box[2] - 1:
@@ -161,7 +166,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
         below.append(one)
     for one in below:
         if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, below, rules):
-            if beside(one.box, union(p.box for p in pieces)) > 0:
+            if shared_width(one.box, union(p.box for p in pieces)) > 0:
                 break
             continue
         pieces.append(one)
@@ -170,20 +175,21 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
 def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Rect]) -> bool:
     last = pieces[-1]
     box = union(piece.box for piece in pieces)
-    if not alike(one, last) or one.is_turned:
+    if not same_size(one, last) or one.is_turned:
         return False
     gap = one.box[1] - last.box[3]
     lead = _leading(pieces)
     if not (-0.6 * one.size < gap < min(lead, 0.7 * one.size)) or one.box[1] <= last.box[1] + 2:
         return False
-    if beside(one.box, box) <= 0 or one.box[0] < box[0] - 30:
+    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
         return False
     if any(
-        other.line == one.line and other is not one and abreast(other.box, one.box) > 2 for other in below
+        other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
+        for other in below
     ):
-        return False  # a row of cells
+        return False  # part of a row of cells
     if any(
-        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and beside(rule, one.box) > 0
+        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and shared_width(rule, one.box) > 0
         for rule in rules
     ):
         return False
@@ -191,7 +197,7 @@ def _goes_on(pieces: list[Piece], one: Piece, below: list[Piece], rules: list[Re
 
 
 def _leading(pieces: list[Piece]) -> float:
-    """The white space that lines of this caption may have between them."""
+    """The maximum gap between two lines of this caption."""
     if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
         return pieces[-1].size
     gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
@@ -199,7 +205,7 @@ def _leading(pieces: list[Piece]) -> float:
 
 
 def _ended(pieces: list[Piece], one: Piece) -> bool:
-    """Whether the last line is clearly the last of its paragraph."""
+    """Whether the last line clearly ends its paragraph."""
     last, box = pieces[-1], union(piece.box for piece in pieces)
     if not last.text.rstrip().endswith((".", ")", ":")):
         return False
@@ -211,7 +217,7 @@ def _ended(pieces: list[Piece], one: Piece) -> bool:
 
 
 def joined(pieces: list[Piece]) -> str:
-    """The pieces as one paragraph without the hyphens of line breaks, cut at a word."""
+    """The pieces as one paragraph, with hyphenated words rejoined, cut at a word."""
     text = ""
     for piece in pieces:
         part = " ".join(piece.text.split())

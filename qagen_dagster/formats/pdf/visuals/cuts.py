@@ -1,7 +1,4 @@
-"""What captions tell of the shapes and frames on a PDF page: where one shape is several, which frames hold a figure.
-
-What belongs here: taking shapes apart. What does not: finding them (`figures.py`), choosing (`regions.py`).
-"""
+"""Use of captions to split shapes on a PDF page, and to choose the frames that hold a figure."""
 
 from __future__ import annotations
 
@@ -9,30 +6,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from qagen_dagster.formats.pdf.layout import abreast, beside, meet, union
+from qagen_dagster.formats.pdf.layout import shared_height, shared_width, touch, union
 from qagen_dagster.formats.pdf.library import Rect
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
-_NEAR = 30.0  # points between a caption and what stands above it
-_STACKED = 14.0  # points between frames that make one figure
+_NEAR = 30.0  # points between a caption and its shape or frame
+_STACKED = 14.0  # points between frames of one figure
 
 
-def parted(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
-    """The shape, cut where captions side by side say that it is several; nothing of it reaches over a caption."""
-    across = [box for box in captions if abreast(box, shape.box) > 6 and beside(box, shape.box) > 0]
+def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
+    """The shape, split where captions stand side by side at it, without the parts that overlap a caption."""
+    across = [
+        box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
+    ]
     rest = _without(shape, across) if across else shape
     if rest is None:
         return []
     near = sorted(
-        box for box in captions if -_NEAR < abreast(box, rest.box) < 6 and beside(box, rest.box) > 0
+        box
+        for box in captions
+        if -_NEAR < shared_height(box, rest.box) < 6 and shared_width(box, rest.box) > 0
     )
-    if len(near) < 2 or any(beside(a, b) > -4 or abreast(a, b) < 0 for a, b in pairwise(near)):
+    if len(near) < 2 or any(shared_width(a, b) > -4 or shared_height(a, b) < 0 for a, b in pairwise(near)):
         return [rest]
     return _cut(rest, [box[0] - 4 for box in near[1:]])
 
 
-def framed(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
-    """The frames right above or below a caption, and those stacked on them: a listing, not an aside."""
+def captioned_frames(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
+    """The frames right above or below a caption, and those stacked on them: they hold a listing, not an aside."""
     frames = set(shown.frames)
     rest = [*shown.frames, *(shape.box for shape in shown.shapes)]
     found: list[Rect] = []
@@ -42,7 +43,9 @@ def framed(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
         near = [
             one
             for one in rest
-            if -gap < abreast(one, box) and beside(one, box) > 0 and (gap < _NEAR or abreast(one, box) < 6)
+            if -gap < shared_height(one, box)
+            and shared_width(one, box) > 0
+            and (gap < _NEAR or shared_height(one, box) < 6)
         ]
         rest = [one for one in rest if one not in near]
         found += near
@@ -51,7 +54,7 @@ def framed(shown: Shown, captions: Sequence[Rect]) -> list[Rect]:
 
 
 def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
-    """The shape's parts left of the first edge, between the first and the second, and so on."""
+    """The parts left of the first edge, between the first and the second, and so on."""
     pieces: list[Shape] = []
     limits = [float("-inf"), *edges, float("inf")]
     for left, right in pairwise(limits):
@@ -65,6 +68,10 @@ def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
 
 
 def _without(shape: Shape, across: Sequence[Rect]) -> Shape | None:
-    """The shape without those parts that reach over any of these boxes; None if nothing is left."""
-    kept = [box for box in shape.boxes if not any(meet(box, one) and abreast(box, one) > 2 for one in across)]
+    """The shape without the parts that overlap any of these boxes; None if nothing is left."""
+    kept = [
+        box
+        for box in shape.boxes
+        if not any(touch(box, one) and shared_height(box, one) > 2 for one in across)
+    ]
     return replace(shape, box=union(kept), boxes=kept, parts=[]) if kept else None

@@ -1,7 +1,4 @@
-"""Pictures and drawings on a PDF page: shapes that are something to look at, and which of them a caption means.
-
-What belongs here: shapes. What does not: captions themselves (`captions.py`), tables (`tables.py`).
-"""
+"""Pictures and drawings on a PDF page, combined into the shapes that may be figures."""
 
 from __future__ import annotations
 
@@ -12,22 +9,22 @@ from dataclasses import dataclass, field
 from qagen_dagster.formats.pdf.layout import (
     Piece,
     Text,
-    abreast,
     area,
-    beside,
-    common,
-    grown,
-    holds,
-    meet,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    touch,
     union,
 )
 from qagen_dagster.formats.pdf.library import Drawing, Picture, Rect
 
-_MIN_SIDE = 16.0  # of a shape, points
-_WHOLE = 0.8  # share of the page from which a shape is its ground
+_MIN_SIDE = 16.0  # points, of a shape
+_WHOLE = 0.8  # share of the page from which a shape is its background
 _JOINED = 9.0  # points between parts of one drawing
-_RULE = 2.6  # thickness of a line that parts something
-_PARAGRAPH = 3  # lines of prose in a box that make it a frame
+_RULE = 2.6  # points, thickness of a separating line
+_PARAGRAPH = 3  # lines of prose that make a box a frame
 _LABEL_CHARS = 60
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 
@@ -36,7 +33,7 @@ _LABEL_GAP = 13.0  # points between a drawing and its labels
 class Shape:
     """Pictures and drawings that stand together.
 
-    `items` counts what it is made of; `boxes` are those of all its parts, `parts` the straight paths among them.
+    `items` counts its pictures and drawings; `boxes` are the boxes of all, `parts` the straight paths among them.
     """
 
     box: Rect
@@ -49,16 +46,16 @@ class Shape:
 
 @dataclass
 class Shown:
-    """What a page shows besides text."""
+    """The content of a page besides text."""
 
     shapes: list[Shape] = field(default_factory=list[Shape])
-    bits: list[Rect] = field(default_factory=list[Rect])  # too small to be a shape, but perhaps part of one
-    rules: list[Rect] = field(default_factory=list[Rect])  # thin level lines
+    bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
+    rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
     frames: list[Rect] = field(default_factory=list[Rect])  # around paragraphs
 
 
 class Repeats:
-    """Marks that stand at the same place of many pages: logos, rules and grounds of running heads."""
+    """Marks at the same place on many pages: logos, rules and backgrounds of running heads."""
 
     def __init__(self) -> None:
         self._pictures: Counter[tuple[int, ...]] = Counter()
@@ -66,7 +63,7 @@ class Repeats:
         self._pages = 0
 
     def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
-        """Counts one page."""
+        """Count one page."""
         self._pages += 1
         self._pictures.update({_place(one.box) for one in pictures})
         self._drawings.update({_place(one.box) for one in drawings})
@@ -85,17 +82,17 @@ def _place(box: Rect) -> tuple[int, ...]:
 
 
 def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
-    """The shapes, rules and frames of a page; its ground and what is repeated on many pages left out."""
+    """The shapes, rules and frames of a page, without its background and repeated marks."""
     page = (0.0, 0.0, text.width, text.height)
     shown = Shown()
     parts: list[tuple[Rect, Drawing | None]] = []
     for one in pictures:
-        box = common(one.box, page)
+        box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
         if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
             parts.append((box, None))
     for path in drawings:
-        box = common(path.box, page)
+        box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
             continue
         if repeats.has_drawing(path):
@@ -111,14 +108,17 @@ def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
-    """Whether paragraphs stand in it: then it is a frame or a ground, or is not shown as large as it says."""
+    """Whether the box contains paragraphs: it is a frame or a background, or it is displayed smaller than stated."""
     if area(box) < 2_000:
         return False
-    return sum(beside(box, one.box) > 15 and abreast(box, one.box) > 4 for one in text.prose) >= _PARAGRAPH
+    return (
+        sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
+        >= _PARAGRAPH
+    )
 
 
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
-    """Puts parts that touch or nearly touch together, on a coarse grid, so that thousands cost little."""
+    """Group parts that touch or nearly touch, on a coarse grid, which is cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
     rows = [0] * (int(text.height / cell) + 3)
     cells = [_cells(part[0], cell) for part in parts]
@@ -153,13 +153,13 @@ def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
-    """The grid cells a box covers, one more to the right and below than it touches."""
+    """The grid cells of a box, with one more to the right and below."""
     left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
 
 class _Labels:
-    """Which cells of a grid of bits hang together."""
+    """Connected groups of cells in a grid of bits."""
 
     def __init__(self, rows: list[int]) -> None:
         self._parent: list[int] = []
@@ -175,7 +175,7 @@ class _Labels:
             before = runs
 
     def of(self, x: int, y: int) -> int:
-        """The name of the group that a set cell belongs to."""
+        """The label of the group that a set cell belongs to."""
         for start, end, name in self._runs[min(y, len(self._runs) - 1)]:
             if start <= x <= end:
                 return self._root(name)
@@ -210,27 +210,30 @@ def _is_shape(one: Shape) -> bool:
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
-    """The box with the small texts in and around it that lie in `within`: axis labels, legends, titles."""
+    """The box with small texts in and around it that lie in `within`: axis labels, legends, titles."""
     loose = [
         one
         for one in text.pieces
-        if one not in text.prose and one not in skip and holds(within, one.box) and not holds(box, one.box)
+        if one not in text.prose
+        and one not in skip
+        and contains(within, one.box)
+        and not contains(box, one.box)
     ]
     for _ in range(4):
         near = [one for one in loose if _is_label(one, box)]
         if not near:
             break
-        box = union((box, *(common(one.box, within) for one in near)))
+        box = union((box, *(intersection(one.box, within) for one in near)))
         loose = [one for one in loose if one not in near]
     return box
 
 
 def _is_label(piece: Piece, box: Rect) -> bool:
     """Whether a text touches a drawing, or is short and right beside, above or below it."""
-    if not meet(grown(box, _LABEL_GAP), piece.box):
+    if not touch(expanded(box, _LABEL_GAP), piece.box):
         return False
-    if abreast(piece.box, box) > 0:
-        return len(piece.text) <= _LABEL_CHARS or beside(piece.box, box) > 0
+    if shared_height(piece.box, box) > 0:
+        return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     return len(piece.text) <= _LABEL_CHARS and (

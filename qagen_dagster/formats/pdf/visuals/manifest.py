@@ -1,8 +1,4 @@
-"""What there is to look at in a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages.
-
-What belongs here: going through the pages, labels, the lines of the text. What does not: finding things on one page
-(`captions.py`, `figures.py`, `tables.py`, `regions.py`).
-"""
+"""The visuals of a PDF: captioned tables and figures, other tables, pictures, drawings, scanned pages."""
 
 from __future__ import annotations
 
@@ -17,9 +13,9 @@ from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.layout import (
     Text,
     area,
-    common,
-    grown,
-    holds,
+    contains,
+    expanded,
+    intersection,
     lettering_line,
     pieces_of,
     text_of,
@@ -34,17 +30,17 @@ from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
-MAX_SECONDS = 70.0  # of one document; what is not reached by then is not listed
-_FEW_PATHS = 3_000  # that a page may have without counting towards the limit of the document
-_MAX_PATHS = 150_000  # on pages of many; the pages after are listed as a whole
+MAX_SECONDS = 70.0  # of one document; the pages after that are not listed
+_FEW_PATHS = 3_000  # paths that a page may have without counting towards the document's limit
+_MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
-_BANNER = 8  # times as wide as high, or the other way round
+_BANNER = 8  # maximum ratio of the longer to the shorter side
 _MIN_DRAWING = (110.0, 70.0)
 
 
 @dataclass
 class _Found:
-    """One visual before it has its label."""
+    """A visual without its label."""
 
     type: VisualType
     page: int
@@ -54,9 +50,9 @@ class _Found:
 
 
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
-    """Everything worth looking at, in page order, each with a label of its own.
+    """Everything worth looking at, in page order, with unique labels.
 
-    Where the limits of time or number are reached, the last entry is a page whose caption says so.
+    If a limit of time or number is reached, the last entry is a page whose caption says so.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -71,9 +67,9 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
 
 
 def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
-    """The text whose lines the visuals name: the stored one's pages where they are known.
+    """The text whose lines the visuals refer to: that of the stored pages if they are known.
 
-    Recognition has limits of time, so that another reading of the same scan may end at another line.
+    Recognition is limited in time, so another pass over the same scan may stop at another line.
     """
     if len(options.known_pages) != pdf.count:
         return read_pages(pdf, options)
@@ -83,7 +79,7 @@ def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
 
 
 class _Search:
-    """One document's pages, looked at twice: what is repeated on many of them, then each by itself."""
+    """Two passes over a document's pages: one finds repeated marks, the other the visuals of each page."""
 
     def __init__(self, pdf: Pdf, text: PdfText) -> None:
         self._pdf = pdf
@@ -95,12 +91,12 @@ class _Search:
         self._tables = TableFinder()
         self._paths = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
-        self.stopped = 0  # the page at which time ran out
+        self.stopped = 0  # the page at which the time ran out
 
     def run(self) -> list[_Found]:
-        """All there is, without labels."""
+        """All visuals, without labels."""
         for number in range(self._pdf.count):
-            with suppress(Exception):  # a broken page repeats nothing
+            with suppress(Exception):  # a broken page has no repeated marks
                 page = self._pdf.page(number)
                 few = page.marks() <= _FEW_PATHS
                 self._repeats.add(page.pictures(), page.drawings() if few else [])
@@ -120,12 +116,12 @@ class _Search:
         return span.page in self._scanned or span.end_line < span.start_line
 
     def _scan(self, span: PageSpan) -> list[_Found]:
-        """A page that is a picture, as a whole; nothing if it is blank."""
+        """A scanned page as one visual; an empty list if it is blank."""
         try:
             page = self._pdf.page(span.page - 1)
             if not page.is_marked():
                 return []
-        except Exception:  # a broken page shows nothing
+        except Exception:  # a broken page has no visuals
             return []
         lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
         return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
@@ -139,7 +135,7 @@ class _Search:
                 self._paths += marks
             whole = self._paths > _MAX_PATHS and marks > _FEW_PATHS
             pictures, drawings = page.pictures(), [] if whole or not marks else page.drawings()
-        except Exception:  # a broken page shows nothing
+        except Exception:  # a broken page has no visuals
             return []
         if whole:
             return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
@@ -157,7 +153,7 @@ class _Search:
         return view
 
     def _pick(self, view: PageView) -> list[_Found]:
-        """The page's visuals from the top down: captioned ones first take what is theirs."""
+        """The page's visuals from the top down; captioned ones claim their content first."""
         found: list[_Found] = []
         order = sorted(view.captions, key=lambda one: len(view.choices[one]))
         for caption in order:
@@ -168,7 +164,7 @@ class _Search:
         taken = [one.box for one in found]
         found += _uncaptioned(view, taken)
         for one in found:
-            one.box = common(one.box, (0.0, 0.0, view.text.width, view.text.height))
+            one.box = intersection(one.box, (0.0, 0.0, view.text.width, view.text.height))
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
@@ -176,7 +172,7 @@ class _Search:
         free = {
             side: one
             for side, one in choices.items()
-            if not any(area(common(one.box, box)) > 0.25 * area(one.box) for box in taken)
+            if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
         }
         usual = "below" if caption.is_table else "above"
         other = "above" if caption.is_table else "below"
@@ -204,8 +200,8 @@ def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The lines of a table, with those of its caption if they come right before or after."""
-    inside = {one.line for one in text.pieces if holds(grown(box, 1.5), one.box)}
+    """The lines of a table, with those of its caption if they are adjacent."""
+    inside = {one.line for one in text.pieces if contains(expanded(box, 1.5), one.box)}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
     if not lines:
@@ -223,7 +219,7 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
-        if not any(area(common(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
+        if not any(area(intersection(box, one)) > 0.3 * min(area(box), area(one)) for one in taken):
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
@@ -237,7 +233,7 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
 
 
 def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
-    """Shapes large enough to mean something by themselves; boxes around text are not."""
+    """Shapes large enough to be visuals on their own, except boxes around text."""
     found: list[tuple[VisualType, Rect]] = []
     for shape in shown.shapes:
         wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
@@ -253,20 +249,20 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         if shape.pictures:
             found.append((VisualType.IMAGE, shape.box))
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
-            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, grown(shape.box, 30), set())))
+            found.append((VisualType.DIAGRAM, with_labels(shape.box, text, expanded(shape.box, 30), set())))
     return found
 
 
 def _is_written(shape: Shape, text: Text) -> bool:
     """Whether it is a box of text: a note, a listing, a form."""
-    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
     prose = sum(area(one.box) for one in inside if one in text.prose)
     words = sum(area(one.box) for one in inside if len(one.text) > 18)
     return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
 def _line_near(view: PageView, box: Rect) -> int:
-    """The first line below a box without text, for its place among the others."""
+    """The first text line below a box without text, which places it among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)
 
@@ -309,7 +305,7 @@ def _visual(one: _Found, label: str) -> Visual:
 
 
 def _note(visuals: list[Visual], page: int, count: int, pages: int) -> Visual:
-    """Says where the list ends, as a visual that shows that page."""
+    """A visual of the page at which the list ends, whose caption says so."""
     taken = {visual.label for visual in visuals}
     label = f"Page {page}" if f"Page {page}" not in taken else f"Page {page} (end of the list)"
     said = f"The list ends here after {count:,} visuals: pages {page} to {pages} may show more."

@@ -1,8 +1,4 @@
-"""What a caption on a PDF page belongs to: the table, picture, drawing or block of text next to it.
-
-What belongs here: choosing among what `figures.py` and `tables.py` found. What does not: labels and lines of
-text (`manifest.py`).
-"""
+"""The visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
 from __future__ import annotations
 
@@ -14,34 +10,34 @@ from enum import IntEnum
 from qagen_dagster.formats.pdf.layout import (
     Piece,
     Text,
-    abreast,
     area,
-    beside,
-    common,
-    grown,
-    holds,
-    meet,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    touch,
     union,
 )
 from qagen_dagster.formats.pdf.library import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
-from qagen_dagster.formats.pdf.visuals.cuts import framed, parted
+from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
-_FAR = 70.0  # points between a caption and its thing
+_FAR = 70.0  # points between a caption and its visual
 _NEAR = 30.0
 _ASIDE, _APART = (
     40.0,
     85.0,
-)  # points between the parts of one thing, sideways and upwards (they may have captions)
-_BIT = 14.0  # between a drawing and a stray line of it
-_MARGIN = 0.08  # of the page's height, where running heads and feet are
+)  # points between the parts of one visual, horizontally and vertically (captions may stand between)
+_BIT = 14.0  # points between a drawing and a stray line of it
+_MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
 
 class Strength(IntEnum):
-    """How sure it is that something is there."""
+    """How certain it is that a visual is there."""
 
     TEXT = 1  # short lines, neither ruled nor drawn
     DRAWN = 2
@@ -50,7 +46,7 @@ class Strength(IntEnum):
 
 @dataclass
 class Choice:
-    """What may belong to a caption, on one side of it."""
+    """A possible visual of a caption, on one side of it."""
 
     box: Rect
     strength: Strength
@@ -58,7 +54,7 @@ class Choice:
 
 @dataclass
 class PageView:
-    """All that is known of one page. `number` is 1-based."""
+    """All findings on one page. `number` is 1-based."""
 
     number: int
     text: Text
@@ -69,7 +65,7 @@ class PageView:
 
 
 def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """What lies above, below and beside each caption of a page."""
+    """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
         if caption.is_turned:
@@ -94,8 +90,8 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._frames = framed(view.shown, own)
-        self._shapes = [part for shape in view.shown.shapes for part in parted(shape, own)]
+        self._frames = captioned_frames(view.shown, own)
+        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
         boxes = (*(shape.box for shape in self._shapes), *view.tables, *self._frames)
         self._solid = [box for box in boxes if self._is_solid(box)]
         self._margin = {piece for piece in self._text.pieces if self._is_marginal(piece)}
@@ -103,7 +99,7 @@ class _Finder:
         self._claimed: list[Rect] = []
 
     def claim(self, caption: Caption, found: dict[str, Choice]) -> None:
-        """Keeps the captions that follow from what can only be this table's."""
+        """Reserve a table's only ruled choice, so that other captions do not reach beyond it."""
         strong = [one.box for one in found.values() if one.strength is Strength.RULED]
         if caption.is_table and len(strong) == 1 and len(found) == 1:
             self._claimed += strong
@@ -114,7 +110,7 @@ class _Finder:
         return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
-        """What lies right above or below a caption."""
+        """The possible visual right above or below a caption."""
         room = self._room(caption, up=up)
         if caption.is_table:
             table = self._ruled(caption, room, up=up)
@@ -126,22 +122,22 @@ class _Finder:
         return self._texts(caption, room, up=up)
 
     def sideways(self, caption: Caption) -> Choice | None:
-        """A shape or table level with the caption, when there is nothing above and below it."""
+        """A shape or table level with the caption, for captions without one above or below."""
         boxes = [*(shape.box for shape in self._shapes), *self._view.tables]
         near = [
             box
             for box in boxes
-            if abreast(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
-            and -_FAR < beside(box, caption.box) <= 4
+            if shared_height(box, caption.box) > 0.6 * (caption.box[3] - caption.box[1])
+            and -_FAR < shared_width(box, caption.box) <= 4
             and area(box) > 2_500
         ]
         if not near:
             return None
-        best = max(near, key=lambda box: beside(box, caption.box))
+        best = max(near, key=lambda box: shared_width(box, caption.box))
         return Choice(best, Strength.DRAWN)
 
     def _is_solid(self, box: Rect) -> bool:
-        """Whether text in this box belongs to it, and does not end the room of a caption."""
+        """Whether text in this box belongs to it and does not limit a caption's space."""
         return box[3] - box[1] < 0.75 * self._text.height
 
     def _is_marginal(self, piece: Piece) -> bool:
@@ -152,7 +148,7 @@ class _Finder:
         for caption in self._view.captions:
             yield caption, caption.box
         for piece in self._text.pieces:
-            if piece in self._own or any(holds(box, piece.box) for box in self._solid):
+            if piece in self._own or any(contains(box, piece.box) for box in self._solid):
                 continue
             if piece in self._text.prose or self._is_heading(piece):
                 yield piece, piece.box
@@ -164,18 +160,18 @@ class _Finder:
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
-        """The part of the page on that side up to the next paragraph, heading or caption."""
+        """The space on that side up to the next paragraph, heading or caption."""
         own = caption.box
-        reach = grown(own, 2)
+        reach = expanded(own, 2)
         stops = [box for what, box in self._stops if what is not caption]
-        ahead = [box for box in stops if beside(box, reach) > 5]
+        ahead = [box for box in stops if shared_width(box, reach) > 5]
         if up:
             end = max((box[3] for box in ahead if box[3] <= own[1] + 4), default=0.0)
             room = (own[0], min(end, own[1]), own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
-        level = [box for box in stops if abreast(box, room) > 2]
+        level = [box for box in stops if shared_height(box, room) > 2]
         left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
         right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._text.width)
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
@@ -185,72 +181,73 @@ class _Finder:
         others = [box for what, box in self._stops if isinstance(what, Caption) and what is not caption]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
-            best = min(boxes, key=lambda box: -abreast(box, caption.box))
-            if lined is not None and area(common(best, lined)) > 0:
+            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
+            if lined is not None and area(intersection(best, lined)) > 0:
                 best = union((best, lined))
             return Choice(best, Strength.RULED)
         return Choice(lined, Strength.RULED) if lined is not None else None
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
-        within = holds(grown(room, 8), box) or area(common(room, box)) > 0.6 * area(box)
-        return within and -abreast(box, caption.box) < _FAR and beside(box, caption.box) > 0
+        within = contains(expanded(room, 8), box) or area(intersection(room, box)) > 0.6 * area(box)
+        return within and -shared_height(box, caption.box) < _FAR and shared_width(box, caption.box) > 0
 
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
         shapes = [
             one
             for one in self._shapes
-            if holds(grown(room, 8), one.box) and not any(holds(box, one.box) for box in self._claimed)
+            if contains(expanded(room, 8), one.box)
+            and not any(contains(box, one.box) for box in self._claimed)
         ]
         chosen = self._nearest(caption, shapes)
         box = self._joined(caption, chosen, shapes) if chosen else None
-        framed = [one for one in self._frames if area(common(one, room)) > 0.9 * area(one)]
-        if framed and (box is None or meet(grown(union(framed), _BIT), box)):
-            box = union(framed if box is None else (box, *framed))
+        captioned_frames = [one for one in self._frames if area(intersection(one, room)) > 0.9 * area(one)]
+        if captioned_frames and (box is None or touch(expanded(union(captioned_frames), _BIT), box)):
+            box = union(captioned_frames if box is None else (box, *captioned_frames))
         if box is None or area(box) < 900:
             return None
-        inner = common(grown(room, 2), grown(box, 60))
+        inner = intersection(expanded(room, 2), expanded(box, 60))
         return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes that begin next to the caption, allowing for labels in between."""
-        over = [one for one in shapes if beside(one.box, caption.box) > 0]
+        """The shapes nearest to the caption; labels may stand in between."""
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
         if not over:
             return []
-        gap = min(-abreast(one.box, caption.box) for one in over)
+        gap = min(-shared_height(one.box, caption.box) for one in over)
         if gap > _FAR:
             return []
-        return [one for one in over if -abreast(one.box, caption.box) <= gap + 12]
+        return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The chosen shapes with those close to them that no other caption is closer to."""
+        """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
         rest = [one for one in shapes if one not in chosen]
         grew = True
         while grew:
             grew = False
             for one in list(rest):
-                close = beside(one.box, box) > -_ASIDE and abreast(one.box, box) > -_APART
+                close = shared_width(one.box, box) > -_ASIDE and shared_height(one.box, box) > -_APART
                 if close and not self._is_others(caption, one):
                     box = union((box, one.box))
                     rest.remove(one)
                     grew = True
         bits = [
-            bit for bit in self._view.shown.bits if meet(grown(box, _BIT), bit) and not self._on_text(bit)
+            bit for bit in self._view.shown.bits if touch(expanded(box, _BIT), bit) and not self._on_text(bit)
         ]
         return union((box, *bits))
 
     def _on_text(self, bit: Rect) -> bool:
         """Whether it underlines or marks prose or a caption."""
-        return any(meet(grown(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
+        return any(touch(expanded(piece.box, 1), bit) for piece in (*self._text.prose, *self._own))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether another caption on the same side of the shape is the closer one."""
-        if beside(shape.box, caption.box) > 0:
+        """Whether another caption on the same side of the shape is closer."""
+        if shared_width(shape.box, caption.box) > 0:
             return False
         under = caption.box[1] > shape.box[1]
         return any(
-            beside(shape.box, other.box) > 0
-            and -abreast(shape.box, other.box) < _FAR
+            shared_width(shape.box, other.box) > 0
+            and -shared_height(shape.box, other.box) < _FAR
             and (other.box[1] > shape.box[1]) == under
             for other in self._view.captions
             if other is not caption
@@ -259,11 +256,11 @@ class _Finder:
     def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         wide = caption.box[2] - caption.box[0]
         own = self._own | self._margin
-        reach = grown(caption.box, max(20, wide / 2))
+        reach = expanded(caption.box, max(20, wide / 2))
         pieces = [
             one
             for one in self._text.pieces
-            if one not in own and holds(room, one.box) and beside(one.box, reach) > 0
+            if one not in own and contains(room, one.box) and shared_width(one.box, reach) > 0
         ]
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
@@ -273,14 +270,16 @@ class _Finder:
         if len(rows_of(pieces)) < 3:
             return None
         box = union(one.box for one in pieces)
-        return Choice(box, Strength.TEXT) if -abreast(box, caption.box) < _FAR else None
+        return Choice(box, Strength.TEXT) if -shared_height(box, caption.box) < _FAR else None
 
     def _listing(self, caption: Caption, own: set[Piece]) -> list[Piece]:
-        """The lines in small print right above a caption, as of a program."""
+        """The lines in small print right above a caption, such as a program listing."""
         found: list[Piece] = []
         edge = caption.box[1]
         small = 0.88 * self._text.body
-        pieces = [one for one in self._text.pieces if one not in own and beside(one.box, caption.box) > 0]
+        pieces = [
+            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
+        ]
         for one in sorted(pieces, key=lambda one: -one.box[3]):
             if one.box[3] > caption.box[1] + 2:
                 continue

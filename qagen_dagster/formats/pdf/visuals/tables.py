@@ -1,7 +1,4 @@
-"""Tables on a PDF page: found by their ruling lines, by level rules alone, or by rows of cells.
-
-What belongs here: boxes of tables. What does not: captions (`captions.py`), choosing among boxes (`regions.py`).
-"""
+"""Boxes of tables on a PDF page, found by ruling lines, by horizontal rules alone, or by rows of cells."""
 
 from __future__ import annotations
 
@@ -11,14 +8,24 @@ from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
 
-from qagen_dagster.formats.pdf.layout import Piece, Text, abreast, area, beside, common, grown, holds, union
+from qagen_dagster.formats.pdf.layout import (
+    Piece,
+    Text,
+    area,
+    contains,
+    expanded,
+    intersection,
+    shared_height,
+    shared_width,
+    union,
+)
 from qagen_dagster.formats.pdf.library import Page, Rect, Table
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
-MAX_MARKS = 3_000  # paths on a page beyond which looking for ruled tables takes too long
-MAX_SECONDS = 25.0  # of the library's search, in one document
+MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
+MAX_SECONDS = 25.0  # of the library's search in one document
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
-_THIN = 2.5  # points; what is thinner is a line
+_THIN = 2.5  # points; anything thinner is a line
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _NUMBER = re.compile(
@@ -29,13 +36,13 @@ _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
 class TableFinder:
-    """Finds the ruled tables of one document; the library's own search is slow and so has a budget."""
+    """Finds the ruled tables of one document; the library's own search is slow and has a time limit."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
 
     def ruled(self, page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
-        """Tables whose cells are ruled or boxed, without frames around prose, page borders and empty forms."""
+        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms."""
         tables: list[Table] = []
         unclear = False
         for shape in shown.shapes:
@@ -53,16 +60,16 @@ class TableFinder:
 
 
 def _distinct(tables: list[Table]) -> list[Rect]:
-    """Their boxes from the top down, the inner ones of those that overlap left out."""
+    """Their boxes from the top down, without inner boxes of overlapping ones."""
     boxes: list[Rect] = []
     for one in sorted(tables, key=lambda one: -area(one.box)):
-        if not any(area(common(one.box, box)) > 0.5 * area(one.box) for box in boxes):
+        if not any(area(intersection(one.box, box)) > 0.5 * area(one.box) for box in boxes):
             boxes.append(one.box)
     return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
 def _grid(shape: Shape, text: Text) -> Table | None:
-    """The shape as a table, if its lines and boxes make rows and columns."""
+    """The shape as a table, if its lines and boxes form rows and columns."""
     if len(shape.parts) < 4 or shape.pictures > 3:
         return None
     x0, y0, x1, y1 = shape.box
@@ -71,7 +78,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
     for part in shape.parts:
         a, b, c, d = part.box
         if d - b > _THIN and c - a > _THIN and part.items > 1:
-            continue  # a path of several lines, whose course is not known
+            continue  # a path of several lines whose course is unknown
         level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
         upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
     rows = _levels(level, 0.8 * (x1 - x0))
@@ -85,14 +92,14 @@ def _grid(shape: Shape, text: Text) -> Table | None:
         for middle_x, middle_y in (
             ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
             for one in text.pieces
-            if holds(shape.box, one.box)
+            if contains(shape.box, one.box)
         )
     }
     return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
 
 
 def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float]:
-    """The places where edges on one line add up to that length."""
+    """The positions at which collinear edges add up to at least that length."""
     levels: list[float] = []
     edges.sort()
     start = 0
@@ -111,15 +118,15 @@ def _levels(edges: list[tuple[float, float, float]], least: float) -> list[float
 
 
 def _may_be_grid(shape: Shape, text: Text) -> bool:
-    """Whether only the library can tell: there are paths of many straight lines, or many boxes with text."""
+    """Whether only the library can tell: the shape has paths of many straight lines, or many boxes with text."""
     if shape.curves * 4 > len(shape.parts):
         return False
-    inside = [one for one in text.pieces if holds(shape.box, one.box)]
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
     if len(inside) < 6 or sum(one in text.prose for one in inside) > 0.6 * len(inside):
         return False
     nets = sum(part.items >= 4 and area(part.box) > 0.5 * area(shape.box) for part in shape.parts)
     boxes = [part.box for part in shape.parts if area(part.box) > 100][:400]
-    written = sum(any(holds(box, one.box) for one in inside) for box in boxes)
+    written = sum(any(contains(box, one.box) for one in inside) for box in boxes)
     return nets > 0 or written >= 12
 
 
@@ -133,7 +140,7 @@ def _is_table(table: Table, text: Text) -> bool:
     whole = wide > 0.9 * text.width and high > 0.85 * text.height
     if whole and table.filled < 0.6 * cells:
         return False
-    inside = [one for one in text.pieces if holds(table.box, one.box)]
+    inside = [one for one in text.pieces if contains(table.box, one.box)]
     if len(inside) < 4 or len(inside) > _CROWD * cells:
         return False
     broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
@@ -141,9 +148,13 @@ def _is_table(table: Table, text: Text) -> bool:
 
 
 def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
-    """The table set between level rules next to a caption, as in books; None if there are none."""
+    """The table between horizontal rules next to a caption, as books set it; None if there is none."""
     rules = sorted(
-        (rule for rule in shown.rules if beside(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))),
+        (
+            rule
+            for rule in shown.rules
+            if shared_width(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))
+        ),
         key=lambda rule: -rule[1] if up else rule[1],
     )
     rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
@@ -162,19 +173,19 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
     box = union(chosen)
     if len(chosen) < 2 or box[3] - box[1] < 12:
         return None
-    inside = [one.box for one in text.pieces if holds(grown(box, 2), one.box)]
+    inside = [one.box for one in text.pieces if contains(expanded(box, 2), one.box)]
     return union((box, *inside)) if len(inside) >= 3 else None
 
 
 def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
     """Whether a caption or a paragraph stands between two rules."""
-    if any(holds(part, stop) for stop in stops):
+    if any(contains(part, stop) for stop in stops):
         return True
-    prose = [one for one in text.prose if holds(part, one.box)]
+    prose = [one for one in text.prose if contains(part, one.box)]
     broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
     narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
-    rows = len({one.line for one in text.pieces if holds(part, one.box)})
-    alone = len({one.line for one in prose}) * 2 >= rows > 0  # nothing but paragraphs
+    rows = len({one.line for one in text.pieces if contains(part, one.box)})
+    alone = len({one.line for one in prose}) * 2 >= rows > 0  # only paragraphs
     return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
@@ -183,11 +194,11 @@ def _wide(box: Rect) -> float:
 
 
 def _gap(a: Rect, b: Rect) -> float:
-    return -abreast(a, b)
+    return -shared_height(a, b)
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces side by side, from the top down."""
+    """Rows of pieces side by side, from the top down."""
     rows: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
         middle = (piece.box[1] + piece.box[3]) / 2
@@ -221,7 +232,7 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
 
 
 def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
-    """Tables without ruling: runs of rows that have two numbers or more in columns below each other."""
+    """Tables without ruling: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
@@ -271,7 +282,7 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and how many of those name columns."""
+    """The box around the run and the rows of short texts above it, and how many of these name columns."""
     box = union(one.box for row in run for one in row)
     left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
     before = rows.index(run[0])

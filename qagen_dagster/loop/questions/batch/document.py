@@ -17,8 +17,8 @@ from qagen_dagster.errors import (
     MalformedResponseError,
     ModelError,
 )
-from qagen_dagster.grounding.asked import grade_question
 from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.pool import quoted_lines
 from qagen_dagster.loop.questions import model_checks
@@ -129,8 +129,10 @@ class Desk:
         context = self.work.context
         document, values = context.view.document, context.task_values()
         told = (document.source, document.metadata.title or "", *document.metadata.authors, *values.values())
-        supposes = step.draft.question_type is QuestionType.COUNTERFACTUAL
-        grade = grade_question(step.question, self.source, told="\n".join(told), supposes=supposes)
+        hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        grade = grade_question(
+            step.question, self.source, metadata="\n".join(told), hypothetical=hypothetical
+        )
         return QuestionGraded(number=step.draft.number, grade=grade)
 
     def _ask(self, step: Ask, state: BatchState) -> Asked:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from qagen_dagster.grounding.amounts import unit_of
 from qagen_dagster.grounding.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
-from qagen_dagster.grounding.poles import negates
+from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.words import content_stems, plain, tokens
 from qagen_dagster.loop.answer_match import Match, clearly_other, match
 from qagen_dagster.loop.questions.duplicates.form import form, same_roles, substitution, swapped

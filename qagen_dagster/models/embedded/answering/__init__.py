@@ -1,1 +1,1 @@
-"""Short answers out of running text: candidate spans of a sentence, what speaks for each, and the fitted trees that choose."""
+"""Short answers from running text: candidate spans of a sentence, their features, and the fitted weights."""

@@ -1,7 +1,4 @@
-"""Spans of a parsed sentence that could be an answer: phrases with and without their edges, names, clauses.
-
-What belongs here: which spans there are, and what they are by themselves. Which one a question wants is `features`' part.
-"""
+"""Candidate answers in a parsed sentence: phrases with and without their edges, names, clauses."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ class Spans:
     Attributes:
         start, end: token indices, `end` exclusive.
         root: each span's head token; governor: the token it depends on, prepositions skipped.
-        labels: its categories, in the order of LABELS. own: its numbers, in the order of OWN.
+        labels: categories in the order of LABELS. own: numbers in the order of OWN.
     """
 
     doc: Doc
@@ -98,7 +95,7 @@ def _raw(doc: Doc) -> Iterator[tuple[int, int]]:
 
 
 def _around(token: Token) -> Iterator[tuple[int, int]]:
-    """The phrase that `token` heads, and what is left of it without some of its parts."""
+    """The phrase that `token` heads, also without some of its parts."""
     doc, left, right, here = token.doc, token.left_edge.i, token.right_edge.i + 1, token.i
     yield from ((left, right), (left, here + 1), (here, right), (here, here + 1))
     at = left
@@ -153,7 +150,7 @@ def _labels(
 
 
 def _length(doc: Doc, start: int, end: int) -> str:
-    """How many words, the longer the coarser."""
+    """The length class of a span: the number of its words, rounded up to a few steps."""
     words = sum(not token.is_punct for token in doc[start:end])
     return str(next((most for most in (1, 2, 4, 7, 12) if words <= most), 22))
 
@@ -163,7 +160,7 @@ def _beside(token: Token) -> str:
 
 
 def _entity(start: int, end: int, first: Token, entities: dict[tuple[int, int], str]) -> str:
-    """The entity that the span is, "+" for one inside it, "-" for one it only touches."""
+    """The entity label of the span; "+" if it lies inside an entity, "-" if it overlaps one."""
     label = entities.get((start, end)) or (entities.get((start + 1, end)) if first.pos_ == "DET" else None)
     if label:
         return label

@@ -1,8 +1,4 @@
-"""The best short answer among sentences: ranked, measured, scored, and the span that agrees most with the other good ones.
-
-What belongs here: the way from a question and sentences to one span with its confidence. Tables and labelled lines have
-ways of their own in `spans`.
-"""
+"""The choice of the best short answer: spans are ranked and scored, and the one that agrees most with others wins."""
 
 from __future__ import annotations
 
@@ -22,9 +18,9 @@ from qagen_dagster.models.embedded.answering.retrieval import encode
 from qagen_dagster.models.embedded.answering.sentence import Sentence, ready, word_vectors
 from qagen_dagster.models.embedded.answering.weights import Weights, weights
 
-LOOKED_AT = 5  # sentences whose spans are candidates
-LONGEST_LIST = 24  # sentences that are parsed; of more, those most similar to the question
-AGREEING = 20  # candidates that have a say
+LOOKED_AT = 5  # sentences whose spans become candidates
+LONGEST_LIST = 24  # sentences that are parsed: those most similar to the question
+AGREEING = 20  # best candidates that are compared with each other
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _SIGN_COLUMNS = tuple(NUMBERS.index(name) for name in ("s_share", "s_late", "s_cosine", "s_joint"))
@@ -32,7 +28,7 @@ _SIGN_COLUMNS = tuple(NUMBERS.index(name) for name in ("s_share", "s_late", "s_c
 
 @dataclass(frozen=True)
 class Short:
-    """An answer: `text` is characters `start` to `end` of the sentence with this number; `chance` that it is right."""
+    """An answer: characters `start` to `end` of the given sentence, and the `chance` that it is right."""
 
     text: str
     sentence: int
@@ -44,7 +40,7 @@ class Short:
 
 @dataclass(frozen=True)
 class Measured:
-    """Candidates of a question; `numbers[i]` is which of the given sentences the table's sentence i was."""
+    """Candidates of a question; `numbers[i]` is the caller's number of the table's sentence i."""
 
     question: Question
     sentences: tuple[Sentence, ...]
@@ -59,7 +55,7 @@ class Measured:
 def choose(
     question: str, sentences: Sequence[str], threads: int, fitted: Weights | None = None
 ) -> Short | None:
-    """The best span; None where there is no candidate at all. `fitted`: other weights than the shipped ones."""
+    """The best span; None without candidates. `fitted`: weights that replace the shipped ones."""
     model = fitted or weights()
     found = measured(question, sentences, threads)
     if not found.table.candidates:
@@ -75,7 +71,7 @@ def choose(
 
 
 def measured(question: str, sentences: Sequence[str], threads: int) -> Measured:
-    """The candidates of the sentences that fit best."""
+    """The candidates of the most similar sentences."""
     asked = read_question(question)
     vectors = word_vectors(asked.doc, threads)
     if not sentences:
@@ -100,7 +96,7 @@ def measured(question: str, sentences: Sequence[str], threads: int) -> Measured:
 
 
 def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
-    """The span whose words are expected to overlap most with the right answer's, and that expectation (F1, 0 to 1).
+    """The span with the largest expected word overlap with the right answer, and that expectation (F1, 0 to 1).
 
     Minimum Bayes risk decoding (Kumar & Byrne 2004) over the best candidates.
     """
@@ -117,7 +113,7 @@ def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
 
 
 def signs(found: Measured, row: int, agreed: float) -> tuple[float, ...]:
-    """What the odds of a chosen row rest on, in the order of `weights.SIGNS`."""
+    """Inputs of the odds of a chosen row, in the order of `weights.SIGNS`."""
     return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS))
 
 

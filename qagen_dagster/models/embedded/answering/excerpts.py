@@ -1,7 +1,7 @@
-"""The answerer "reader": a short answer from excerpts of a document, with the excerpt it was found in.
+"""The answerer "reader": a short answer from excerpts of a document, with the excerpt that holds it.
 
-What belongs here: reading the prompt and choosing among the ways to an answer. A row or a labelled line answers by its own
-form (`spans`); running text by the span that was found best (`short`).
+Rows and labelled lines answer through their structure (`extraction.py`), running text through its best span
+(`choose.py`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.answering.choose import choose
-from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, make_index, rank, take_apart
-from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.retrieval import Hit, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import Action, Line, rows, section
 
-WEAK = 0.35  # a row or labelled line with a lower retrieval score is no answer
-UNLIKELY = 0.15  # a span of running text with a lower chance of being right is no answer; measured, see docs/answering.md
+WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
+UNLIKELY = 0.15  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
 )
@@ -27,7 +27,7 @@ _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class _Found:
-    """An answer, the piece it stands in, how sure it is (0 to 1) and how it was found."""
+    """An answer, its piece, its confidence (0 to 1) and how it was found."""
 
     text: str
     unit: Unit
@@ -37,18 +37,18 @@ class _Found:
 
 
 def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = None) -> Action:
-    """The best answer that the excerpts of `prompt` have; one that is not answerable when they hardly have one.
+    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
 
-    `fitted`: other weights than the shipped ones.
+    `fitted`: weights that replace the shipped ones.
     """
     shown = excerpts(prompt)
     title = _TITLE.search(prompt)
-    asked = take_apart(section(prompt, "Question"))
+    asked = parse_query(section(prompt, "Question"))
     pieces = pieces_of(shown)
-    formed = _formed(asked, pieces, title.group(1) if title else "", threads)
+    formed = _from_structure(asked, pieces, title.group(1) if title else "", threads)
     if formed is not None and formed[1]:
         return _submit(formed[0], shown)
-    spoken = _spoken(asked, pieces, threads, fitted)
+    spoken = _from_prose(asked, pieces, threads, fitted)
     likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
     best = next((one for one in likely if one.answerable), likely[0] if likely else None)
     return _submit(best, shown)
@@ -60,9 +60,9 @@ def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
 
 
 def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
-    """The pieces of all excerpts in the document's order, each once.
+    """The pieces of all excerpts in document order, without duplicates.
 
-    Excerpts may show different parts of one long line: each part is then cut by itself.
+    Excerpts may show different parts of one long line: each part is then split separately.
     """
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
@@ -78,8 +78,10 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
     return sorted(once.values(), key=lambda unit: unit.quote.start_line)
 
 
-def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> tuple[_Found, bool] | None:
-    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence fits better."""
+def _from_structure(
+    asked: Query, pieces: Sequence[Unit], title: str, threads: int
+) -> tuple[_Found, bool] | None:
+    """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
     ahead = True
     for hit in rank(asked, make_index(pieces, title), threads):
         by_form = bool(hit.unit.cells or hit.unit.label) or expected(asked) == "expansion"
@@ -90,7 +92,7 @@ def _formed(asked: Asked, pieces: Sequence[Unit], title: str, threads: int) -> t
     return None
 
 
-def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
+def _by_form(asked: Query, hit: Hit, text: str) -> _Found:
     score = min(1.0, max(0.0, hit.score))
     note = (
         f"embedded:reader, {_lines(hit.unit)}, retrieval score {hit.score:.2f} (words {hit.share:.2f}, "
@@ -99,8 +101,8 @@ def _by_form(asked: Asked, hit: Hit, text: str) -> _Found:
     return _Found(text, hit.unit, score, hit.score >= WEAK, note)
 
 
-def _spoken(asked: Asked, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
-    """The span of running text that was found best."""
+def _from_prose(asked: Query, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
+    """The best span of running text."""
     sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
     best = choose(asked.text, [unit.text for unit in sentences], threads, fitted)
     if best is None:

@@ -1,8 +1,7 @@
-"""What speaks for each candidate span as the answer to a question: numbers and categories, in a fixed order.
+"""Features of each candidate span as the answer to a question: numbers and categories in a fixed order.
 
-What belongs here: measuring. How much each counts was fitted, see `weights`. Where a number is a share, words weigh by how
-rare they are in the text, as in BM25 (Robertson & Zaragoza 2009); word vectors are compared one by one, each word of the
-question with its nearest, as in late interaction (Khattab & Zaharia, SIGIR 2020).
+Shares weight words by their rarity in the text, as in BM25 (Robertson & Zaragoza 2009). Word vectors are compared one
+by one, each word of the question with its nearest, as in late interaction (Khattab & Zaharia, SIGIR 2020).
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ MEANING = (
 )  # fmt: skip
 NUMBERS = (*SENTENCE, *OWN, *MEETING, *NEARNESS, *TREE, *MEANING)
 CATEGORIES = ("kind", "wants", "role", "asked_preposition", *LABELS)
-KEEN = 0.45  # cosine of two words in context from which they count as near in meaning
+KEEN = 0.45  # cosine of two words in context from which their meanings are close
 _PREPOSITION = LABELS.index("preposition")
 
 
 class Candidate(NamedTuple):
-    """`row` of the spans of the sentence with the number `sentence` of the context."""
+    """Row `row` of the spans of sentence number `sentence` of the context."""
 
     sentence: int
     row: int
@@ -60,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """Sentences to look at, each with its cosine to the question and its neighbours; `first`: it opens the text."""
+    """Sentences with their cosines to the question and their neighbours; `first` marks the opening of the text."""
 
     sentences: Sequence[Sentence]
     cosines: Sequence[float]
@@ -71,7 +70,7 @@ class Context:
 
 @dataclass(frozen=True)
 class _Work:
-    """A sentence and a question side by side, with what several groups of numbers need."""
+    """A sentence and a question, with values that several groups of numbers share."""
 
     question: Question
     vectors: Vectors
@@ -80,12 +79,12 @@ class _Work:
     wanted: Wanted
     outside: NDArray[np.bool_]  # (spans, tokens)
     left: NDArray[np.bool_]
-    far: NDArray[np.int64]  # tokens away
+    far: NDArray[np.int64]  # distance in tokens
     best: Numbers  # of each token: cosine to its nearest word of the question
 
 
 def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Context) -> Table:
-    """All candidates of all sentences. `vectors` are the question's words, one row per token."""
+    """All candidates of all sentences. `vectors` holds one row per token of the question."""
     met = [match(sentence, wanted) for sentence in context.sentences]
     about = _sentence_numbers(context, met, wanted)
     asked = (question.kind, question.wants, question.role, question.preposition)
@@ -100,7 +99,7 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
         same = np.repeat(about[number][None, :], len(spans), axis=0)
         groups = [
             _stack(work, columns)
-            for columns in (_meeting(work), _nearness(work), _tree(work), _meaning(work))
+            for columns in (_matches(work), _nearness(work), _tree(work), _meaning(work))
         ]
         numbers.append(np.concatenate([same, spans.own, *groups], axis=1))
         categories += [(*asked, *labels) for labels in spans.labels]
@@ -148,7 +147,7 @@ def _stack(work: _Work, columns: Sequence[NDArray[np.generic]]) -> Numbers:
 
 
 def _sums(values: NDArray[np.generic]) -> Numbers:
-    """Running sums along the first axis, beginning with zero."""
+    """Running sums along the first axis, starting with zero."""
     head = np.zeros((1, *values.shape[1:]), dtype=np.float32)
     return np.concatenate([head, np.cumsum(values, axis=0, dtype=np.float32)])
 
@@ -159,8 +158,8 @@ def _within(values: NDArray[np.generic], work: _Work) -> Numbers:
     return sums[work.sentence.spans.end] - sums[work.sentence.spans.start]
 
 
-def _meeting(work: _Work) -> list[NDArray[np.generic]]:
-    """Words of the question inside the span, and how well they are met outside."""
+def _matches(work: _Work) -> list[NDArray[np.generic]]:
+    """Words of the question inside the span, and how well they are matched outside."""
     spans, exact = work.sentence.spans, work.met.exact
     hit = exact > 0
     size = len(hit)
@@ -177,7 +176,7 @@ def _meeting(work: _Work) -> list[NDArray[np.generic]]:
 
 
 def _covered(work: _Work) -> Numbers:
-    """Weights of the question's words, each times its best cosine outside of the span."""
+    """Weights of the question's words, each times its best cosine outside the span."""
     soft, weights = work.met.soft, work.wanted.weights
     pad = np.zeros((len(soft), 1), dtype=np.float32)
     before = np.concatenate([pad, np.maximum.accumulate(soft, axis=1)], axis=1)
@@ -187,7 +186,7 @@ def _covered(work: _Work) -> Numbers:
 
 
 def _nearness(work: _Work) -> list[NDArray[np.generic]]:
-    """How near the question's words stand."""
+    """Distances between the span and the question's words."""
     exact, right = work.met.exact[None, :], work.outside & ~work.left
     mass = float(work.met.exact.sum()) or 1.0
     near = np.where(work.outside, exact / (work.far + 1.0), 0.0)
@@ -204,7 +203,7 @@ def _keen(work: _Work) -> Numbers:
 
 
 def _tree(work: _Work) -> list[NDArray[np.generic]]:
-    """How the span hangs together with the question's words in the parsed sentence."""
+    """Relations between the span and the question's words in the parse tree."""
     sentence, question, exact = work.sentence, work.question, work.met.exact
     spans, hit = sentence.spans, exact > 0
     root, governor = spans.root, spans.governor
@@ -232,7 +231,7 @@ def _tree(work: _Work) -> list[NDArray[np.generic]]:
 
 
 def _meaning(work: _Work) -> list[NDArray[np.generic]]:
-    """How the span fits the noun that is asked about and the question as a whole."""
+    """Similarity of the span to the noun asked about and to the whole question."""
     sentence, question = work.sentence, work.question
     spans, size = sentence.spans, len(sentence.doc)
     focus = np.array(
@@ -252,7 +251,7 @@ def _meaning(work: _Work) -> list[NDArray[np.generic]]:
 
 
 def _apposed(sentence: Sentence, focus: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether a token stands in apposition to the noun asked about, or the other way round."""
+    """Whether a token and the noun asked about stand in apposition."""
     found = np.zeros(len(focus), dtype=np.bool_)
     for token in sentence.doc:
         if token.dep_ == "appos":

@@ -1,7 +1,4 @@
-"""Words of a question found again in a sentence: the same words, and words near in meaning.
-
-What belongs here: comparing words, weighted by how rare they are. What follows for a span is `features`' part.
-"""
+"""Matching of a question's words in a sentence: equal words, and words of similar meaning."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from qagen_dagster.models.vectors.minilm import Vectors
 
 @dataclass(frozen=True)
 class Wanted:
-    """The question's content words: the keys of each, its vector and how rare it is in the text."""
+    """The question's content words: the keys, vector and rarity in the text of each."""
 
     words: tuple[frozenset[str], ...]
     vectors: Vectors
@@ -33,12 +30,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Match:
-    """How a sentence meets the question.
+    """How a sentence matches the question.
 
     Attributes:
-        exact: of each token the weight of the question's word that it repeats, else 0.
+        exact: for each token the weight of the question's word that it repeats, else 0.
         soft: cosine of each of the question's words to each token.
-        share: of the question's weight that is repeated, 0 to 1.
+        share: share of the question's weight that is repeated, 0 to 1.
         late: the same with each word's best cosine instead of repetition.
     """
 
@@ -49,7 +46,7 @@ class Match:
 
 
 def wanted_of(question: Question, vectors: Vectors, sentences: Sequence[Sentence]) -> Wanted:
-    """The question's words; the fewer `sentences` have one, the more it weighs."""
+    """The question's words; a word weighs more the fewer `sentences` contain it."""
     words = tuple(frozenset(keys(question.doc[index])) for index in question.content)
     counts = Counter(index for one in sentences for index, word in enumerate(words) if word & one.said)
     weights = [math.log(1 + len(sentences) / (0.5 + counts[index])) for index in range(len(words))]
@@ -68,6 +65,6 @@ def match(sentence: Sentence, wanted: Wanted) -> Match:
 
 
 def share_of(said: frozenset[str], wanted: Wanted) -> float:
-    """The part of the question's weight whose words are among `said`."""
+    """The share of the question's weight whose words are in `said`."""
     found = (float(wanted.weights[index]) for index, word in enumerate(wanted.words) if word & said)
     return sum(found) / wanted.total

@@ -1,7 +1,4 @@
-"""What a question asks for: its question word, the noun it asks about, and what governs the gap it leaves.
-
-What belongs here: the question alone. What in a document fits it is `features`' part.
-"""
+"""Analysis of a question: its question word, the noun it asks about, and the governor of the gap."""
 
 from __future__ import annotations
 
@@ -43,15 +40,15 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Question:
-    """A question taken apart.
+    """An analysed question.
 
     Attributes:
         kind: the question word, finer for "how".
         wants: class of answer: `kind`, or for what and which the class of the noun asked about.
         focus: lemma of the noun asked about, or empty.
         role: the gap's grammatical relation to `governor`.
-        preposition: that the question puts before its question word or leaves at its end, or empty.
-        content: indices of tokens of `doc` that should be found again; the asked noun is among them.
+        preposition: the one before the question word or at the question's end, or empty.
+        content: indices of tokens of `doc` that the evidence should contain, with the noun asked about.
         gap: first and last token of the question phrase.
     """
 
@@ -68,7 +65,7 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Take `text` apart. Never fails: what cannot be told is empty or "other"."""
+    """Analyse `text`. Never fails: unknown parts are empty or "other"."""
     doc = parse([text.strip() or "?"])[0]
     word = next((token for token in doc if token.lower_ in _WH), None)
     root = next((token for token in doc if token.dep_ == "ROOT"), doc[0])
@@ -91,7 +88,7 @@ def read_question(text: str) -> Question:
 
 
 def is_content(token: Token) -> bool:
-    """Whether a word says something by itself."""
+    """Whether a word carries meaning."""
     return (
         not (token.is_punct or token.is_space)
         and token.lower_ not in STOP
@@ -100,7 +97,7 @@ def is_content(token: Token) -> bool:
 
 
 def keys(token: Token) -> tuple[str, ...]:
-    """Under what a word is found again: its lemma and its stems."""
+    """The keys by which a word is matched: its lemma and its stems."""
     return (token.lemma_.lower(), *terms(token.text))
 
 

@@ -1,7 +1,7 @@
-"""The validator "reader": answers from the document by retrieval and typed spans, then compares.
+"""The validator "reader": it answers from the document by retrieval and typed spans, then compares.
 
-It shares no rule with the generator: no parser, no families, only words, numbers and embeddings. It tells a
-wrong answer from elsewhere in the document well, the neighbouring name in the same sentence less well.
+It shares no rule with the generator: it uses only words, numbers and embeddings. It reliably detects wrong answers
+from other parts of the document, and less reliably another name from the same sentence.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
-from qagen_dagster.models.embedded.answering.retrieval import Asked, Hit, Index, make_index, rank, take_apart
-from qagen_dagster.models.embedded.answering.spans import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.retrieval import Hit, Index, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import (
@@ -45,18 +45,18 @@ _BOILERPLATE = re.compile(
 
 
 class Reader:
-    """Answers blind, then compares its answer with the proposed one. `fitted`: weights for short answers instead of the shipped."""
+    """Answers blind, then compares its answer with the proposed one. `fitted` replaces the shipped weights."""
 
     def __init__(self, *, threads: int = 1, fitted: Weights | None = None) -> None:
         self.threads, self._fitted = threads, fitted
 
     def decide(self, conversation: Conversation) -> list[Action]:
-        """Read on, answer, or compare, by the terminal tool that is offered."""
+        """Read on, answer, or compare, depending on the terminal tool offered."""
         if "submit_comparison" in conversation.tools:
             return [compare(conversation.prompt)]
         if "submit_document_answer" in conversation.tools:
             return [answer_from_excerpts(conversation.prompt, self.threads, self._fitted)]
-        if "submit_closed_book_answer" in conversation.tools:  # it knows nothing that it is not shown
+        if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
             return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
         if "submit_mark" in conversation.tools:
             return [mark(conversation.prompt)]
@@ -68,14 +68,14 @@ class Reader:
         return [self.answer(question, indexed(document_rows(reads), card(conversation.prompt)))]
 
     def _more(self, question: str, conversation: Conversation) -> list[Action]:
-        """Read a short document whole; search a long one for the question's rarest words."""
+        """Read a short document completely; search a long one for the question's rarest words."""
         reads = conversation.named("read_lines")
         if not reads:
             return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
         total = line_total(reads) or 0
         known = document_rows(reads)
         if total > READ_WHOLE_LINES:
-            return [] if conversation.named("search") else _searches(take_apart(question))
+            return [] if conversation.named("search") else _searches(parse_query(question))
         start = next((number for number in range(1, total + 1) if number not in known), None)
         if start is None or reads[-1].is_error:
             return []
@@ -85,7 +85,7 @@ class Reader:
 
     def answer(self, question: str, index: Index) -> Action:
         """The blind answer, with its mechanism and score in the note."""
-        asked = take_apart(question)
+        asked = parse_query(question)
         if expected(asked) == "extreme":
             hits = extremes(asked, index.pieces)
         else:
@@ -114,8 +114,8 @@ class Reader:
         return _blind(best, text, other is None, note)
 
 
-def _searches(asked: Asked) -> list[Action]:
-    """Searches for what the question quotes and for its longest words, which tend to be its rarest."""
+def _searches(asked: Query) -> list[Action]:
+    """Searches for quoted text and for the longest words, which tend to be the rarest."""
     words = sorted(
         set(re.findall(r"[A-Za-z][\w-]{3,}|\w*\d[\w.,-]*\w", asked.text)), key=lambda word: (-len(word), word)
     )
@@ -133,12 +133,12 @@ _DEFINED = re.compile(r"what (?:is|are) (?:an? |the )?([^?\"]{4,60})\?$", re.IGN
 
 
 def _alike(left: Unit, right: Unit) -> bool:
-    """Whether two pieces are of one form: a table row is no rival of a sentence."""
+    """Whether two pieces have the same form; a table row does not compete with a sentence."""
     return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
 
 
 def indexed(known: dict[int, Line], about: Card) -> Index:
-    """The index of the lines read, remembered for the next question about them."""
+    """The index of the lines read, cached for the next question about them."""
     text = "\n".join(f"{number}|{known[number].text}" for number in sorted(known))
     text = f"{about.title}\n{sorted(about.headings.items())}\n{text}"
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -155,8 +155,8 @@ def indexed(known: dict[int, Line], about: Card) -> Index:
     return made
 
 
-def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
-    """The row with the highest or lowest number in the column that is asked for."""
+def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
+    """The row with the highest or lowest number in the column asked for."""
     largest = " highest " in f" {asked.text} "
     found: list[tuple[Hit, str]] = []
     for table in {unit.table for unit in pieces if unit.cells}:
@@ -173,8 +173,8 @@ def extremes(asked: Asked, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
     return sorted(found, key=lambda item: -item[0].score)
 
 
-def _share_of(head: str, asked: Asked) -> float:
-    """How much of a column's name, units apart, the question says."""
+def _share_of(head: str, asked: Query) -> float:
+    """The share of a column's name, without units, that the question contains."""
     said = set(terms(re.sub(r"\([^()]*\)", "", head)))
     return len(said & asked.terms) / max(1, len(said))
 

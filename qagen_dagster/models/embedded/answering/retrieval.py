@@ -1,7 +1,7 @@
-"""Ranks pieces of the document for a question: share of the question's weighted words found, and MiniLM cosine.
+"""Ranking of a document's pieces for a question, by weighted share of words and by MiniLM cosine.
 
-Lexical share follows BM25's idea of rare words counting more (Robertson & Zaragoza 2009) without its length
-normalisation, because pieces are single sentences and rows.
+The share weights rare words more, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
+pieces are single sentences and rows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _vectors: OrderedDict[str, Vectors] = OrderedDict()
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, taken apart."""
+class Query:
+    """A parsed question."""
 
     text: str  # without the frame
     frame: str
@@ -46,16 +46,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Index:
-    """The pieces of a document with their words, made once."""
+    """The pieces of a document with their words, built once."""
 
     pieces: tuple[Unit, ...]
     bags: tuple[frozenset[str], ...]
     counts: Counter[str]
-    title: frozenset[str] = frozenset()  # words that the whole document is about
+    title: frozenset[str] = frozenset()  # words of the whole document's topic
 
 
 def make_index(pieces: Sequence[Unit], title: str) -> Index:
-    """Words of each piece; a labelled line also has its label's and section's."""
+    """The index of `pieces`; a labelled line also has the words of its label and section."""
     bags = tuple(
         frozenset(
             terms(f"{unit.text} {unit.label} {unit.section[-1] if unit.section and unit.label else ''}")
@@ -76,8 +76,8 @@ class Hit:
         return LEXICAL_WEIGHT * self.share + (1 - LEXICAL_WEIGHT) * max(self.cosine, 0.0)
 
 
-def take_apart(question: str) -> Asked:
-    """The frame ("According to ..."), the words that must be found, and quoted labels."""
+def parse_query(question: str) -> Query:
+    """The frame ("According to ..."), the words to find, and quoted labels."""
     match = _FRAME.match(question)
     frame = match.group(1) if match else ""
     text = question[match.end() :] if match else question
@@ -86,10 +86,10 @@ def take_apart(question: str) -> Asked:
     text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
     text = text.replace("what is given under ", "what is ").replace("what is given for ", "what is ")
     quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
-    return Asked(text, frame, frozenset(terms(text)) - _WH, quoted)
+    return Query(text, frame, frozenset(terms(text)) - _WH, quoted)
 
 
-def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
+def rank(asked: Query, index: Index, threads: int) -> list[Hit]:
     """The best pieces, best first."""
     total_pieces = len(index.pieces)
     weight = {
@@ -114,8 +114,8 @@ def rank(asked: Asked, index: Index, threads: int) -> list[Hit]:
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def _place_bonus(asked: Asked, unit: Unit) -> float:
-    """A little for standing in the section or table that the question names."""
+def _place_bonus(asked: Query, unit: Unit) -> float:
+    """A small bonus for pieces in the section or table that the question names."""
     if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return 0.2
     short = re.search(r"(\S+) stand for\?$", asked.text)
@@ -130,7 +130,7 @@ def _place_bonus(asked: Asked, unit: Unit) -> float:
 
 
 def encode(texts: Sequence[str], threads: int) -> Vectors:
-    """Embeddings, remembered by text."""
+    """Embeddings, cached by text."""
     with _lock:
         missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
     fresh = shared(threads).encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)

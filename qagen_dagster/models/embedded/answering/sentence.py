@@ -1,7 +1,4 @@
-"""A sentence of the document made ready for many questions: parsed, its candidates listed, its words as vectors in context.
-
-What belongs here: what does not depend on a question. What speaks for a candidate is `features`' part.
-"""
+"""A sentence of the document prepared for many questions: its parse, its candidates and its contextual word vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from qagen_dagster.models.embedded.text.language import parse
 from qagen_dagster.models.vectors.minilm import DIMENSIONS, Vectors, shared
 
 CACHED_SENTENCES = 2_000
-FAR = 20  # steps in the tree, from which on all is as far
+FAR = 20  # maximum distance in the tree; larger ones are cut to it
 
 _lock = threading.Lock()
 _ready: OrderedDict[str, Sentence] = OrderedDict()
@@ -27,7 +24,7 @@ _ready: OrderedDict[str, Sentence] = OrderedDict()
 
 @dataclass(frozen=True)
 class Sentence:
-    """`vectors`: one row per token, of unit length (zero beyond what the encoder reads). `words`: keys of each content token."""
+    """`vectors`: one unit row per token (zero beyond the encoder's limit). `words`: keys of each content token."""
 
     doc: Doc
     spans: Spans
@@ -38,11 +35,11 @@ class Sentence:
     heads: NDArray[np.int64]
     steps: NDArray[np.float32]  # between two tokens in the tree
     left: NDArray[np.int64]  # first token of each token's subtree
-    right: NDArray[np.int64]  # behind its last
+    right: NDArray[np.int64]  # end (exclusive) of each token's subtree
 
 
 def ready(text: str, threads: int) -> Sentence:
-    """The sentence, made once."""
+    """The sentence, computed once."""
     with _lock:
         if text in _ready:
             _ready.move_to_end(text)
@@ -68,7 +65,7 @@ def _make(text: str, threads: int) -> Sentence:
 
 
 def word_vectors(doc: Doc, threads: int) -> Vectors:
-    """The mean state of each token's word pieces, of unit length."""
+    """The mean state of each token's word pieces, with unit length."""
     found = np.zeros((len(doc), DIMENSIONS), dtype=np.float32)
     if not len(doc):
         return found
@@ -84,13 +81,13 @@ def word_vectors(doc: Doc, threads: int) -> Vectors:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows of unit length; zeros stay."""
+    """Rows of unit length; zero rows stay."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return (vectors / np.maximum(norms, 1e-9)).astype(np.float32)
 
 
 def _steps(doc: Doc) -> NDArray[np.float32]:
-    """Steps between any two tokens along the tree."""
+    """Distances between any two tokens along the tree."""
     size = len(doc)
     steps = np.full((size, size), FAR, dtype=np.float32)
     for token in doc:
@@ -103,7 +100,7 @@ def _steps(doc: Doc) -> NDArray[np.float32]:
             at, up = at.head, up + 1
         for ancestor, distance in above:
             steps[token.i, ancestor] = distance
-    # Through the nearest common ancestor: the least sum of both ways up.
+    # The path runs through the nearest common ancestor, where the sum of both ways up is least.
     ups = steps.copy()
     for ancestor in range(size):
         column = ups[:, ancestor]

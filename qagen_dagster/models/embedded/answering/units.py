@@ -1,7 +1,4 @@
-"""The pieces of a document that the reader searches: sentences, table rows, labelled lines, entries and steps.
-
-Each piece knows its exact quote. Ranking them belongs to `retrieval`.
-"""
+"""The pieces of a document that the reader searches: sentences, table rows, labelled lines, entries and steps."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _BOLD = re.compile(r"^\s*(?:[-*+•]\s+)?(\*\*\*|\*\*_|\*\*|__)(.{2,60}?)(\*\*\*
 
 @dataclass(frozen=True)
 class Unit:
-    """`label` and `body` for labelled lines and entries; `header` and `cells` for table rows."""
+    """A piece with its exact quote. Labelled lines have `label` and `body`, table rows `header` and `cells`."""
 
     text: str
     quote: Quote
@@ -30,7 +27,7 @@ class Unit:
     body: str = ""
     header: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
-    table: int = 0  # line of the header, to tell tables apart
+    table: int = 0  # line of the header, which identifies the table
     caption: str = ""
 
 

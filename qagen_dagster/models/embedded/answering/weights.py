@@ -1,7 +1,4 @@
-"""The fitted weights of `weights.json` and the scores they give: sums of what was measured, some sums differing by question.
-
-What belongs here: reading the file once, scoring, and the odds that an answer is right. Fitting is in `benchmarks/short`.
-"""
+"""The fitted weights of `weights.json`, and the scores and odds that they give. `benchmarks/short` fits them."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ from qagen_dagster.models.embedded.answering.features import CATEGORIES, NUMBERS
 from qagen_dagster.records.base import Record
 
 FILE = "weights.json"
-LARGEST = 4.0  # standard deviations from the mean that count
-# Categories counted together: each label alone, with the class of answer wanted, with the question word, and a few pairs.
+LARGEST = 4.0  # limit of standardised values, in standard deviations
+# Combined categories: each label alone, with the class of answer, with the question word, and a few pairs.
 TEMPLATES: tuple[tuple[str, ...], ...] = (
     *((label,) for label in LABELS),
     *((label, "wants") for label in LABELS),
@@ -29,7 +26,7 @@ TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("dep", "role"), ("entity", "asked_preposition"), ("preposition", "asked_preposition"), ("first_pos", "last_pos"),
     ("before", "first_pos"), ("dep", "entity"),
 )  # fmt: skip
-SIGNS = ("agreed", "share", "late", "cosine", "joint")  # of the odds
+SIGNS = ("agreed", "share", "late", "cosine", "joint")  # inputs of the odds
 _PLACES = tuple(tuple(CATEGORIES.index(name) for name in template) for template in TEMPLATES)
 _WANTS = CATEGORIES.index("wants")
 
@@ -40,10 +37,10 @@ class Weights(Record):
     """A linear model over `features`.
 
     Attributes:
-        mean, scale: of each of NUMBERS, to bring them to one scale.
-        numbers: weights of NUMBERS; "" for all questions, others are added for questions that want this class.
+        mean, scale: of each of NUMBERS, for standardisation.
+        numbers: weights of NUMBERS; "" holds those of all questions, other keys add weights for a class of answer.
         categories: weights by template and values, see `category_keys`.
-        odds, bias: a logistic model over SIGNS: whether the chosen span is right.
+        odds, bias: a logistic model over SIGNS for whether the chosen span is right.
     """
 
     mean: tuple[Weight, ...]
@@ -57,11 +54,11 @@ class Weights(Record):
     def _complete(self) -> Self:
         lengths = {len(self.mean), len(self.scale), *map(len, self.numbers.values())}
         if lengths != {len(NUMBERS)} or len(self.odds) != len(SIGNS) or "" not in self.numbers:
-            raise ValueError("made for other measurements: fit them again")
+            raise ValueError("the weights do not match the features: fit them again")
         return self
 
     def scores(self, table: Table) -> Numbers:
-        """One score per candidate; only differences between candidates of one question mean anything."""
+        """One score per candidate, comparable only between candidates of one question."""
         if not table.candidates:
             return np.zeros(0, dtype=np.float32)
         known = np.array(self.numbers[""], dtype=np.float32)
@@ -76,25 +73,25 @@ class Weights(Record):
         )
 
     def chance(self, signs: Sequence[float]) -> float:
-        """The chance that the chosen span is right, 0 to 1, from the values of SIGNS."""
+        """The chance that the chosen span is right, 0 to 1, given the values of SIGNS."""
         odds = self.bias + sum(weight * value for weight, value in zip(self.odds, signs, strict=True))
         return 1 / (1 + math.exp(-max(min(odds, 50.0), -50.0)))
 
 
 def scaled(numbers: Numbers, mean: Sequence[float], scale: Sequence[float]) -> Numbers:
-    """Numbers in standard deviations from their mean, outliers cut."""
+    """Numbers in standard deviations from their mean, with outliers cut."""
     away = (numbers - np.array(mean, dtype=np.float32)) / np.array(scale, dtype=np.float32)
     return np.clip(away, -LARGEST, LARGEST).astype(np.float32)
 
 
 def category_keys(values: Sequence[str]) -> Iterator[str]:
-    """What is looked up for one candidate: template number and values."""
+    """The keys of one candidate: template number and values."""
     for number, places in enumerate(_PLACES):
         yield f"{number} {' '.join([values[place] for place in places])}"
 
 
 @lru_cache(maxsize=1)
 def weights() -> Weights:
-    """The weights that ship with this version."""
+    """The shipped weights."""
     text = resources.files("qagen_dagster.models.embedded.answering").joinpath(FILE).read_text("utf-8")
     return Weights.model_validate(json.loads(text))

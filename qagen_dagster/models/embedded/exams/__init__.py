@@ -1,6 +1,5 @@
-"""Exam items without a model: parameterised families make them, a solver of its own finds their keys again.
+"""Exam items from the embedded models: parameterised families generate them, and a separate solver checks their keys.
 
-A family writes a stem around numbers that the request's seed chooses, computes the key, and computes each wrong option by
-walking a named mistake in reasoning. The verifier shares no code with the families: it reads the stem. English only; as
-many kinds of questions as there are families.
+A family fills a stem with numbers drawn from the request's seed, computes the key, and derives each wrong option from
+a named mistake. The verifier shares no code with the families: it reads the stem. English only.
 """

@@ -1,4 +1,4 @@
-"""All families, and which one belongs to a slot. Drawing numbers and lettering options is here; the wording is in the families."""
+"""The catalogue of all families, and the question of a slot: its numbers and its options."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from qagen_dagster.models.embedded.exams.families import (
     p7_equilibrium,
 )
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
 )
 
 FAMILIES: tuple[Family, ...] = tuple(
@@ -51,28 +51,25 @@ SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 MOST_OPTIONS = 6
 _LEAST_WRONG = 3
 _TRIES_OF_A_SETTING = 200
-_TRIES = 6 * _TRIES_OF_A_SETTING  # at last numbers are taken that there were before
-_LOOKED_BACK = 100  # slots: beyond these no family has new numbers
+_TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
+_LOOKED_BACK = 100  # slots; beyond these no family has new numbers
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
-    """The family of a schema and difficulty; None where there is none."""
+    """The family of a schema and difficulty, or None."""
     return next((one for one in FAMILIES if (one.schema, one.difficulty) == (schema, difficulty)), None)
 
 
-def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Made, list[tuple[str, str]]]:
-    """The question of a slot (from 1) with its wrong options and their paths, all of different values.
+def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Draft, list[tuple[str, str]]]:
+    """The question of a slot (from 1), and its wrong options with their paths; all values differ.
 
-    The setting follows from seed and slot, so that neighbouring slots differ in more than numbers; an attempt draws other
-    numbers in the same setting. A computation that an earlier slot has is not asked again, as long as there are others in
-    this setting or in the next ones.
-    Raises ValueError if no numbers fit, which no family of the catalogue does.
+    The setting follows from seed and slot, so that neighbouring slots differ in more than numbers. Another attempt
+    draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or
+    the next ones have others. Raises ValueError if no numbers fit; this happens for no family of the catalogue.
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     setting = (seed + slot) % family.contexts
-    earlier = range(
-        1, slot if slot <= _LOOKED_BACK else 1
-    )  # from the first on, so that none looks back in vain
+    earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # all earlier slots, unless there are too many
     taken = {_computation(_first(family, seed, one)[0]) for one in earlier}
     if attempt > 1:
         taken.add(_computation(_first(family, seed, slot)[0]))
@@ -86,24 +83,24 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Mad
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
 
 
-def _first(family: Family, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+def _first(family: Family, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
     return _first_of(family.schema, family.difficulty, seed, slot)
 
 
 @lru_cache(maxsize=4_096)
-def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Made, list[tuple[str, str]]]:
+def _first_of(schema: str, difficulty: str, seed: int, slot: int) -> tuple[Draft, list[tuple[str, str]]]:
     family = family_of(schema, difficulty)
     if family is None:
         raise ValueError(f"there is no family for {schema} {difficulty}")
     return question_of(family, seed, slot, 1)
 
 
-def _computation(made: Made) -> tuple[str, ...]:
+def _computation(made: Draft) -> tuple[str, ...]:
     return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
 
 
-def _distinct(made: Made, paths: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The wrong options whose value no other option has."""
+def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The wrong options whose value differs from all other options."""
     taken: list[Quantity] = [value_of(made.key)]
     kept: list[tuple[str, str]] = []
     for text, path in zip(made.wrong, paths, strict=False):

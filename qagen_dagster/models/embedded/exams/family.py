@@ -1,7 +1,4 @@
-"""What a family of items is: an idea in words, named mistakes, and a function from numbers drawn to a question.
-
-Families are in the files of their schemas; choosing one and lettering its options is the implementer's.
-"""
+"""Item families (an idea, named mistakes, and a function from numbers to a question), and LaTeX helpers for them."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ from qagen_dagster.models.embedded.draw import Draw
 
 
 @dataclass(frozen=True)
-class Made:
-    """One question before it is lettered. `wrong` follows the order of the family's paths; None where one leads nowhere."""
+class Draft:
+    """A question without option letters. `wrong` follows the family's paths; None marks a path without an option."""
 
     stem: str
     key: str
@@ -28,7 +25,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Family:
-    """One kind of question. `make(draw, context)` may give None for numbers that do not suit it; they are drawn again."""
+    """One kind of question. `make(draw, context)` returns None for unsuitable numbers, which are then drawn again."""
 
     schema: str
     difficulty: str
@@ -39,7 +36,7 @@ class Family:
     rationale: str
     paths: tuple[str, ...]
     contexts: int
-    make: Callable[[Draw, int], Made | None]
+    make: Callable[[Draw, int], Draft | None]
 
 
 def number(value: Fraction | int) -> str:
@@ -52,7 +49,7 @@ def number(value: Fraction | int) -> str:
 
 
 def decimal(value: Fraction | int) -> str:
-    """A rational number as a decimal; it must have a short one."""
+    """A rational number as a short decimal. Raises ValueError if it has none."""
     value = Fraction(value)
     if value.denominator == 1:
         return str(value.numerator)

@@ -1,7 +1,4 @@
-"""The four exam roles of the embedded model: what each reads of a prompt and submits.
-
-What a question is about belongs to the families, how it is solved again to the methods. Each says what it is.
-"""
+"""The four exam roles of the embedded models: what each reads from a prompt and submits."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.catalogue import family_of, question_of
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
 )
 from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
 from qagen_dagster.records.exams.item import LETTERS, read_sample
@@ -66,7 +63,7 @@ class Implementer:
 
 
 class Verifier:
-    """Solves from the stem by methods of its own, and judges by nothing but what it found."""
+    """Solves the stem with its own methods and judges only by that result."""
 
     def __init__(self, *, threads: int = 1) -> None:
         self.threads = threads
@@ -82,7 +79,7 @@ class Verifier:
 
 
 class StyleJudge:
-    """Scores what can be counted: length, numbers, options. It has no taste."""
+    """Scores only what can be counted: length, numbers, options."""
 
     def __init__(self, *, threads: int = 1) -> None:
         self.threads = threads
@@ -101,8 +98,8 @@ def _family(conversation: Conversation) -> Family | None:
     return family_of(schema.group(1), difficulty.group(1))
 
 
-def _package(made: Made, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
-    """Options in the order of their values, as papers print them; values with symbols in a drawn order."""
+def _package(made: Draft, wrong: list[tuple[str, str]], draw: Draw) -> dict[str, Any]:
+    """Options in the order of their values, as exam papers print them; values with symbols in random order."""
     options = [(made.key, ""), *wrong]
     values = {text: value_of(text) for text, _ in options}
     if any("g" in value.exact for value in values.values()):
@@ -181,7 +178,7 @@ def _verdict(solved: Solved | None, right: list[str]) -> Action:
 
 
 def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
-    """Nine for what is in order, six for what is not: the judgement of a counter."""
+    """Nine for each criterion that is met, six for each that is not."""
     long = words > 110 or words < 5
     numbers = [len(digits.strip("0")) for digits in re.findall(r"\d+", stem + " ".join(texts))]
     messy = any(size > 4 for size in numbers)

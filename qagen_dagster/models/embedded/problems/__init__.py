@@ -1,5 +1,6 @@
-"""Physics problems without a model: TeX alone, and only what can be computed or counted.
+"""Physics problems with the embedded models: only TeX, and only what can be computed or counted.
 
-Classified by wording, ideas by lists of terms, numerical variants and conversions where the solution is a chain of
-expressions in numbers that is computed again. Everything else is reported as what it is: not possible without a model.
+Wording gives the classification, and lists of terms give the ideas. Numerical variants and conversions need a
+solution that is a chain of numerical expressions to recompute. Everything else is reported as impossible without a
+language model.
 """

@@ -1,7 +1,4 @@
-r"""Chains of equations in a solution: `a = \frac{F}{m} = \frac{30}{12} = 2.5\,\mathrm{m}`, cut at their signs, with places.
-
-A side in numbers alone has a value, computed by `mathematics/`. What is replaced in it belongs to `vary.py`.
-"""
+r"""Chains of equations in a solution, with positions: `a = \frac{F}{m} = \frac{30}{12} = 2.5\,\mathrm{m}`."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 
 @dataclass(frozen=True)
 class Side:
-    """What stands between two signs; `value` is set where it is in numbers alone."""
+    """One side of an equation; `value` is set if the side contains only numbers."""
 
     start: int
     end: int
@@ -34,14 +31,14 @@ class Side:
 
 @dataclass(frozen=True)
 class Chain:
-    """The sides of one chain in order: those with symbols, then those in numbers."""
+    """One chain: the sides with symbols, and the sides with only numbers."""
 
     symbolic: tuple[Side, ...]
     numeric: tuple[Side, ...]
 
 
 def chains_of(item: str, start: int, end: int) -> tuple[Chain, ...]:
-    """The chains between two places of an item that reach a number."""
+    """The chains between two positions of an item that have a numeric side."""
     found: list[Chain] = []
     for formula in _FORMULA.finditer(code_of(item), start, end):
         name = formula.lastgroup or "dollar"
@@ -53,7 +50,7 @@ def chains_of(item: str, start: int, end: int) -> tuple[Chain, ...]:
 
 
 def side_value(text: str) -> Quantity | None:
-    """The value of a side in numbers alone, as it stands or without its units; None for any other."""
+    """The value of a numeric side, with or without its units; None for other sides."""
     bare = _BOX.sub("{", text).strip().strip(".").strip()
     if bare.startswith("{") and bare.endswith("}"):
         bare = bare[1:-1]
@@ -67,12 +64,12 @@ def side_value(text: str) -> Quantity | None:
 
 
 def agrees(computed: Quantity, said: Quantity) -> bool:
-    """Whether what is said is what was computed, exactly or rounded to the digits shown."""
+    """Whether the stated value equals the computed one, exactly or rounded to the digits shown."""
     return equal(computed, said) or rounds_to(computed, said)
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:
-    """The chains of one formula: cut at `=` outside of braces, ended by what separates formulas."""
+    """The chains of one formula: split at `=` outside braces, ended by separators between formulas."""
     chains: list[list[Side]] = [[]]
     depth, place = 0, start
     for mark in _CUT.finditer(item, start, end):

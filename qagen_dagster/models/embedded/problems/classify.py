@@ -1,11 +1,11 @@
-"""Classification of TeX by environments, wording and lists of terms. What it cannot tell shows as a low confidence."""
+"""Classification of TeX by environments, wording and lists of terms. Doubtful results have a low confidence."""
 
 from __future__ import annotations
 
 import re
 
 from qagen_dagster.latex.code import code_of
-from qagen_dagster.latex.said import numbers_of, words_of
+from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
 from qagen_dagster.latex.structure import (
     has_environment,
     options_of,
@@ -39,7 +39,7 @@ _FORMULA = re.compile(r"\$[^$]{3,}=[^$]*\$|\\\[|\\begin\{(?:align|equation)", re
 
 
 def classify(latex: str) -> ClassificationResult:
-    """What kind of question the TeX of a problem is, as far as rules can tell."""
+    """The kind of question, as far as rules can tell from the TeX."""
     statement, solution = code_of(statement_of(latex)), code_of(solution_of(latex))
     kind, kind_sure = _kind(latex, statement, solution)
     topic, subtopic, topic_sure = _topic(f"{statement} {solution}")
@@ -63,7 +63,7 @@ def classify(latex: str) -> ClassificationResult:
 
 
 def ideas_of(statement: str, solution: str) -> IdeaResult | None:
-    """Concepts, formulas and techniques that the terms of the text show; None where no concept is known."""
+    """Concepts, formulas and techniques that the terms of the text show; None if no concept is known."""
     text = f"{statement} {solution}"
     concepts = found_in(CONCEPTS, text)
     topic, subtopic, sure = _topic(text)
@@ -94,7 +94,7 @@ def _kind(latex: str, statement: str, solution: str) -> tuple[QuestionKind, floa
     if parts >= 2 and statement.count("?") + len(re.findall(r"\b(?:find|what|calculate)\b", low)) >= 2:
         return QuestionKind.PASSAGE, 0.8
     if len(_LETTERED.findall(statement)) >= 3:
-        return QuestionKind.MCQ_SC, 0.45  # options, but not in the environment that says so
+        return QuestionKind.MCQ_SC, 0.45  # options, but not in a tasks environment
     return QuestionKind.SUBJECTIVE, 0.85 if words_of(statement) else 0.2
 
 
@@ -117,7 +117,7 @@ def _diagram(latex: str, statement: str) -> DiagramKind:
 
 
 def _difficulty(solution: str, concepts: tuple[str, ...]) -> Difficulty:
-    """By what can be counted: formulas, concepts, calculus."""
+    """The difficulty by counts of formulas, concepts and calculus."""
     load = len(_FORMULA.findall(solution)) + len(concepts) + 3 * bool(_CALCULUS.search(solution))
     if load <= 4:
         return Difficulty.EASY
@@ -125,7 +125,7 @@ def _difficulty(solution: str, concepts: tuple[str, ...]) -> Difficulty:
 
 
 def _formulas(solution: str) -> tuple[str, ...]:
-    """Formulas of the solution up to where numbers are put in."""
+    """Formulas of the solution before numbers are inserted."""
     found: list[str] = []
     for formula in re.findall(r"\$([^$]+)\$", solution):
         sides = [one.strip() for one in formula.split("=")]

@@ -1,6 +1,6 @@
-"""Conversions between formats where the answer is one number: integer, open question, options with computed wrong values.
+"""Conversions between formats whose answer is one number: integer, open question, options with computed wrong values.
 
-A wrong option is what the solution's own expression gives with one slip made in it. Nothing else is converted.
+A wrong option is the value of the solution's own expression with one slip in it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from fractions import Fraction
 
 from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.compare import same_answer
-from qagen_dagster.latex.said import numbers_of
+from qagen_dagster.latex.numbers_and_words import numbers_of
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import chains_of, side_value
 from qagen_dagster.models.embedded.problems.numerals import (
     Numeral,
@@ -23,6 +22,7 @@ from qagen_dagster.models.embedded.problems.numerals import (
     numerals_of,
     written_like,
 )
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 from qagen_dagster.records.problems.item import ANSWER_MARK, Format
 
 _ASKS = re.compile(
@@ -59,7 +59,7 @@ def convert(item: str, target: Format) -> tuple[str, str]:
 
 
 def _answer(item: str) -> tuple[str, Numeral]:
-    """The answer as LaTeX with the numeral in it."""
+    """The answer as LaTeX, and the numeral in it."""
     rights = [one.text for one in options_of(item) if one.right]
     if len(rights) > 1:
         raise UnableError("several of its options are right, so that it has no one numerical answer")
@@ -79,7 +79,7 @@ def _answer(item: str) -> tuple[str, Numeral]:
 
 
 def _question(item: str) -> str:
-    """The statement without options and without the words on how to give the answer."""
+    """The statement without options and without instructions for the answer."""
     statement = statement_of(item)
     tasks = environments(statement, "tasks")
     if tasks:
@@ -111,7 +111,7 @@ def _asked_for(answer: str, number: Numeral) -> str:
 
 
 def _wrong(item: str, number: Numeral) -> list[Fraction]:
-    """Different wrong values: slips in the last computed expression first, then plain multiples of the answer."""
+    """Different wrong values: first slips in the last computed expression, then plain multiples of the answer."""
     found: list[Fraction] = []
     spans = environments(item, "solution")
     chains = [one for one in chains_of(item, *spans[0]) if len(one.numeric) > 1] if spans else []
@@ -127,7 +127,7 @@ def _wrong(item: str, number: Numeral) -> list[Fraction]:
 
 
 def _slips(expression: str) -> Iterator[Fraction]:
-    """Values of the expression with one slip: a square or root forgotten, a half left out, a ratio turned over."""
+    """Values of the expression with one slip: a forgotten square or root, a missing half, an inverted ratio."""
     changed = [
         expression.replace("^2", "", 1).replace("^{2}", "", 1),
         re.sub(r"\\sqrt\s*(?=\{)", "", expression, count=1),
@@ -154,14 +154,14 @@ def _short(value: Fraction, model: Numeral) -> Fraction:
 
 
 def _values(item: str, answer: str, number: Numeral) -> tuple[list[str], int]:
-    """Four values in their order, and which is right."""
+    """Four values in ascending order, and the index of the right one."""
     values = sorted({number.value, *_wrong(item, number)})
     texts = [f"${_with(answer, number, value)}$" for value in values]
     return texts, values.index(number.value)
 
 
 def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set[int]]:
-    """Four statements of which two are right: the value, and one bound."""
+    """Four statements, two of them right: the value and one bound."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
     said = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]

@@ -1,6 +1,6 @@
-"""An item taken apart for other numbers: which numeral is given, which is a result, which stays, and why some cannot change.
+"""The numerals of an item by role: which are given, which are results, and which must not change.
 
-Every number of the solution must be accounted for; one that is not makes the item unable. New numbers are `vary.py`'s.
+Every number of the solution must be explained; otherwise the item cannot be varied.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.latex.structure import PICTURES, environments, options_of
-from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import Chain, Side, agrees, chains_of
 from qagen_dagster.models.embedded.problems.numerals import Numeral, numerals_of
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 from qagen_dagster.records.problems.item import DIAGRAM_MARK
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -31,7 +31,7 @@ _SMALL = frozenset(Fraction(one) for one in range(5))
 
 @dataclass(frozen=True)
 class Step:
-    """One computed equation: its first numeric side and the literal of its last, as indices into the numerals."""
+    """One computed equation: its first numeric side and the numeral of its last, as indices into the numerals."""
 
     chain: Chain
     leaves: tuple[int, ...]
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Layout:
-    """`given` and `computed` are indices of numerals by the value they have now; `free` are the values that may change."""
+    """`given` and `computed` map current values to indices of numerals; `free` holds the values that may change."""
 
     item: str
     numerals: tuple[Numeral, ...]
@@ -61,7 +61,7 @@ class Layout:
 
 
 def layout_of(item: str) -> Layout:
-    """The item taken apart. Raises UnableError with the reason why its numbers cannot be changed."""
+    """The layout of the item. Raises UnableError with the reason why its numbers cannot change."""
     return _Reader(item).layout()
 
 
@@ -130,17 +130,17 @@ class _Reader:
         self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", said))
 
     def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
-        """The computed equations in order; what else the solution says in numbers is accounted for on the way."""
+        """The computed equations in order; the solution's other numbers are explained on the way."""
         place = self.solution[0]
         for chain in chains:
             head, last = chain.numeric[0], chain.numeric[-1]
-            self._loose(place, head.start, chain)
+            self._explain_rest(place, head.start, chain)
             leaves = self._within(head)
-            self._leaves(leaves, chain)
+            self._explain_head(leaves, chain)
             if len(chain.numeric) > 1:
                 yield self._step(chain, leaves)
             place = last.end
-        self._loose(place, self.solution[1], None)
+        self._explain_rest(place, self.solution[1], None)
 
     def _step(self, chain: Chain, leaves: tuple[int, ...]) -> Step:
         head, last = chain.numeric[0], chain.numeric[-1]
@@ -155,7 +155,7 @@ class _Reader:
         self.computed.setdefault(value, []).append(results[0])
         return Step(chain, leaves, results[0])
 
-    def _leaves(self, leaves: tuple[int, ...], chain: Chain) -> None:
+    def _explain_head(self, leaves: tuple[int, ...], chain: Chain) -> None:
         counts = Counter(self.numerals[one].value for side in chain.symbolic for one in self._within(side))
         for index in leaves:
             value = self.numerals[index].value
@@ -178,8 +178,8 @@ class _Reader:
                     f"where {self.numerals[index].text} in its solution comes from cannot be told"
                 )
 
-    def _loose(self, start: int, end: int, chain: Chain | None) -> None:
-        """Numbers in words and in sides with symbols, up to the next side in numbers."""
+    def _explain_rest(self, start: int, end: int, chain: Chain | None) -> None:
+        """Explain numbers in words and in sides with symbols, up to the next numeric side."""
         symbolic = [] if chain is None else [(one.start, one.end) for one in chain.symbolic]
         for index, one in enumerate(self.numerals):
             if not start <= one.start < end or self._inside(index, self.drawn):

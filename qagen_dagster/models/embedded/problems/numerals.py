@@ -1,7 +1,4 @@
-r"""The numbers of LaTeX with their places, so that they can be replaced; exponents, indices and layout are none.
-
-What they mean together belongs to `chains.py`.
-"""
+"""The replaceable numbers of a LaTeX text with their positions, without exponents, indices and layout."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.latex.code import code_of
-from qagen_dagster.models.embedded.problems.asked import UnableError
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 
 _GLUED = re.compile(r"\\[dt]?frac\s*(?:\d|\{[^{}]*\}\s*\d)")  # \frac12: digits without braces
 _TOKEN = re.compile(
@@ -27,7 +24,7 @@ _TEN = re.compile(r"\s*\\(?:times|cdot)\s*10\s*\^\s*\{?\s*(-?\d{1,2})\s*\}?")
 
 @dataclass(frozen=True)
 class Numeral:
-    """A number as it is written from `start` to `end`."""
+    """A number as written from `start` to `end`."""
 
     start: int
     end: int
@@ -36,12 +33,12 @@ class Numeral:
 
     @property
     def places(self) -> int:
-        """Digits after the point of its mantissa."""
+        """Decimal places of its mantissa."""
         return len(_mantissa(self.text).partition(".")[2])
 
 
 def numerals_of(latex: str) -> tuple[Numeral, ...]:
-    """The numbers of `latex` in order. Raises UnableError where digits cannot be told apart."""
+    """The numbers of `latex` in order. Raises UnableError if digits cannot be told apart."""
     code = code_of(latex)
     if _GLUED.search(code) or re.search(r"\d\{?,\}?\d{3}(?!\d)", code):
         raise UnableError("numbers are written in a way that cannot be replaced safely")
@@ -59,14 +56,14 @@ def numeral_value(text: str) -> Fraction:
 
 
 def written_like(value: Fraction, model: str) -> str:
-    """`value` with the power of ten of `model`, exact. Raises UnableError where it has no end."""
+    """`value` with the power of ten of `model`, exact. Raises UnableError if it does not terminate."""
     ten = _TEN.search(model)
     mantissa = value / Fraction(10) ** int(ten.group(1)) if ten else value
     return decimal_text(mantissa) + (model[ten.start() :] if ten else "")
 
 
 def decimal_text(value: Fraction) -> str:
-    """A decimal without trailing zeros. Raises UnableError where it has no end."""
+    """A decimal without trailing zeros. Raises UnableError if it does not terminate."""
     for digits in range(12):
         scaled = value * 10**digits
         if scaled.denominator == 1:

@@ -1,4 +1,4 @@
-"""The seven problem roles of the embedded model: what each reads of a prompt, and what it submits or reports."""
+"""The seven problem roles of the embedded models: what each reads from a prompt, and what it submits or reports."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from qagen_dagster.latex.code import code_of
 from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
 from qagen_dagster.models.embedded.conversation import Action, Conversation
-from qagen_dagster.models.embedded.problems.asked import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problems.classify import classify, ideas_of
 from qagen_dagster.models.embedded.problems.convert import convert
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError, label_of, part_of
 from qagen_dagster.models.embedded.problems.vary import vary
 from qagen_dagster.records.problems.item import Format
 
@@ -24,7 +24,7 @@ _VARIANTS = {
 
 
 class _Role:
-    """One answer to one prompt: submit, or say in one line why not. What was refused once is not tried again."""
+    """One answer to one prompt: a submission, or a reason in one line. A rejected submission is not tried again."""
 
     def __init__(self, *, threads: int = 1) -> None:
         self.threads = threads
@@ -53,7 +53,7 @@ class Classifier(_Role):
 
 
 class Scanner(_Role):
-    """An item without the comments around it; to write what is missing needs a model."""
+    """An item without the comments around it; adding missing parts needs a language model."""
 
     def answer(self, prompt: str) -> Action:
         if label_of(prompt, "Input") == "image":
@@ -69,7 +69,7 @@ class Scanner(_Role):
 
 
 class Artist(_Role):
-    """Nothing: it cannot draw."""
+    """Always unable: it cannot draw."""
 
     def answer(self, prompt: str) -> Action:
         raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
@@ -86,7 +86,7 @@ class Ideas(_Role):
 
 
 class Variant(_Role):
-    """Other numbers, where everything that follows from them can be computed again."""
+    """Other numbers, if everything that depends on them can be recomputed."""
 
     def answer(self, prompt: str) -> Action:
         kind = label_of(prompt, "Variant")
@@ -111,7 +111,7 @@ class Converter(_Role):
 
 
 class Alternate(_Role):
-    """Nothing: another way has to be thought of."""
+    """Always unable: it cannot find another solution."""
 
     def answer(self, prompt: str) -> Action:
         raise UnableError(

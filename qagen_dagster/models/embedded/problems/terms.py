@@ -1,11 +1,11 @@
-"""Terms of school physics: which topic a word speaks for, which concepts and moves a solution shows. Lists, no rules."""
+"""Terms of school physics: the words of each topic, concept and technique."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-# topic, subtopic, what its problems speak of
+# topic, subtopic, pattern of its words
 TOPICS: Final = (
     ("Kinematics", "Projectile motion", r"projectile|thrown|trajectory|time of flight|angle of projection"),
     ("Kinematics", "Motion along a line", r"accelerat\w+|velocity|displacement|retardation|uniform speed"),
@@ -77,11 +77,11 @@ TECHNIQUES: Final = (
 
 
 def counted(pattern: str, text: str) -> int:
-    """How many different words of the text the pattern finds."""
+    """How many different words of the text match the pattern."""
     found = re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
     return len({one.group().lower() for one in found})
 
 
 def found_in(table: tuple[tuple[str, str], ...], text: str) -> tuple[str, ...]:
-    """The names of a table whose pattern the text holds, in the table's order."""
+    """The names whose pattern matches the text, in the table's order."""
     return tuple(name for name, pattern in table if re.search(pattern, text, re.IGNORECASE))

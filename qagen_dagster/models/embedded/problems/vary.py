@@ -1,7 +1,6 @@
-"""Numerical variants: other numbers in the statement, and everything that follows from them computed again.
+"""Numerical variants: other numbers in the statement, with everything that depends on them recomputed.
 
-What is given and what is a result is `layout.py`'s to say. A variant is submitted only after all its equations were
-computed once more from its own text.
+A variant is submitted only after all equations of its own text have been checked.
 """
 
 from __future__ import annotations
@@ -15,35 +14,35 @@ from qagen_dagster.latex.compare import same_numbers
 from qagen_dagster.latex.structure import solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.asked import UnableError
 from qagen_dagster.models.embedded.problems.chains import Side, side_value
 from qagen_dagster.models.embedded.problems.layout import Layout, Step, layout_of
 from qagen_dagster.models.embedded.problems.numerals import decimal_text, numeral_value, written_like
+from qagen_dagster.models.embedded.problems.prompt_fields import UnableError
 
 _PAIRS = ((1, 4), (4, 9), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (9, 10), (5, 3), (7, 4), (9, 5))
 _FACTORS = tuple(Fraction(*pair) for one in _PAIRS for pair in (one, one[::-1]))
 _MOST_TRIES = 150
-_MOST_FREE = 3  # changed at once
-_DIGITS = 4  # of a result, unless the source's has more
-_FAR = 30  # times larger or smaller than the source's result
+_MOST_FREE = 3  # values changed at once
+_DIGITS = 4  # of a result, unless the source has more
+_FAR = 30  # maximum ratio between the new and the source's result
 
 
 def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
-    """The item with other numbers, and what was changed. Raises UnableError with the reason."""
+    """The item with other numbers, and a description of the changes. Raises UnableError with the reason."""
     layout = layout_of(item)
     seed = hashlib.sha256(f"{number}\n{item}".encode()).hexdigest()
     for values in islice(_choices(layout, Draw(f"variant/{seed}")), _MOST_TRIES):
         texts = _computed(layout, values)
-        if texts is None or not _optioned(layout, values, texts):
+        if texts is None or not _set_options(layout, values, texts):
             continue
         made = _written(layout, texts)
-        if statement_of(made) not in earlier and _new(made, layout) and _proved(made, layout):
-            return made, _said(layout, texts)
+        if statement_of(made) not in earlier and _is_new(made, layout) and _holds(made, layout):
+            return made, _changes(layout, texts)
     raise UnableError("no other numbers were found that give a result as plain as the source's")
 
 
 def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
-    """Texts for the values that change, in a drawn order; several change before one alone does."""
+    """Texts for the changed values in random order; combinations with more changes come first."""
     free = list(layout.free)
     draw.shuffle(free)
     lists = [_candidates(layout, value, draw) for value in free[:_MOST_FREE]]
@@ -52,12 +51,12 @@ def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
     combined.sort(key=lambda one: sum(text is None for text in one))
     for texts in combined:
         chosen = {value: text for value, text in zip(free, texts, strict=False) if text is not None}
-        if chosen and _apart(layout, chosen):
+        if chosen and _stay_distinct(layout, chosen):
             yield chosen
 
 
 def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
-    """Texts near the value with no more digits after the point than it has."""
+    """Texts near the value with at most as many decimal places."""
     model = layout.numerals[layout.given[value][0]]
     found: list[str] = []
     for factor in _FACTORS:
@@ -72,15 +71,15 @@ def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
     return found
 
 
-def _apart(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
-    """Whether values that were different still are, in the order they had."""
+def _stay_distinct(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
+    """Whether different values stay different and keep their order."""
     before = sorted(layout.given)
     after = [numeral_value(chosen[one]) if one in chosen else one for one in before]
     return len(set(after)) == len(after) and _ordered(layout, before, after)
 
 
 def _ordered(layout: Layout, before: list[Fraction], after: list[Fraction]) -> bool:
-    """Values of one unit keep their order: what was heavier stays heavier."""
+    """Whether values of one unit keep their order: what was heavier stays heavier."""
     units: dict[str, list[Fraction]] = {}
     for old, new in zip(before, after, strict=True):
         place = layout.numerals[layout.given[old][0]].end
@@ -89,7 +88,7 @@ def _ordered(layout: Layout, before: list[Fraction], after: list[Fraction]) -> b
 
 
 def _computed(layout: Layout, chosen: Mapping[Fraction, str]) -> dict[int, str] | None:
-    """The text of every numeral that changes; None where a result is not plain."""
+    """The text of every numeral that changes; None if a result is not plain."""
     texts = {index: text for value, text in chosen.items() for index in layout.given[value]}
     results: dict[Fraction, str] = {}
     for step in layout.steps:
@@ -115,7 +114,7 @@ def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
 
 
 def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
-    """The result as the source writes its own: exact where that is exact, with no more digits; None if it cannot be."""
+    """The result in the source's format, with no more digits, and exact if the source's is; None if impossible."""
     source = step.head.value
     if source is None or value.numbers[0] is None or source.numbers[0] is None:
         return None
@@ -133,8 +132,8 @@ def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
     return text if len(digits) <= max(_DIGITS, len(old)) else None
 
 
-def _optioned(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
-    """Give every option its text: the key the result, the others what their mistake or their ratio to the key gives now."""
+def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, str]) -> bool:
+    """Set every option: the key is the result, the others follow from their mistake or their ratio to the key."""
     if layout.right is None:
         return True
     key = layout.numerals[layout.options[layout.right]]
@@ -144,15 +143,15 @@ def _optioned(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int, s
         if wrong is key:
             texts[index] = new
             continue
-        value = _mistaken(layout, chosen, wrong.value)
+        value = _repeat_mistake(layout, chosen, wrong.value)
         value = value if value is not None else wrong.value / key.value * numeral_value(new)
         texts[index] = decimal_text(_shortened(value))
     values = [numeral_value(texts[index]) for index in layout.options]
     return len(set(values)) == len(values) and 0 not in values
 
 
-def _mistaken(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
-    """What the combination of two givens that makes `wrong` makes of the new ones."""
+def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
+    """The value for the new givens of the two-givens combination that produced `wrong`."""
     now = {one: numeral_value(chosen[one]) if one in chosen else one for one in layout.given if one}
     for first, second in product(now, now):
         if first == second:
@@ -168,7 +167,7 @@ def _combinations(first: Fraction, second: Fraction) -> list[Fraction]:
 
 
 def _shortened(value: Fraction) -> Fraction:
-    """Three digits, or all of a whole number."""
+    """Three significant digits; whole numbers stay."""
     if value.denominator == 1:
         return value
     places = 0
@@ -178,7 +177,7 @@ def _shortened(value: Fraction) -> Fraction:
 
 
 def _written(layout: Layout, texts: Mapping[int, str]) -> str:
-    """The item with its new numbers; sides between an expression and its result are left out."""
+    """The item with its new numbers, without the sides between an expression and its result."""
     edits = [
         (step.head.end, step.chain.numeric[-2].end, "")
         for step in layout.steps
@@ -196,8 +195,8 @@ def _written(layout: Layout, texts: Mapping[int, str]) -> str:
     return made.strip()
 
 
-def _new(made: str, layout: Layout) -> bool:
-    """Whether question and solution say other numbers than the source's."""
+def _is_new(made: str, layout: Layout) -> bool:
+    """Whether question and solution contain other numbers than the source."""
     source = layout.item
     return not (
         same_numbers(statement_of(made), statement_of(source))
@@ -205,16 +204,16 @@ def _new(made: str, layout: Layout) -> bool:
     )
 
 
-def _proved(made: str, layout: Layout) -> bool:
-    """Whether the new item, read anew, has as many equations and every one of them holds."""
+def _holds(made: str, layout: Layout) -> bool:
+    """Whether the new item, parsed again, has as many equations and all of them hold."""
     try:
         return len(layout_of(made).steps) == len(layout.steps)
     except UnableError as error:
         return "computed again" not in str(error) and "no number of its statement" in str(error)
 
 
-def _said(layout: Layout, texts: Mapping[int, str]) -> str:
-    """The changes of the statement and the result, for a person to read."""
+def _changes(layout: Layout, texts: Mapping[int, str]) -> str:
+    """A description of the changes in the statement and the result."""
     changed: dict[str, str] = {}
     for places in layout.given.values():
         if places[0] in texts:

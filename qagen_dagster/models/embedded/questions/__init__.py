@@ -1,1 +1,1 @@
-"""Questions by rules: generator, filters, duplicate matcher."""
+"""Questions by rules: generator, filters, matcher for duplicates."""

@@ -1,4 +1,4 @@
-"""What the families produce: a proposed question with its answer, evidence and place of origin."""
+"""The candidate that a family of rules produces: a question with its answer, evidence and origin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qagen_dagster.models.embedded.text.passage import Quote
 class Candidate:
     """`family` names the rule; `quality` orders candidates of one family (about 0 to 1).
 
-    `anchored` says that the question names its document or thing already and needs no frame.
+    `anchored` means that the question already names its document or subject and needs no frame.
     """
 
     question: str
@@ -23,7 +23,7 @@ class Candidate:
     section: tuple[str, ...] = ()
     anchored: bool = False
     visuals: tuple[str, ...] = ()
-    before: str = ""  # the paragraph up to the sentence, in lower case: what "the ..." may point back to
+    before: str = ""  # the paragraph before the sentence, in lower case: "the ..." may refer to it
 
     @property
     def line(self) -> int:

@@ -1,7 +1,7 @@
-"""What a question may call the document and its parts, so that it stands on its own.
+"""The names by which a question refers to the document and its parts, so that it stands on its own.
 
-A document is either about one thing ("Acid Ant") and lends its name to what is asked, or it is a work
-("DL-8 Data Logger: Command Reference") that is cited.
+A document is either about one thing ("Acid Ant"), which gives questions its name, or a work that is cited ("DL-8 Data
+Logger: Command Reference").
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
 
 @dataclass(frozen=True)
 class Context:
-    """The document's names. `thing` is "the Acid Ant" or empty if the document is a work."""
+    """The document's names. `thing` is "the Acid Ant", or empty if the document is a work."""
 
     title: str = ""
     thing: str = ""
     case: bool = False  # a court case
-    words: Counter[str] = field(default_factory=Counter[str])  # how often each occurs, in lower case
+    words: Counter[str] = field(default_factory=Counter[str])  # number of occurrences in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
-    names: frozenset[str] = frozenset()  # words with a capital in the middle of a sentence, in lower case
+    names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def inner(self, section: tuple[str, ...]) -> str:
-        """The innermost heading that is not the title itself."""
+        """The innermost heading that differs from the title."""
         title = self.title.lower()
         names = (_SECTION_NUMBER.sub("", name) for name in reversed(section))
         return next((name for name in names if name.lower() not in title), "")
 
     def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
-        """The phrase in front of a question that would not stand alone; empty if there is no title."""
+        """The phrase in front of a question that does not stand alone; empty without a title."""
         if not self.title:
             return ""
         place = self.title if self.case else f'"{self.title}"'
@@ -67,7 +67,7 @@ class Context:
 
 
 def title_of(head: Sequence[Line]) -> str:
-    """The document's title from its first lines; empty if none can be told."""
+    """The document's title from its first lines; empty if there is none."""
     for line in head:
         if line.text.startswith("# "):
             return plain(line.text[2:])[0].strip(" #*")
@@ -81,7 +81,7 @@ def title_of(head: Sequence[Line]) -> str:
 
 
 def _first_lines(head: Sequence[Line]) -> str:
-    """The lines of the head that are set like a title."""
+    """The first lines that are formatted like a title."""
     title: list[str] = []
     for line in head[:30]:
         text = plain(line.text)[0].strip()
@@ -113,7 +113,7 @@ _DAY = re.compile(
 
 
 def _dated(title: str, head: Sequence[Line]) -> str:
-    """Minutes and letters of one series share their title: the day tells them apart."""
+    """The title with its date for minutes and letters, which share one title in a series."""
     if not _DATED_WORK.search(title) or any(char.isdigit() for char in title):
         return title
     day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
@@ -121,7 +121,7 @@ def _dated(title: str, head: Sequence[Line]) -> str:
 
 
 def _in_line_case(text: str) -> str:
-    """ "Khulumani v. Barclay National Bank" from a line that begins with it."""
+    """The case's name at the start of a line, such as "Khulumani v. Barclay National Bank"."""
     match = re.match(
         r"((?:[A-Z][\w.'&-]*,? ){1,6}v\. (?:[A-Z][\w.'&-]*(?: (?=[A-Z])|(?=[,;.]|$))){1,6})", text
     )
@@ -129,7 +129,7 @@ def _in_line_case(text: str) -> str:
 
 
 def file_title(name: str) -> str:
-    """A title from a file's name, for want of a better one; empty if the name says nothing."""
+    """A title from a file's name, as a last resort; empty if the name is meaningless."""
     stem = re.sub(r"\.\w+$", "", name.rsplit("/", 1)[-1])
     words = [word for word in re.split(r"[-_ ]+", stem) if word and not word.isdigit()]
     if words and words[0].lower() in ("index", "readme") and "/" in name:
@@ -156,7 +156,7 @@ def _is_title_line(text: str) -> bool:
 
 
 def _cased(title: str) -> str:
-    """Capitals only where a title has them, if it was set in capitals."""
+    """A title in capitals converted to title case."""
     if not title.isupper():
         return title
     words = [word if any(char.isdigit() for char in word) else word.capitalize() for word in title.split()]
@@ -166,7 +166,7 @@ def _cased(title: str) -> str:
 
 
 def _case_of(head: Sequence[Line]) -> str:
-    """ "United States of America v. Pedro Infante-Ruiz" from a caption page, its parties in capitals."""
+    """The case's name from a caption page in capitals: "United States of America v. Pedro Infante-Ruiz"."""
     texts = [line.text.strip(" ,_") for line in head]
     at = next((index for index, text in enumerate(texts) if _VERSUS.fullmatch(text)), None)
     if at is None:
@@ -197,7 +197,7 @@ def _party(text: str) -> str:
 def read_context(
     head: Sequence[Line], title: str = "", headings: Mapping[int, str] | None = None, file: str = ""
 ) -> Context:
-    """Names from the document's first lines; `title` wins if the prompt gave one, unless the lines say more."""
+    """Names from the document's first lines; a `title` from the prompt wins unless the lines show a longer one."""
     read = title_of(head)
     # A title in capitals may be only the first of several title lines.
     fuller = title.isupper() and title.lower() in read.lower() and len(read) <= 120
@@ -209,7 +209,7 @@ def read_context(
     text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
     case = bool(_VERSUS.search(title))
     if len(title) > 120 and len(title.split(": ")[0].split()) >= 4:
-        title = title.split(": ")[0]  # the subtitle is left out of long titles
+        title = title.split(": ")[0]  # long titles lose their subtitle
     if len(title) > 240 or (len(title.split()) < 2 and not title[:1].isupper()):
         title = ""
     counts = Counter(re.findall(r"[a-z][a-z-]+", title.lower()) * 5)
@@ -217,7 +217,7 @@ def read_context(
 
 
 def thing_of(title: str, text: str) -> str:
-    """The title with its article if it names one thing that the text speaks of; else empty."""
+    """The title with its article if it names one thing that the text is about; else empty."""
     words = title.split()
     if (
         not words
@@ -236,19 +236,19 @@ def thing_of(title: str, text: str) -> str:
 
 
 def plain_words(lines: Sequence[Line]) -> frozenset[str]:
-    """Words written in lower case somewhere: they are no names."""
+    """Words written in lower case somewhere, which therefore are not names."""
     return frozenset(word for line in lines for word in re.findall(r"\b[a-z][a-z-]+\b", line.text))
 
 
 def name_words(lines: Sequence[Line]) -> frozenset[str]:
-    """Words with a capital where no sentence begins, in lower case."""
+    """Words with a capital inside a sentence, in lower case."""
     return frozenset(
         word.lower() for line in lines for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", line.text)
     )
 
 
 def word_counts(blocks: Sequence[Block]) -> Counter[str]:
-    """How often each word occurs, headings five times over: what the text is about."""
+    """How often each word occurs; words of headings count five times."""
     counts: Counter[str] = Counter()
     for block in blocks:
         if block.kind is not Kind.CODE:
@@ -259,7 +259,7 @@ def word_counts(blocks: Sequence[Block]) -> Counter[str]:
 
 
 def topic_words(blocks: Sequence[Block], context: Context) -> frozenset[str]:
-    """Words of the title and of headings, and of every twelfth paragraph or more: "the logger" needs no antecedent."""
+    """Words of the title, of headings and of many paragraphs: "the logger" then needs no antecedent."""
     named = {word for block in blocks if block.kind is Kind.HEADING for word in _lower_words(block)}
     texts = [set(_lower_words(block)) for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]
     spread = Counter(word for words in texts for word in words)

@@ -1,7 +1,7 @@
-"""The generator's pipeline over one run of lines: blocks, facts, questions, filters, order.
+"""The generator's pipeline from a run of lines to ordered candidates: blocks, facts, questions, filters.
 
-Pure: the same lines and context give the same candidates. A bounded cache keeps the last results, because
-every attempt reads the document anew.
+It is pure: equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt
+reads the document again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from qagen_dagster.models.embedded.text.sentences import Sentence, is_prose, spl
 from qagen_dagster.models.embedded.text.tables import tables
 
 CACHED_WINDOWS = 256
-STRONG = 0.5  # candidates under this quality are asked only when the others are used up
+STRONG = 0.5  # weaker candidates are asked only after all others
 
 _lock = threading.Lock()
 _known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
@@ -94,7 +94,7 @@ _BACK_MATTER = frozenset(
 
 
 def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """What every family has to ask."""
+    """The questions of every family."""
     yield from keyed(blocks, context)
     yield from lead_ins(blocks, context)
     yield from steps(blocks, context)
@@ -104,7 +104,7 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """Questions from sentences; captions are left to visual mode."""
+    """Questions from sentences, without captions, which belong to visual mode."""
     found = [
         (sentence, before, block)
         for block in blocks
@@ -135,7 +135,7 @@ _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Vide
 
 
 def framed(candidate: Candidate, context: Context) -> Candidate | None:
-    """The candidate with the document named, or None if it needs that and the document has no name."""
+    """The candidate with the document named; None if it needs a name and the document has none."""
     question = _without_first_capital(candidate, context)
     if candidate.anchored or (context.thing and context.title.lower() in question.lower()):
         return replace(candidate, question=f"{question[:1].upper()}{question[1:]}", anchored=True)
@@ -146,7 +146,7 @@ def framed(candidate: Candidate, context: Context) -> Candidate | None:
 
 
 def _without_first_capital(candidate: Candidate, context: Context) -> str:
-    """The question with the sentence's first word in lower case where that is how the document writes it elsewhere.
+    """The question with the sentence's first word in lower case if the document writes it so elsewhere.
 
     The parser takes such words for names: "Eelgrass is a plant" would give "what is Eelgrass?".
     """
@@ -163,7 +163,7 @@ _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 
 
 def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
-    """The best question of each sentence: two of them would give each other's answers away."""
+    """The best question of each sentence, because two would reveal each other's answers."""
     best: dict[tuple[int, str], Candidate] = {}
     others: list[Candidate] = []
     for candidate in found:
@@ -180,14 +180,14 @@ _STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """Round robin over the families, best first within each, so that any first few are varied; weak ones last."""
+    """Round robin over the families, best first within each, so that the first few are varied; weak ones last."""
     order = sorted(found, key=lambda item: (-round(item.quality, 1), _spread(item)))
     strong = [candidate for candidate in order if candidate.quality >= STRONG]
     return [*_in_turn(strong), *_in_turn([candidate for candidate in order if candidate.quality < STRONG])]
 
 
 def _spread(candidate: Candidate) -> tuple[str, int]:
-    """Cells of tables in scattered order, so that the first few are from several rows and columns."""
+    """A key that scatters table cells, so that the first few come from several rows and columns."""
     if candidate.family != "cell":
         return "", candidate.line
     return hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest(), 0

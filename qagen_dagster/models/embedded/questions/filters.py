@@ -1,6 +1,6 @@
-"""Refuses questions that a careful person would not ask. Silence is better than a silly question.
+"""Filters that reject questions which a careful person would not ask.
 
-Each check is one reason; they look at the words of a question and its answer, and at what the document is about.
+Each check is one reason, based on the words of the question and its answer and on the document's topic.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _deictic(candidate: Candidate, context: Context) -> bool:
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
-    """Whether the question gives the answer away."""
+    """Whether the question reveals the answer."""
     answer, asked = content_words(candidate.answer), set(content_words(candidate.question))
     return (not answer and not any(char.isdigit() for char in candidate.answer)) or (
         bool(answer) and all(word in asked for word in answer)
@@ -93,7 +93,7 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 
 
 def _adds_up(candidate: Candidate, context: Context) -> bool:
-    """ "How many walls were chosen, three of dolerite and three of sandstone?": the question tells."""
+    """Whether the question's parts add up to the answer: "How many walls, two of tuff and two of basalt?"."""
     if candidate.family != "how_many":
         return False
     asked = [
@@ -144,7 +144,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 def _vague(candidate: Candidate, context: Context) -> bool:
-    """Whether the question says too little to have one answer."""
+    """Whether the question is too short to have one answer."""
     least = {
         "definition": 1,
         "meaning": 1,
@@ -159,7 +159,7 @@ def _vague(candidate: Candidate, context: Context) -> bool:
 
 
 def _loose(candidate: Candidate, context: Context) -> bool:
-    """Whether a weak family asks about some unnamed thing, or about what might be."""
+    """Whether a weak family asks about an unnamed thing or a possibility."""
     if candidate.family not in ("subject", "object"):
         return False
     return bool(_LOOSE.search(unframed(candidate.question)) or _LOOSE.match(candidate.answer))
@@ -173,7 +173,7 @@ _LOOSE = re.compile(
 
 
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:
-    """Whether the subject is "the change", "the difference": known only from the sentence before."""
+    """Whether the subject is "the change" or "the difference", known only from the sentence before."""
     if candidate.family in ("key", "cell", "entry", "step", "acronym"):
         return False
     question = unframed(candidate.question)
@@ -201,7 +201,7 @@ _OPINION = re.compile(
 
 
 def _opinion(candidate: Candidate, context: Context) -> bool:
-    """Whether a "definition" only says how good, bad or important a thing is."""
+    """Whether a "definition" only judges how good, bad or important a thing is."""
     return candidate.family == "definition" and bool(_OPINION.match(candidate.answer))
 
 
@@ -216,7 +216,7 @@ def refusal(candidate: Candidate, context: Context) -> str | None:
 
 
 def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Drops questions to which the document gives two answers, and repetitions."""
+    """Drop questions to which the document gives two answers, and duplicates."""
     by_question: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_question.setdefault(_key(candidate.question), []).append(candidate)

@@ -1,7 +1,4 @@
-"""The generator "rules": reads with the tools, proposes its best candidate not yet asked, reports exhaustion.
-
-What belongs here: what to read next and what to submit. How questions are found belongs to `extract`.
-"""
+"""The generator "rules": it reads with the tools, submits its best new candidate, and reports exhaustion."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ from qagen_dagster.models.embedded.questions.purpose import by_purpose, wanted_f
 
 WINDOW_LINES = 240
 HEAD_LINES = 40
-MAX_READS = 40  # of one attempt, well under the runner's limit on tool calls
+MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
-MAX_ACRONYMS = 4  # of one document: more of them bore
+MAX_ACRONYMS = 4  # questions about abbreviations in one document
 
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
@@ -36,7 +33,7 @@ class Rules:
     """Proposes questions from patterns of structure and grammar. English only."""
 
     def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads  # the parser uses one thread; the option is the provider's
+        self.threads = threads  # the provider sets it; the parser uses one thread
 
     def decide(self, conversation: Conversation) -> list[Action]:
         """Read on, submit, or report exhaustion."""
@@ -96,7 +93,7 @@ def _end(visual: Shown) -> int:
 
 
 def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
-    """Whether structure may tell something and the lines are not read yet."""
+    """Whether the structure may give questions and the lines are not read yet."""
     readable = visual.type == "table" or bool(visual.caption)
     return (
         readable
@@ -118,10 +115,10 @@ def _resume_line(prompt: str) -> int:
 
 
 def _windows(known: dict[int, Line], total: int, resume: int) -> Iterator[list[Line]]:
-    """Runs of read lines to look through, in order.
+    """Runs of read lines to search, in order.
 
-    A document that was read whole is one window. In a longer one each window is a run of lines, the one at
-    `resume` first, so that attempts move on through the document.
+    A completely read document is one window. In a longer one each window is a run of lines, and the one at `resume`
+    is first, so that attempts move through the document.
     """
     runs: list[list[Line]] = []
     for number in sorted(known):
@@ -146,7 +143,7 @@ def _covered(known: dict[int, Line], start: int, total: int) -> bool:
 
 
 def _unread(known: dict[int, Line], total: int, resume: int) -> Iterator[tuple[int, int]]:
-    """Ranges still to be read: from `resume` to the end, then from the start."""
+    """Unread ranges: from `resume` to the end, then from the start."""
     order = [*range(min(resume, total), total + 1), *range(1, min(resume, total))]
     start: int | None = None
     last = 0

@@ -1,6 +1,7 @@
-"""The deduplicator "matcher": same content words, or close in meaning with nothing that tells them apart.
+"""The deduplicator "matcher": duplicates have the same content words, or similar meaning without a distinguishing
+word.
 
-Numbers, names, negation and any differing table row or column make questions differ, however alike they sound.
+Different numbers, names, negation, table rows or columns make questions different, however similar they sound.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from qagen_dagster.models.embedded.text.values import names, negated, numbers, o
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.models.vectors.minilm import shared
 
-# Precision .97 on public question pairs (see docs); the guards below are stricter still.
+# Precision .97 on public question pairs (see docs); the checks below are stricter still.
 THRESHOLD = 0.85
 WITH_EQUAL_ANSWER = 0.75
 SYNONYM = 0.75
@@ -38,17 +39,17 @@ class Matcher:
         self.threads = threads
 
     def decide(self, conversation: Conversation) -> list[Action]:
-        """Always one verdict."""
+        """Always return one verdict."""
         new = _NEW.search(conversation.prompt)
         answer = _ANSWER.search(conversation.prompt)
         _, _, listed = conversation.prompt.partition("Accepted questions:")
-        known = [(int(number), *_apart(text)) for number, text in _NUMBERED.findall(listed)]
+        known = [(int(number), *_split_listed(text)) for number, text in _NUMBERED.findall(listed)]
         if new is None or not known:
             return [_verdict(None, "there is nothing to compare with")]
         return [self.compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
 
     def compare(self, new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
-        """The verdict on a question with its answer (or "") against numbered ones."""
+        """The verdict on a question with its answer (or "") against the numbered known ones."""
         for number, question, answer in known:
             if why := _same_fact(new, (question, answer)):
                 return _verdict(number, why)
@@ -75,7 +76,7 @@ class Matcher:
         return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
 
     def _one_term_differs(self, left: str, right: str) -> bool:
-        """Whether the questions are one template with another column, row or opposite in it."""
+        """Whether the questions share a template and differ in a column, a row or an opposite."""
         ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
         changes = [
             change
@@ -96,7 +97,7 @@ class Matcher:
         )
 
 
-def _apart(text: str) -> tuple[str, str]:
+def _split_listed(text: str) -> tuple[str, str]:
     """Question and answer of a listed line."""
     question, _, answer = text.strip().partition(" [answer: ")
     return question, answer.removesuffix("]")
@@ -110,7 +111,7 @@ def _same_fact(new: tuple[str, str], old: tuple[str, str]) -> str:
         return ""
     left, right = (frozenset(terms(f"{bare(question)} {answer}")) - _ASKED for question, answer in (new, old))
     if _wh(new[0]) != _wh(old[0]) or overlap(new[1], old[1]) < 0.5:
-        # From the other side of one pair: "Who wrote X?" and "What did Y write?".
+        # Both sides of one fact: "Who wrote X?" and "What did Y write?".
         return (
             "the other side of the same fact"
             if len(left & right) >= 0.85 * len(left | right) and len(left) > 3
@@ -129,18 +130,18 @@ def _key(question: str) -> Counter[str]:
 
 
 def _equal_answers(answer: str, other: str) -> bool:
-    """Whether the answers are the same words; a lone number is the answer of too many questions."""
+    """Whether the answers have the same words; a bare number answers too many questions to count."""
     return any(char.isalpha() for char in answer) and overlap(answer, other) == 1.0
 
 
 def _may_repeat(question: str, other: str, *, equal_answers: bool) -> bool:
-    """False where something tells the questions apart that embeddings hardly see."""
+    """False if something distinguishes the questions that embeddings hardly represent."""
     if numbers(question) != numbers(other) or negated(question) != negated(other):
         return False
     if _quoted(question) != _quoted(other):
         return False
     ours, theirs = names(question), names(other)
-    if equal_answers:  # the form may then differ: "Who coached X?", "Which coach had X?"
+    if equal_answers:  # the question words may then differ: "Who coached X?", "Which coach had X?"
         return not (ours - theirs and theirs - ours)
     return ours == theirs and _wh(question) == _wh(other)
 

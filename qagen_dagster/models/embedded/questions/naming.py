@@ -1,7 +1,7 @@
-"""How columns, labels and rows are called inside a question.
+"""Names of columns, labels and rows inside a question.
 
-A label becomes part of the sentence only where it surely is a property's name ("mean salinity (g/kg)"); any
-other is quoted as it stands, which is stiffer but never wrong.
+A label becomes part of the sentence only if it is certainly a property's name ("mean salinity (g/kg)"). Other labels
+are quoted unchanged, which is stiffer but never wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
 
 
 def in_sentence(name: str, context: Context) -> str:
-    """A label as it stands inside a sentence: its capital goes, a name's or an abbreviation's stays."""
+    """A label inside a sentence: without its capital, unless it is a name or an abbreviation."""
     first, _, rest = name.partition(" ")
     known = (
         first.lower() in context.plain or first.lower() not in context.names or first.lower() in HEAD_NOUNS
@@ -53,7 +53,7 @@ def property_name(label: str, context: Context) -> str:
 
 
 def column_words(head: str, context: Context) -> str:
-    """What is asked of a column, up to the row's name."""
+    """The words that ask for a column, up to the row's name."""
     if head.lower() in ("default", "default value", "defaults"):
         return "what is the default value of"
     name = property_name(head, context)
@@ -63,7 +63,7 @@ def column_words(head: str, context: Context) -> str:
 
 
 def row_words(first: str, label: str, context: Context) -> str:
-    """The row by its first cell, with the column it stands in where that helps."""
+    """The row by its first cell, with the column's name if that helps."""
     kind = first.lower().rstrip("s")
     if kind in ("name", "names"):
         return f'"{label}"'

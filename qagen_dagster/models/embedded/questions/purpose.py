@@ -1,7 +1,4 @@
-"""Which kinds of questions a scenario's description asks for, so that two scenarios of a corpus differ.
-
-What belongs here: words of the description and the families they stand for. The questions themselves do not depend on them.
-"""
+"""The kinds of questions that a scenario's description asks for, so that two scenarios of a corpus differ."""
 
 from __future__ import annotations
 
@@ -28,12 +25,12 @@ _FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for p
 
 
 def wanted_families(system_prompt: str) -> frozenset[str]:
-    """Families that fit what the prompt says the questions are for; empty where it says nothing telling."""
+    """Families that fit the purpose stated in the prompt; empty if it states none."""
     found = _DESCRIPTION.search(system_prompt)
     said = found.group(1) if found else ""
     return frozenset(family for pattern, families in _FAMILIES if pattern.search(said) for family in families)
 
 
 def by_purpose(found: Iterable[Candidate], wanted: frozenset[str], strong: float) -> list[Candidate]:
-    """Strong candidates of the wanted families first, then the other strong ones, then the rest, each in their order."""
+    """Strong candidates of the wanted families, then other strong ones, then the rest, each group in its order."""
     return sorted(found, key=lambda item: (item.quality < strong, item.family not in wanted))

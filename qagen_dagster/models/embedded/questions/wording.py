@@ -1,7 +1,4 @@
-"""Turns a clause with a gap into an English question: auxiliary inversion, do-support, order of adjuncts.
-
-What belongs here: grammar of questions. Which part becomes the gap belongs to the families.
-"""
+"""Wording of an English question from a clause with a gap: auxiliary inversion, do-support, order of adjuncts."""
 
 from __future__ import annotations
 
@@ -65,7 +62,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 
 def ask_plural_subject(clause: Clause, wh: str) -> str:
-    """The subject's question where the plural stays: "How many probes drift ...?"."""
+    """The question for a plural subject that stays: "How many probes drift ...?"."""
     subject = clause.within(clause.subject)
     before = [index for index in clause.kept if index < subject[0]]
     after = [index for index in clause.kept if index > subject[-1]]
@@ -110,7 +107,7 @@ def _around(clause: Clause, subject: list[int], gap: set[int]) -> tuple[list[int
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
-    """Without punctuation that the gap left behind at either end."""
+    """The indices without punctuation that the gap left at either end."""
     while indices and clause.doc[indices[-1]].is_punct and clause.doc[indices[-1]].text not in ')"”':
         indices = indices[:-1]
     while indices and clause.doc[indices[0]].text in {",", ";", ":", "—"}:
@@ -119,7 +116,7 @@ def _trim(clause: Clause, indices: list[int]) -> list[int]:
 
 
 def _front(clause: Clause, before: list[int]) -> str:
-    """What stood before the subject, to be put at the end."""
+    """The words before the subject, for the end of the question."""
     if not before:
         return ""
     return _lower_first(words(clause.doc, _trim(clause, before)), clause.doc[before[0]])
@@ -144,7 +141,7 @@ def _lower_first(text: str, first: Token) -> str:
 
 
 def _is_gerund(first: Token) -> bool:
-    """ "Averaging removes the waves": tagged as a name, because it begins the sentence."""
+    """Whether a gerund begins the sentence ("Averaging removes the waves"); the tagger takes it for a name."""
     return (
         len(first.text) > 5
         and first.text.endswith("ing")
@@ -153,7 +150,7 @@ def _is_gerund(first: Token) -> bool:
     )
 
 
-# Rule lemmas of the small model that are no English verbs.
+# Rule lemmas of the small model that are not English verbs.
 _LEMMAS = {
     "instal": "install",
     "enrol": "enroll",

@@ -1,6 +1,6 @@
-"""Cuts a run of lines into blocks: headings, paragraphs, list items, tables, code; each with its section path.
+"""Segmentation of lines into blocks: headings, paragraphs, list items, tables, code; each with its section path.
 
-Works on Markdown and on plain text as PDFs and court opinions give it. What blocks say belongs elsewhere.
+It handles Markdown, and plain text as extracted from PDFs and court opinions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
 
 
 def heading_of(line: Line, *, alone: bool) -> tuple[int, str] | None:
-    """Level and title if the line is a heading; `alone` says that no text touches it from above."""
+    """Level and title if the line is a heading; `alone` says that the line above is blank."""
     if marked := _HEADING.match(line.text):
         return len(marked.group(1)), plain(marked.group(2))[0].strip()
     text = line.text.strip()
@@ -88,7 +88,7 @@ def _level(text: str) -> int:
 
 
 def _is_title(text: str) -> bool:
-    """Tells "Materials and Methods" from the first line of a numbered footnote."""
+    """Whether a text is a title ("Materials and Methods") and not the first line of a numbered footnote."""
     words = text.split()
     if words[-1].lower() in _OPEN_ENDS or "," in text:
         return False
@@ -104,12 +104,12 @@ def is_double_spaced(lines: Sequence[Line]) -> bool:
 
 
 def segment(lines: Sequence[Line], headings: Mapping[int, str] | None = None) -> list[Block]:
-    """All blocks of `lines`, in order; `headings` are lines known to be headings, with their titles."""
+    """All blocks of `lines`, in order; `headings` maps lines known to be headings to their titles."""
     return _Segmenter(lines, headings or {}).run()
 
 
 class _Segmenter:
-    """One pass over the lines; `pending` collects the lines of the block under way."""
+    """One pass over the lines; `pending` collects the lines of the current block."""
 
     def __init__(self, lines: Sequence[Line], headings: Mapping[int, str]) -> None:
         self.lines = lines
@@ -162,7 +162,7 @@ class _Segmenter:
         self.blank_before = True
         self.blanks += 1
         if self.loose and self.blanks < 3 and self.pending and self.kind in (Kind.TEXT, Kind.ITEM):
-            self.pending.append(line)  # kept: a quote over the gap must be the document's own
+            self.pending.append(line)  # kept, so that a quote across the gap matches the document
         else:
             self._flush()
 
@@ -196,7 +196,7 @@ class _Segmenter:
         self.pending.append(line)
 
     def _at_break(self, line: Line) -> bool:
-        """A key-value line starts a block unless it continues a sentence."""
+        """Whether a key-value line starts a block; it does not if it continues a sentence."""
         if not self.pending:
             return True
         before = self._last_filled()

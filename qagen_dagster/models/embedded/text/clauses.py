@@ -1,7 +1,6 @@
-"""The skeleton of a parsed sentence: one finite main clause with its subject, verb group and adjuncts.
+"""The main clause of a parsed sentence: its subject, verb group and adjuncts.
 
-What belongs here is grammar alone: which tokens make up the clause, and which can be left out without
-changing what it says. Which questions to ask belongs to the families.
+Only grammar decides which tokens make up the clause, and which can be omitted without changing its meaning.
 """
 
 from __future__ import annotations
@@ -49,19 +48,19 @@ class Clause:
         return [index for index in self.kept if index in tree]
 
     def span(self, head: Token) -> str:
-        """The subtree of `head` as it stands in the sentence, without what was left out; empty if gapped."""
+        """The subtree of `head` as written, without omitted tokens; empty if it has a gap."""
         return solid(self.doc, self.within(head))
 
 
 def solid(doc: Doc, indices: list[int]) -> str:
-    """The text of consecutive tokens, empty if they are not consecutive."""
+    """The text of consecutive tokens; empty if they are not consecutive."""
     if not indices or indices[-1] - indices[0] + 1 != len(indices):
         return ""
     return doc[indices[0] : indices[-1] + 1].text.strip(" ,;:.")
 
 
 def words(doc: Doc, indices: Iterable[int]) -> str:
-    """The text of any tokens, in the order given, with spaces put right where they did not touch."""
+    """The text of any tokens in the given order, with normalised spaces where they did not touch."""
     order = list(indices)
     pieces: list[str] = []
     for index, following in zip(order, [*order[1:], -1], strict=False):
@@ -90,7 +89,7 @@ def read_clause(doc: Doc) -> Clause | None:
 
 
 def _has_stray_verb(clause: Clause) -> bool:
-    """Whether a finite verb remains that no subordinate clause explains: the parse is then wrong."""
+    """Whether a finite verb remains that no subordinate clause explains, which means that the parse is wrong."""
     if any(
         child.dep_ in ("ccomp", "parataxis") and child.i < clause.root.i for child in clause.root.children
     ):
@@ -161,7 +160,7 @@ def _with_commas(token: Token) -> set[int]:
 
 
 def _is_side(clause: Token, root: Token) -> bool:
-    """Whether an adverbial clause only comments: it may go without changing what is said."""
+    """Whether an adverbial clause is only a comment, which can be omitted."""
     return (clause.i > root.i and _after_comma(clause)) or any(
         child.dep_ == "mark" and child.lower_ in _SIDE_MARKS for child in clause.children
     )

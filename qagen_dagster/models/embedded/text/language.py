@@ -1,7 +1,4 @@
-"""The English parser, loaded once, and a bounded cache of its results.
-
-Every attempt re-reads the document, so the same sentences come again and again.
-"""
+"""The English parser, loaded once, with a bounded cache, because every attempt reads the same sentences again."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ def _english() -> Language:
 
 
 def parse(texts: Sequence[str]) -> list[Doc]:
-    """Parsed texts, in order. One thread at a time: the parser gains nothing from more."""
+    """Parsed texts, in order. Only one thread parses at a time: the parser gains nothing from more."""
     with _lock:
         new = list(dict.fromkeys(text for text in texts if text not in _parsed))
         for text, doc in zip(new, _english().pipe(new, batch_size=64), strict=True):

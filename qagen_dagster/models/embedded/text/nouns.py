@@ -1,6 +1,6 @@
-"""What kind of thing a noun phrase names: a person, a date, a place, an amount.
+"""Types of noun phrases: a person, a date, a place, an amount.
 
-The entity recogniser of a small model errs on identifiers, so each label is confirmed by the words.
+The entity recogniser of a small model makes mistakes on identifiers, so the words must confirm each label.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VAGUE_DATE = re.compile(
 
 
 def is_person(token: Token) -> bool:
-    """Whether the phrase headed by `token` names a person or says an office held by one."""
+    """Whether the phrase headed by `token` names a person or an office held by one."""
     if token.lemma_.lower() in _PERSON_NOUNS:
         return True
     if token.ent_type_ != "PERSON" or token.tag_ in ("NNS", "NNPS"):
@@ -82,12 +82,12 @@ _BODIES = word_set(
 
 
 def is_date(text: str) -> bool:
-    """Whether `text` is a point in time that stands on its own."""
+    """Whether `text` is a point in time that needs no context."""
     return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text)
 
 
 def is_plain_date(text: str) -> bool:
-    """Whether `text` is a date and nothing else."""
+    """Whether `text` is only a date."""
     return bool(_PLAIN_DATE.fullmatch(text)) and not _VAGUE_DATE.search(text)
 
 
@@ -110,7 +110,7 @@ def is_duration(token: Token) -> bool:
 
 
 def number_of(token: Token) -> Token | None:
-    """The number that counts the noun, if it is written before it and is no year."""
+    """The number before the noun that counts it, unless it is a year."""
     for child in token.children:
         if child.dep_ == "nummod" and child.i < token.i and re.fullmatch(r"[\d.,]+|[A-Za-z-]+", child.text):
             digits = child.text.replace(",", "")

@@ -1,7 +1,6 @@
-"""Text without markup that still knows where each of its characters stands in the document.
+"""Text without markup that keeps the position of each character in the document.
 
-Analysis wants clean, unwrapped sentences; evidence must be the document's own characters. A passage carries
-both. What the text means belongs elsewhere.
+Analysis needs clean, unwrapped sentences; evidence must be the document's own characters. A passage holds both.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from qagen_dagster.models.embedded.conversation import Line
 
 Place = tuple[int, int]  # line number, column
 
-# Each pattern keeps group 1 and drops the rest of the match. Bounded, so that they run in linear time.
+# Each pattern keeps group 1 and drops the rest of the match. They are bounded to run in linear time.
 _MARKUP = tuple(
     re.compile(pattern)
     for pattern in (
@@ -37,7 +36,7 @@ _WRAP_HYPHEN = re.compile(r"[A-Za-z]-$")
 
 @dataclass(frozen=True)
 class Quote:
-    """Characters copied from the document, with the line they start on."""
+    """Characters copied from the document, with their first line."""
 
     text: str
     start_line: int
@@ -57,7 +56,7 @@ class Passage:
         return Passage(self.text[start:end], self.places[start:end], self.lines)
 
     def quote(self, start: int = 0, end: int | None = None) -> Quote:
-        """The document's own characters from `text[start]` to `text[end - 1]`, markup included."""
+        """The document's own characters from `text[start]` to `text[end - 1]`, with markup."""
         places = self.places[start:end]
         (first, left), (last, right) = places[0], places[-1]
         left = _grow_left(self.lines[first], left)
@@ -103,11 +102,11 @@ def plain(text: str) -> tuple[str, list[int]]:
 def join_lines(
     lines: Iterable[Line], *, first_column: int = 0, known: frozenset[str] = frozenset()
 ) -> Passage:
-    """One passage of consecutive lines: markup stripped, white space single, hyphenation at line ends undone.
+    """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends.
 
-    `first_column` skips a list marker or a lead-in on the first line. Lines between the first and the last
-    must all be given, blank ones too, so that quotes over several lines are the document's own. A hyphen at a
-    line's end stays if `known`, the words of the surroundings, speak for it.
+    `first_column` skips a list marker or a lead-in on the first line. All lines from the first to the last must be
+    given, including blank ones, so that quotes over several lines match the document. A hyphen at a line's end stays
+    if `known`, the words of the surroundings, supports it.
     """
     text: list[str] = []
     places: list[Place] = []
@@ -148,7 +147,7 @@ def _append(
 
 
 def _is_compound(before: str, after: str, known: frozenset[str]) -> bool:
-    """Whether "defendant-" and "appellant" are two words of their own rather than one that was broken."""
+    """Whether "defendant-" and "appellant" are two separate words and not one hyphenated word."""
     left, right = re.search(r"([A-Za-z]+)-$", before), re.match(r"[A-Za-z]+", after)
     if left is None or right is None:
         return False

@@ -1,7 +1,6 @@
-"""Cuts passages into sentences and says which of them are whole, well-formed prose.
+"""Segmentation of passages into sentences, and the choice of those that are complete, well-formed prose.
 
-A parser's own segmentation stumbles over abbreviations and identifiers, so sentences are cut first and
-parsed one by one.
+The parser's own segmentation fails on abbreviations and identifiers, so it receives single sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from qagen_dagster.models.embedded.text.passage import Passage
 _END = re.compile(
     r"[.!?][\"'”\u2019)\]]{0,2}(?=\s+[\"'“\u2018(\[]?[A-Z0-9§])|[.!?][\"'”\u2019)\]]{0,2}$|;(?=\s)"
 )
-# Words that end in a full stop without ending a sentence, but for single letters and letters with dots.
+# Words that end in a full stop without ending a sentence, except single letters and letters with dots.
 ABBREVIATIONS = (
     "Mr|Mrs|Ms|Dr|Prof|Hon|Sgt|Lt|Col|Gen|Rep|Sen|Gov|St|No|Nos|Art|Sec|Ch|Fig|Figs|Tab|Eq|Eqs|Vol|vol|p|pp|"
     "v|vs|cf|al|viz|etc|approx|ca|Inc|Corp|Co|Ltd|Bros|Jr|Sr|ft|in|lb|oz|Jan|Feb|Mar|Apr|Jun|"
@@ -33,14 +32,14 @@ MAX_WORDS = 42
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence: where it stands in its passage, and the words to analyse (citations left out)."""
+    """A sentence: its passage, and the text to analyse (without citations)."""
 
-    passage: Passage  # of the sentence itself
+    passage: Passage  # only of this sentence
     text: str
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was left out of `text`."""
+        """Whether nothing was omitted from `text`."""
         return self.text == self.passage.text
 
 
@@ -77,7 +76,7 @@ def _depths(text: str) -> list[int]:
 
 
 def is_prose(sentence: Sentence) -> bool:
-    """Whether the sentence is whole and plain enough to ask about."""
+    """Whether the sentence is complete and plain enough for a question."""
     text = sentence.text
     words = _WORD.findall(text)
     if not 4 <= len(words) <= MAX_WORDS or not (text[0].isupper() or text[0].isdigit()):
@@ -85,13 +84,13 @@ def is_prose(sentence: Sentence) -> bool:
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
     if re.search(r":\s|\$ ?\(", text):
-        return False  # a label, a list or a title glued on: not one clause
+        return False  # a label, a list or a title is attached, so it is not one clause
     letters = sum(len(word) for word in words)
     return letters >= 0.6 * len(text.replace(" ", "")) and balanced(text) and not _broken(sentence)
 
 
 def balanced(text: str) -> bool:
-    """Whether quotes and brackets of `text` close."""
+    """Whether quotes and brackets of `text` are balanced."""
     if text.count('"') % 2 or text.count("“") != text.count("”"):
         return False
     depth = 0
@@ -103,7 +102,7 @@ def balanced(text: str) -> bool:
 
 
 def _broken(sentence: Sentence) -> bool:
-    """Whether a line inside the sentence is so short that something else was glued in."""
+    """Whether a line inside the sentence is so short that other text was probably inserted."""
     numbers = sorted({number for number, _ in sentence.passage.places})
     texts = [sentence.passage.lines[number].strip() for number in numbers]
     longest = max(map(len, texts))

@@ -1,4 +1,4 @@
-"""Reads pipe tables: header, rows, captions. What to ask of a cell belongs to the families."""
+"""Pipe tables: header, rows, captions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a header row. `label` and `caption` are empty where there is none."""
+    """A table with a header row. `label` and `caption` are empty without a caption."""
 
     header: Row
     rows: tuple[Row, ...]
@@ -65,14 +65,14 @@ def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | Non
 
 
 def _looks_headed(parsed: Sequence[Row]) -> bool:
-    """Without a separator row: the first row has words only, and is unlike the others."""
+    """Whether the first row is a header although no separator follows: it has only words and differs from the rest."""
     header = parsed[0].cells
     words = all(_HEAD.match(cell) for cell in header)
     return words and len(parsed) >= 3 and len(set(header)) == len(header)
 
 
 def tables(blocks: Sequence[Block]) -> list[Table]:
-    """All tables, with the caption that stands directly before or after."""
+    """All tables, with the captions directly before or after them."""
     found: list[Table] = []
     for index, block in enumerate(blocks):
         if block.kind is not Kind.TABLE:
@@ -88,7 +88,7 @@ def tables(blocks: Sequence[Block]) -> list[Table]:
 
 
 def _caption_at_end(block: Block) -> tuple[str, str] | None:
-    """The caption a block is, or ends with: where lines are set close it follows on the paragraph's last."""
+    """The caption that a block is or ends with; in close type it directly follows the paragraph."""
     if block.kind is not Kind.TEXT:
         return None
     texts = [line.text.strip() for line in block.lines]

@@ -1,7 +1,4 @@
-"""Normal forms of answers: numbers with units, names, dates, negation; and whether two answers say the same.
-
-Used by the checker and the deduplicator; knows nothing of how questions are made.
-"""
+"""Normal forms of answers (numbers with units, names, dates, negation), and their comparison."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ def numbers(text: str) -> Counter[str]:
 
 
 def stem(word: str) -> str:
-    """A crude stem: enough to join "readings" and "reading"."""
+    """A crude stem, good enough to map "readings" to "reading"."""
     word = _UNITS.get(word, word)
     for ending in ("ies", "sses", "es", "s", "ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -100,7 +97,7 @@ def names(text: str) -> set[str]:
 
 
 def negations(text: str) -> int:
-    """How many words of denial there are."""
+    """The number of negating words."""
     return len(_NEGATION.findall(text))
 
 

@@ -1,4 +1,4 @@
-"""Closed word lists that several rules share. They are written as one string each."""
+"""Closed word lists that several rules share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# Nouns that name a property, so that "what is the <noun> of X" is what a person would say.
+# Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
 ATTRIBUTES = word_set(
     "accuracy address age altitude amount angle area author authority balance budget capacity category cause clearance "
     "class code colour color condition cost count country coverage date day deposit depth description diameter direction "
@@ -22,7 +22,7 @@ ATTRIBUTES = word_set(
     "scale term default description method family density"
 )
 
-# Nouns that head a table's first column: their capital is only a heading's.
+# Nouns that head a table's first column; they are capitalised only as headings.
 HEAD_NOUNS = word_set(
     "animal case category check class code component condition county course creature crop device disease element event "
     "experiment factor feature field gene group instrument item kind language layer level lot material measure method model "

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     decimal,
     number,
     plain,
@@ -22,13 +22,13 @@ _SOLIDS = (
 )
 
 
-def _similar(draw: Draw, context: int) -> Made | None:
+def _similar(draw: Draw, context: int) -> Draft | None:
     these, one, unit, sizes = _SOLIDS[context]
     small, large = draw.choice(((2, 3), (3, 4), (3, 5), (2, 5), (4, 5)))
     size, mass = draw.choice(sizes), draw.whole(1, 4) * small**3
     short, tall = small * size, large * size
     ratio = Fraction(large, small)
-    return Made(
+    return Draft(
         stem=f"{these} are mathematically similar and made of the same material. Their heights are ${short}$ cm and ${tall}$ cm. "
         f"The shorter {one} has mass ${mass}$ {unit}. What is the mass of the taller {one}?",
         key=united(number(mass * ratio**3), unit),
@@ -53,11 +53,11 @@ _LAWS = (
 )
 
 
-def _law(draw: Draw, context: int) -> Made:
+def _law(draw: Draw, context: int) -> Draft:
     subject, result, squared, rooted = _LAWS[context]
     first, base = draw.whole(2, 9), draw.whole(2, 7)
     second = base * base
-    return Made(
+    return Draft(
         stem=f"{subject} is directly proportional to the square of ${squared}$ and inversely proportional to the square root of "
         f"${rooted}$. ${squared}$ is multiplied by ${first}$ and ${rooted}$ is multiplied by ${second}$. "
         f"By what factor is ${result}$ multiplied?",
@@ -78,7 +78,7 @@ def _law(draw: Draw, context: int) -> Made:
     )
 
 
-_BODIES = (  # the first four are asked for the volume, the others for the area
+_BODIES = (  # the first four ask for the volume, the others for the area
     ("The surface area of a spherical balloon", "its volume"),
     ("The surface area of a cube of ice", "its volume"),
     ("A tank is replaced by a mathematically similar one. The surface area", "its volume"),
@@ -91,7 +91,7 @@ _BODIES = (  # the first four are asked for the volume, the others for the area
 _SCALES = (*range(1, 10), *range(11, 21), 30, 40)  # tenths of the length
 
 
-def _area_and_volume(draw: Draw, context: int) -> Made:
+def _area_and_volume(draw: Draw, context: int) -> Draft:
     start, end = _BODIES[context]
     given, asked = (2, 3) if context < 4 else (3, 2)
     tenths = draw.choice(_SCALES)
@@ -100,7 +100,7 @@ def _area_and_volume(draw: Draw, context: int) -> Made:
     word = "increase" if tenths > 10 else "decrease"
     wrong = (change * Fraction(asked, given), change, asked * by_length, by_length, abs(length**4 - 1) * 100)
     names = {2: "areas", 3: "volumes"}
-    return Made(
+    return Draft(
         stem=f"{start} {word}s by ${decimal(change)}\\%$. By what percentage does {end} {word}?",
         key=_percent(abs(length**asked - 1) * 100),
         wrong=tuple(_percent(value) if _shown(value, tenths > 10) else None for value in wrong),
@@ -118,7 +118,7 @@ def _percent(value: Fraction) -> str:
 
 
 def _shown(value: Fraction, growing: bool) -> bool:
-    """Whether a percentage is a short decimal, and possible: nothing shrinks by more than it is."""
+    """Whether a percentage is a short decimal and possible: nothing shrinks by more than 100 %."""
     digits = str(value.numerator * 100 // value.denominator).strip("0")
     return (value * 100).denominator == 1 and len(digits) <= 4 and (growing or value < 100)
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
 )
 
 
-def _reciprocal(draw: Draw, context: int) -> Made:
+def _reciprocal(draw: Draw, context: int) -> Draft:
     k = draw.whole(3, 13)
     sign, shift = (("+", -2), ("-", 2), ("+", -2), ("-", 2))[context]
     scale = (1, 1, 3, 2)[context]
@@ -21,7 +21,7 @@ def _reciprocal(draw: Draw, context: int) -> Made:
     squares = f"{front}x^2+\\frac{{{scale}}}{{x^2}}"
     value = scale * (k * k + shift)
     values = (scale * k * k, scale * (k * k - shift), scale * 2 * k, scale * (k * k + shift // 2))
-    return Made(
+    return Draft(
         stem=f"The non-zero real number $x$ satisfies $x{sign}\\frac{{1}}{{x}}={k}$. What is the value of ${squares}$?",
         key=plain(str(value)),
         wrong=tuple(plain(str(one)) for one in values),
@@ -33,7 +33,7 @@ def _reciprocal(draw: Draw, context: int) -> Made:
     )
 
 
-def _sum_product(draw: Draw, context: int) -> Made | None:
+def _sum_product(draw: Draw, context: int) -> Draft | None:
     s, p = draw.whole(4, 12), draw.whole(2, 15)
     if s * s <= 4 * p:
         return None
@@ -52,7 +52,7 @@ def _sum_product(draw: Draw, context: int) -> Made | None:
             (Fraction(s * s, p), Fraction(s * s + 2 * p, p), Fraction(s * s - p, p), Fraction(s * s - 4 * p, p)),
         ),
     )[context]  # fmt: skip
-    return Made(
+    return Draft(
         stem=f"The real numbers $a$ and $b$ satisfy $a+b={s}$ and $ab={p}$. What is the value of ${asked}$?",
         key=plain(number(value)),
         wrong=tuple(plain(number(one)) for one in wrong),
@@ -63,8 +63,8 @@ def _sum_product(draw: Draw, context: int) -> Made | None:
     )
 
 
-def _quartic(draw: Draw, context: int) -> Made:
-    # Two settings share the computation of a fourth power: one has odd numbers, the other even ones.
+def _quartic(draw: Draw, context: int) -> Draft:
+    # Two settings share the computation of a fourth power: one uses odd numbers, the other even ones.
     k = draw.whole(3, 20) if context % 2 else draw.choice((3, 5, 7, 9) if context == 0 else (4, 6, 8, 10))
     square = k * k - 2
     asked, value, expression, wrong = (
@@ -73,7 +73,7 @@ def _quartic(draw: Draw, context: int) -> Made:
         ("\\frac{x^8+1}{x^4}", square**2 - 2, "(k**2-2)**2-2", (k**4, square**2, square**2 + 2, k**4 - 2)),
         ("\\frac{x^6+1}{x^3}", k**3 - 3 * k, "k*(k**2-3)", (k**3, k**3 - 3, k**3 + 3 * k, k**3 - 2)),
     )[context]
-    return Made(
+    return Draft(
         stem=f"The real number $x$ satisfies $x^2-{k}x+1=0$. What is the value of ${asked}$?",
         key=plain(str(value)),
         wrong=tuple(plain(str(one)) for one in wrong),

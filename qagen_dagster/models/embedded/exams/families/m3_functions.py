@@ -6,14 +6,14 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
 )
 
 
-def _vertex(draw: Draw, context: int) -> Made | None:
+def _vertex(draw: Draw, context: int) -> Draft | None:
     h, v, scale = draw.whole(1, 5), draw.whole(-4, 6), draw.whole(1, 3)
     near, far = draw.whole(1, 3), draw.whole(2, 6)
     if near == far or v == 0:
@@ -23,7 +23,7 @@ def _vertex(draw: Draw, context: int) -> Made | None:
     at, to = (h + near, h - far) if context < 2 else (h - near, h + far)
     q, value = v + sign * scale * near**2, v + sign * scale * far**2
     linear = v + Fraction((q - v) * far, near)
-    return Made(
+    return Draft(
         stem=f"The quadratic function $f$ has its {'least' if least else 'greatest'} value ${v}$ at $x={h}$, and $f({at})={q}$. "
         f"What is the value of $f({to})$?",
         key=plain(str(value)),
@@ -37,7 +37,7 @@ def _vertex(draw: Draw, context: int) -> Made | None:
     )
 
 
-def _odd_periodic(draw: Draw, context: int) -> Made:
+def _odd_periodic(draw: Draw, context: int) -> Draft:
     period, value, factor = draw.whole(5, 9), draw.whole(3, 8), draw.whole(2, 4)
     inside = draw.whole(1, (period - 1) // 2)
     turns, back = draw.whole(2, 4), draw.whole(1, 3)
@@ -45,7 +45,7 @@ def _odd_periodic(draw: Draw, context: int) -> Made:
     first, second = turns * period - inside, inside - back * period if context < 2 else inside + back * period
     left = value if even else -value
     kind, meaning = ("even", "f(-x)=f(x)") if even else ("odd", "f(-x)=-f(x)")
-    return Made(
+    return Draft(
         stem=f"The function $f$ is defined for all real $x$. It is {kind}, so that ${meaning}$, and $f(x+{period})=f(x)$ for all $x$. "
         f"Given that $f({inside})={value}$, what is the value of $f({first})+{factor}f({second})$?",
         key=plain(str(left + factor * value)),
@@ -60,7 +60,7 @@ def _odd_periodic(draw: Draw, context: int) -> Made:
     )
 
 
-def _functional(draw: Draw, context: int) -> Made | None:
+def _functional(draw: Draw, context: int) -> Draft | None:
     k, m, t = draw.whole(2, 4), draw.whole(1, 6), draw.whole(2, 5)
     mirrored = context % 2 == 0
     c = draw.whole(1, 9)
@@ -77,7 +77,7 @@ def _functional(draw: Draw, context: int) -> Made | None:
         m * t - k * m * other,
         (m * t - k * m * other) / (1 + k * k),
     )
-    return Made(
+    return Draft(
         stem=f"The function $f$ satisfies $f(x)+{k}f\\left({shown}\\right)={right}$ for {domain}. What is the value of $f({t})$?",
         key=plain(number(value)),
         wrong=tuple(plain(number(Fraction(one))) for one in wrong),

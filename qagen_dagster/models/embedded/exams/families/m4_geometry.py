@@ -7,8 +7,8 @@ from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     root,
@@ -17,7 +17,7 @@ from qagen_dagster.models.embedded.exams.family import (
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (9, 12, 15))
 
 
-def _farthest(draw: Draw, context: int) -> Made | None:
+def _farthest(draw: Draw, context: int) -> Draft | None:
     x, y, distance = draw.choice(_TRIPLES)
     radius = draw.whole(1, 7)
     if radius >= distance or 2 * radius == distance:
@@ -27,7 +27,7 @@ def _farthest(draw: Draw, context: int) -> Made | None:
     greatest = context % 2 == 0
     value = distance + radius if greatest else distance - radius
     circle = f"{_shifted('x', a)}+{_shifted('y', b)}={radius * radius}"
-    return Made(
+    return Draft(
         stem=f"The point $Q$ moves on the circle ${circle}$, and $P$ is the point $({px},{py})$. "
         f"What is the {'greatest' if greatest else 'least'} possible length of $PQ$?",
         key=plain(str(value)),
@@ -56,7 +56,7 @@ def _shifted(name: str, by: int) -> str:
     return f"{name}^2" if by == 0 else f"({name}{-by:+d})^2"
 
 
-def _triangle(draw: Draw, context: int) -> Made:
+def _triangle(draw: Draw, context: int) -> Draft:
     a, b = draw.whole(1, 6), draw.whole(1, 6)
     slope = draw.whole(2, 4)
     if context < 2:
@@ -65,7 +65,7 @@ def _triangle(draw: Draw, context: int) -> Made:
         shown, steep = f"-\\frac{{1}}{{{slope}}}", Fraction(1, slope)
     up, across = b + steep * a, (b + steep * a) / steep
     area = up * across / 2
-    return Made(
+    return Draft(
         stem=f"The straight line through the point $({a},{b})$ with gradient ${shown}$ meets the coordinate axes at $A$ and $B$, and "
         "$O$ is the origin. What is the area of the triangle $OAB$?",
         key=plain(number(area)),
@@ -77,7 +77,7 @@ def _triangle(draw: Draw, context: int) -> Made:
     )
 
 
-def _tangents(draw: Draw, context: int) -> Made | None:
+def _tangents(draw: Draw, context: int) -> Draft | None:
     p, q, radius = draw.whole(2, 12), draw.whole(2, 12), draw.whole(2, 9)
     length = p * p + q * q - radius * radius
     if length <= 0 or isqrt(length) ** 2 != length or isqrt(length) == radius:
@@ -96,7 +96,7 @@ def _tangents(draw: Draw, context: int) -> Made | None:
         if quadrilateral
         else (value / 2, root(Fraction(4 * distance)), 2 * length, root(Fraction(4 * (distance + radius**2))))
     )
-    return Made(
+    return Draft(
         stem=f"The tangents from the point $P({p},{q})$ to the circle $x^2+y^2={radius**2}$ touch it at $A$ and $B$, and $O$ is the origin. "
         f"What is {asked}?",
         key=plain(number(value)),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     root,
@@ -16,7 +16,7 @@ from qagen_dagster.models.embedded.exams.family import (
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (4, 3, 5), (12, 5, 13), (8, 6, 10))
 
 
-def _fraction(draw: Draw, context: int) -> Made | None:
+def _fraction(draw: Draw, context: int) -> Draft | None:
     top, base, swing = draw.choice((12, 18, 20, 24, 30, 36)), draw.whole(4, 9), draw.whole(1, 6)
     if swing >= base:
         return None
@@ -25,7 +25,7 @@ def _fraction(draw: Draw, context: int) -> Made | None:
     front = "" if swing == 1 else str(swing)
     low, high = Fraction(top, base + swing), Fraction(top, base - swing)
     value, other = (high, low) if greatest else (low, high)
-    return Made(
+    return Draft(
         stem=f"What is the {'greatest' if greatest else 'least'} value of $\\frac{{{top}}}{{{base}+{front}{wave}}}$ as $x$ takes all real values?",
         key=plain(number(value)),
         wrong=(
@@ -49,13 +49,13 @@ _WAVES = (
 )  # fmt: skip
 
 
-def _sum_of_waves(draw: Draw, context: int) -> Made:
+def _sum_of_waves(draw: Draw, context: int) -> Draft:
     a, b, size = draw.choice(_TRIPLES)
     c = draw.whole(20, 40)
     setting, extreme, _, asked = _WAVES[context]
     sign = 1 if extreme == "greatest" else -1
     value = c + sign * size
-    return Made(
+    return Draft(
         stem=f"{setting.format(a=a, b=b, c=c)}, where $\\theta$ takes all real values. {asked}?",
         key=plain(str(value)),
         wrong=tuple(
@@ -69,7 +69,7 @@ def _sum_of_waves(draw: Draw, context: int) -> Made:
     )
 
 
-def _quadratic(draw: Draw, context: int) -> Made | None:
+def _quadratic(draw: Draw, context: int) -> Draft | None:
     a, b = draw.whole(1, 14), draw.whole(1, 7)
     greatest = context < 2
     first, second = ("\\sin x", "\\cos^2 x") if context % 2 == 0 else ("\\cos x", "\\sin^2 x")
@@ -85,7 +85,7 @@ def _quadratic(draw: Draw, context: int) -> Made | None:
         else (number(-a - b), number(-peak), "0", f"-{both}")
     )
     shown = f"{_front(a)}{first}+{_front(b)}{second}"
-    return Made(
+    return Draft(
         stem=f"What is the {'greatest' if greatest else 'least'} value of ${shown}$ as $x$ takes all real values?",
         key=plain(number(value)),
         wrong=tuple(plain(one) for one in wrong),

@@ -7,8 +7,8 @@ from math import comb, gcd
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
 )
@@ -21,13 +21,13 @@ _GROUPS = (
 )  # fmt: skip
 
 
-def _groups(draw: Draw, context: int) -> Made:
+def _groups(draw: Draw, context: int) -> Draft:
     groups, size = draw.whole(3, 9), draw.whole(2, 8)
     of, things, rule, asked = _GROUPS[context]
     total = groups * size
     value = comb(total, 2) - groups * comb(size, 2)
     start = "There are" if context != 1 else "At a party there are"
-    return Made(
+    return Draft(
         stem=f"{start} ${groups}$ {of} with ${size}$ {things} each. {rule}. How many {asked} altogether?",
         key=plain(str(value)),
         wrong=tuple(
@@ -41,7 +41,7 @@ def _groups(draw: Draw, context: int) -> Made:
     )
 
 
-def _telescope(draw: Draw, context: int) -> Made:
+def _telescope(draw: Draw, context: int) -> Draft:
     top, start = draw.choice((1, 2, 3, 6, 12)), draw.whole(1, 4)
     end = start + draw.whole(5, 20)
     step = 1 if context < 2 else 2
@@ -58,7 +58,7 @@ def _telescope(draw: Draw, context: int) -> Made:
         Fraction(top, step) * sum(parts),
         Fraction(top) * (sum(parts) - sum(ends)) if step == 2 else Fraction(top) * (parts[0] + ends[0]),
     )
-    return Made(
+    return Draft(
         stem=f"What is the value of ${shown}$?",
         key=plain(number(value)),
         wrong=tuple(plain(number(one)) for one in wrong),
@@ -78,7 +78,7 @@ _TOGGLES = (
 )  # fmt: skip
 
 
-def _toggles(draw: Draw, context: int) -> Made | None:
+def _toggles(draw: Draw, context: int) -> Draft | None:
     p, q = draw.choice(((4, 6), (6, 9), (6, 10), (8, 12), (4, 10), (6, 15), (9, 12), (10, 15)))
     both = p * q // gcd(p, q)
     n = both * draw.whole(3, 8)
@@ -92,7 +92,7 @@ def _toggles(draw: Draw, context: int) -> Made | None:
         Fraction(n, p) + Fraction(n, q) - 2 * Fraction(n, p * q),
         n // both,
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(n=n)}. One person {does} every {one} whose number is a multiple of ${p}$; then a second person {does} "
         f"every {one} whose number is a multiple of ${q}$. How many {asked}?",
         key=plain(str(value)),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     root,
     united,
@@ -21,7 +21,7 @@ _FENCES = (
 )  # fmt: skip
 
 
-def _fence(draw: Draw, context: int) -> Made | None:
+def _fence(draw: Draw, context: int) -> Draft | None:
     parts = draw.choice((1, 1, 2, 3))
     length = (
         draw.whole(2, 25) * 12 if parts < 3 else draw.choice((3, 5, 6, 9, 10, 12, 15, 18, 20, 21, 24, 25)) * 8
@@ -32,7 +32,7 @@ def _fence(draw: Draw, context: int) -> Made | None:
         if parts > 1
         else ""
     )
-    out = parts + 1  # pieces that stand out from the free side
+    out = parts + 1  # pieces perpendicular to the free side
     value = Fraction(length**2, 4 * out)
     if not _clean(value):
         return None
@@ -42,7 +42,7 @@ def _fence(draw: Draw, context: int) -> Made | None:
         Fraction(length**2, 4),
         Fraction(length**2, 8),
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(l=length)}.{divided} What is the greatest possible area of the {what}?",
         key=united(number(value), "m^2"),
         wrong=tuple(united(number(one), "m^2") if _clean(one) else None for one in wrong),
@@ -55,7 +55,7 @@ def _fence(draw: Draw, context: int) -> Made | None:
 
 
 def _clean(value: Fraction) -> bool:
-    """Whether it is a whole number that is written down without a calculator."""
+    """Whether it is a whole number that needs no calculator."""
     return value.denominator == 1 and len(str(value.numerator).strip("0")) <= 4
 
 
@@ -67,17 +67,17 @@ _CORNERS = (
 )  # fmt: skip
 
 
-# Sides for which the inscribed square has a whole side, too: a b is divisible by a + b.
+# Sides for which the inscribed square also has a whole side: a b is divisible by a + b.
 _CLEAN = tuple(
     (a, b) for a in range(6, 91) for b in range(a + 1, 121) if a * b % (a + b) == 0 and a * b % 2 == 0
 )
 
 
-def _corner(draw: Draw, context: int) -> Made:
+def _corner(draw: Draw, context: int) -> Draft:
     a, b = draw.choice(_CLEAN)
     value = Fraction(a * b, 4)
     square = Fraction(a * b, a + b) ** 2
-    return Made(
+    return Draft(
         stem=f"{_CORNERS[context].format(a=a, b=b)}. What is the greatest possible area of the {('rectangle', 'pond on the plan', 'rectangle', 'base of the box')[context]}?",
         key=united(number(value), "cm^2"),
         wrong=tuple(
@@ -100,7 +100,7 @@ _COSTS = (
 )  # fmt: skip
 
 
-def _cost(draw: Draw, context: int) -> Made | None:
+def _cost(draw: Draw, context: int) -> Draft | None:
     a, b = draw.two(2, 20)
     side = draw.whole(3, 10)
     area = side * side
@@ -114,7 +114,7 @@ def _cost(draw: Draw, context: int) -> Made | None:
         number((a + b) * side),
         number(4 * a * b * side),
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(s=area)} costs £${a}$ per metre, on the other pair £${b}$ per metre. What is the least possible cost of {what}, in pounds?",
         key=f"${value}$",
         wrong=tuple(f"${one}$" for one in wrong),

@@ -1,4 +1,4 @@
-"""Families of P1, choosing between forces, energy and momentum. The acceleration of free fall is always given."""
+"""Families of P1, choosing between forces, energy and momentum. The stem always gives the acceleration of free fall."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     decimal,
     number,
     root,
@@ -23,12 +23,12 @@ _SLIDES = (
 )  # fmt: skip
 
 
-def _slide(draw: Draw, context: int) -> Made:
+def _slide(draw: Draw, context: int) -> Draft:
     setting, moment, speeds = _SLIDES[context]
     speed, gravity = draw.choice(speeds), draw.choice((10, 10, 4, 5, 8))
     height = Fraction(speed**2, 2 * gravity)
     where = setting if gravity == 10 else f"On another planet, {setting[0].lower()}{setting[1:]}"
-    return Made(
+    return Draft(
         stem=f"{where.format(h=decimal(height))}. Air resistance is negligible and $g={gravity}$ m s$^{{-2}}$. What is its speed when it {moment}?",
         key=united(str(speed), SPEED),
         wrong=tuple(
@@ -51,7 +51,7 @@ _CRASHES = (
 )  # fmt: skip
 
 
-def _crash(draw: Draw, context: int) -> Made | None:
+def _crash(draw: Draw, context: int) -> Draft | None:
     m, n, v = draw.whole(1, 6), draw.whole(1, 8), 2 * draw.whole(1, 6)
     start = Fraction(m * v * v, 2)
     end = Fraction(m * m * v * v, 2 * (m + n))
@@ -59,7 +59,7 @@ def _crash(draw: Draw, context: int) -> Made | None:
     if lost.denominator != 1 or end.denominator != 1 or m == n:
         return None
     setting, event = _CRASHES[context]
-    return Made(
+    return Draft(
         stem=f"{setting.format(m=m, n=n, v=v)}. How much kinetic energy is lost in {event}?",
         key=united(number(lost), "J"),
         wrong=tuple(
@@ -82,7 +82,7 @@ _STOPS = (
 )  # fmt: skip
 
 
-def _rise(draw: Draw, context: int) -> Made | None:
+def _rise(draw: Draw, context: int) -> Draft | None:
     after, share = draw.choice((2, 4, 6)), draw.whole(3, 8)
     m = draw.choice((20, 25, 40, 50))
     n, v = m * (share - 1), after * share
@@ -94,7 +94,7 @@ def _rise(draw: Draw, context: int) -> Made | None:
         Fraction(after**2, 10),
         Fraction(v * v, 20 * (share - 1) ** 2),
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(m=m, n=n, v=v)}. Take $g=10$ m s$^{{-2}}$. {asked}",
         key=united(number(height), "m"),
         wrong=tuple(united(number(one), "m") for one in wrong),

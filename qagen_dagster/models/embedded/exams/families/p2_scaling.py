@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     united,
@@ -21,13 +21,13 @@ _MOVERS = (
 )
 
 
-def _power(draw: Draw, context: int) -> Made:
+def _power(draw: Draw, context: int) -> Draft:
     factor = draw.choice((Fraction(2), Fraction(3), Fraction(3, 2), Fraction(1, 2)))
     base = 8 * draw.whole(2, 6)
     speed = draw.choice((10, 12, 16, 20))
     new = speed * factor
     mover, engine = _MOVERS[context]
-    return Made(
+    return Draft(
         stem=f"{mover} moves at a constant speed of ${speed}$ m s$^{{-1}}$, for which its {engine} delivers ${base}$ kW. The resistive force is proportional "
         f"to the square of the speed. What power is needed for a constant speed of ${number(new)}$ m s$^{{-1}}$?",
         key=united(number(base * factor**3), "kW"),
@@ -51,7 +51,7 @@ _ORBITS = (
 )
 
 
-def _orbit(draw: Draw, context: int) -> Made:
+def _orbit(draw: Draw, context: int) -> Draft:
     base = draw.whole(2, 5)
     times_ = base * base
     period = draw.whole(2, 12)
@@ -59,7 +59,7 @@ def _orbit(draw: Draw, context: int) -> Made:
     unit = ("h", "year", "day", "year")[context]
     shown = {"h": "hours", "year": "years", "day": "days"}[unit]
     wrong = (period * times_, period * base, period * times_**2, period * times_**3)
-    return Made(
+    return Draft(
         stem=f"{setting}. The square of the period is proportional to the cube of the radius of the orbit. The radius of the outer {one}'s orbit is "
         f"${times_}$ times that of the inner one, whose period is ${period}$ {shown}. What is the period of the outer {one}, in {shown}?",
         key=plain(str(period * base**3)),
@@ -95,11 +95,11 @@ _WIRES = (
 )
 
 
-def _wire(draw: Draw, context: int) -> Made:
+def _wire(draw: Draw, context: int) -> Draft:
     k, resistance = draw.whole(2, 3), draw.choice((6, 12, 18, 24, 36, 48))
     setting, power, others = _WIRES[context]
     value = resistance * Fraction(k) ** power
-    return Made(
+    return Draft(
         stem=f"A wire of resistance ${resistance}\\,\\Omega$ {setting.format(k=k)}. What is the resistance then?",
         key=united(number(value), "\\Omega"),
         wrong=tuple(

@@ -1,4 +1,4 @@
-"""Families of P3, graphs read as physics. Graphs are told in words, so that items need no pictures."""
+"""Families of P3, graphs read as physics. Words describe the graphs, so that items need no pictures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     root,
     united,
@@ -21,7 +21,7 @@ _JOURNEYS = (
 )
 
 
-def _trapezium(draw: Draw, context: int) -> Made | None:
+def _trapezium(draw: Draw, context: int) -> Draft | None:
     speed, rise, level, fall = 2 * draw.whole(2, 9), draw.whole(4, 12), draw.whole(8, 30), draw.whole(3, 10)
     if rise == fall:
         return None
@@ -33,7 +33,7 @@ def _trapezium(draw: Draw, context: int) -> Made | None:
         Fraction(speed * (rise + level + fall), 2),
         speed * level + speed * rise // 2,
     )
-    return Made(
+    return Draft(
         stem=f"{setting}. The line rises straight from zero to ${speed}$ m s$^{{-1}}$ in ${rise}$ s, is level for ${level}$ s, and falls straight to zero in "
         f"${fall}$ s. How far apart are {between}?",
         key=united(number(value), "m"),
@@ -54,7 +54,7 @@ _PUSHES = (
 )
 
 
-def _work(draw: Draw, context: int) -> Made | None:
+def _work(draw: Draw, context: int) -> Draft | None:
     mass, speed = draw.choice((2, 4, 6, 8)), draw.whole(2, 6)
     force, first = 2 * draw.whole(2, 9), draw.whole(1, 6)
     second = Fraction(Fraction(mass * speed**2, 2) - Fraction(force * first, 2), force)
@@ -68,7 +68,7 @@ def _work(draw: Draw, context: int) -> Made | None:
         work / mass,
         Fraction(force * (first + second), mass),
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(m=mass)}. A graph of the force against the distance moved rises straight from zero to ${force}$ N over the first ${first}$ m and is "
         f"level at ${force}$ N over the next ${number(second)}$ m. What is the speed of the {body} then?",
         key=united(str(speed), "m\\,s^{-1}"),
@@ -81,7 +81,7 @@ def _work(draw: Draw, context: int) -> Made | None:
     )
 
 
-_STARTS = (  # with accelerations and times that such a body has
+_STARTS = (  # with plausible accelerations and times
     ("A sprinter starts from rest", "the sprinter", (3, 4, 5, 6, 7, 8), (3,)),
     ("A sports car starts from rest", "the car", (4, 5, 6, 7, 8), (6, 9, 12)),
     ("A toy rocket sledge starts from rest on a level track", "the sledge", (10, 12, 14, 15, 18), (2, 3, 6)),
@@ -89,11 +89,11 @@ _STARTS = (  # with accelerations and times that such a body has
 )
 
 
-def _falling_acceleration(draw: Draw, context: int) -> Made:
+def _falling_acceleration(draw: Draw, context: int) -> Draft:
     setting, who, accelerations, times = _STARTS[context]
     a, t = draw.choice(accelerations), draw.choice(times)
     base = Fraction(a * t * t)
-    return Made(
+    return Draft(
         stem=f"{setting}. A graph of the acceleration against time is a straight line that falls from ${a}$ m s$^{{-2}}$ at the start to zero after ${t}$ s. How far does "
         f"{who} travel in these ${t}$ s?",
         key=united(number(base / 3), "m"),

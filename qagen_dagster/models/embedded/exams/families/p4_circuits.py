@@ -6,15 +6,15 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     united,
 )
 
 
-def _supply(draw: Draw, context: int) -> Made:
+def _supply(draw: Draw, context: int) -> Draft:
     count, ohms = draw.whole(2, 4), draw.choice((2, 4, 6, 8, 12))
     volts = ohms * (count + 1) * draw.whole(1, 3)
     word = {2: "Two", 3: "Three", 4: "Four"}[count]
@@ -26,7 +26,7 @@ def _supply(draw: Draw, context: int) -> Made:
         Fraction(volts, ohms),
         Fraction(volts, ohms * (count + 1)) / count,
     )
-    return Made(
+    return Draft(
         stem=f"{word} {what}, each of resistance ${ohms}\\,\\Omega$, are connected in parallel with each other. This combination is in series with one further resistance of "
         f"${ohms}\\,\\Omega$ and an ideal battery of ${volts}$ V. What is the current in the battery?",
         key=united(number(current), "A"),
@@ -45,7 +45,7 @@ _PAIRS = (
 )
 
 
-def _pair_power(draw: Draw, context: int) -> Made | None:
+def _pair_power(draw: Draw, context: int) -> Draft | None:
     b, c = draw.choice(
         ((3, 6), (6, 3), (4, 12), (12, 4), (6, 12), (12, 6), (10, 15), (15, 10), (20, 30), (30, 20))
     )
@@ -63,7 +63,7 @@ def _pair_power(draw: Draw, context: int) -> Made | None:
         Fraction(current**2 * b, 4),
         (current * Fraction(b, b + c)) ** 2 * b,
     )
-    return Made(
+    return Draft(
         stem=_PAIRS[context % 2].format(a=a, b=b, c=c, v=volts),
         key=united(number(value), "W"),
         wrong=tuple(united(number(one), "W") for one in wrong),
@@ -83,13 +83,13 @@ _TWO = (
 )
 
 
-def _both_ways(draw: Draw, context: int) -> Made:
+def _both_ways(draw: Draw, context: int) -> Draft:
     top, bottom = draw.choice(((2, 1), (3, 1), (4, 1), (5, 1), (3, 2), (5, 2), (4, 3), (5, 3)))
     unit = 2 + context + 4 * draw.whole(0, 1)  # the settings share one computation
     series, parallel = unit * top * bottom, unit * (top + bottom) ** 2
     ratio, powers = Fraction(top, bottom), Fraction(parallel, series)
     setting, _ = _TWO[context]
-    return Made(
+    return Draft(
         stem=f"{setting}. Together they take ${series}$ W when they are in series, and ${parallel}$ W when they are in parallel. What is the ratio of the larger "
         "resistance to the smaller one?",
         key=plain(number(ratio)),

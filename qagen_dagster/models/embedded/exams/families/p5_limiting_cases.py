@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     times,
@@ -23,7 +23,7 @@ _ON_A_TABLE = (
 )
 
 
-def _strings(draw: Draw, context: int) -> Made:
+def _strings(draw: Draw, context: int) -> Draft:
     a, b = draw.two(2, 9)
     if context % 2 == 0:
         setting = _HANGING[context // 2].format(a=a, b=b)
@@ -42,7 +42,7 @@ def _strings(draw: Draw, context: int) -> Made:
             "Without the body on the table the hanging one must fall freely, and the table's body must never help or oppose.",
         )
     end = "The free-fall acceleration is $g$. What is the acceleration of each body?"
-    return Made(
+    return Draft(
         stem=f"{setting}. {end}",
         key=plain(times(value, "g")),
         wrong=tuple(plain(times(one, "g")) for one in wrong),
@@ -69,13 +69,13 @@ _SENSORS = (
 )
 
 
-def _sensor(draw: Draw, context: int) -> Made:
+def _sensor(draw: Draw, context: int) -> Draft:
     low, high = draw.two(2, 12)
     fixed, beside = (low, high) if context % 2 == 0 else (high, low)
     ratio = Fraction(fixed + beside, fixed)
     device, small, large = _SENSORS[context]
     verb = "is" if context > 1 else "is kept"
-    return Made(
+    return Draft(
         stem=f"A resistor of ${beside}\\,\\Omega$ has {device} in parallel with it. This pair is in series with a resistor of ${fixed}\\,\\Omega$ and an ideal battery. "
         f"First the {device.split(' ', 1)[1]} {verb} {small}, then {large}. What is the ratio of the first current in the battery to the second?",
         key=plain(number(ratio)),
@@ -103,7 +103,7 @@ _BOUNCES = (
 )  # fmt: skip
 
 
-def _bounce(draw: Draw, context: int) -> Made:
+def _bounce(draw: Draw, context: int) -> Draft:
     u, w = draw.whole(2, 9), draw.whole(1, 6)
     setting, light, heavy = _BOUNCES[context]
     factor = Fraction(u + 2 * w, u) ** 2
@@ -113,7 +113,7 @@ def _bounce(draw: Draw, context: int) -> Made:
         Fraction((u + w) ** 2 + w * w, u * u),
         Fraction(1) + Fraction(2 * w, u) ** 2,
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(u=u, w=w)}. The collision is perfectly elastic and the mass of the {light} is negligible beside that of the {heavy}. "
         f"By what factor is the kinetic energy of the {light} multiplied?",
         key=plain(number(factor)),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     decimal,
     number,
     plain,
@@ -22,7 +22,7 @@ _SPEAKERS = (
 )  # fmt: skip
 
 
-def _lowest(draw: Draw, context: int) -> Made | None:
+def _lowest(draw: Draw, context: int) -> Draft | None:
     setting, speed, what = _SPEAKERS[context]
     gap = draw.choice(
         (
@@ -40,7 +40,7 @@ def _lowest(draw: Draw, context: int) -> Made | None:
     if value.denominator > 2:
         return None
     wrong = (2 * value, value / 2, speed / near / 2, speed / (2 * near + gap) / 2)
-    return Made(
+    return Draft(
         stem=f"{setting.format(a=decimal(near), b=decimal(near + gap))}. The waves travel at ${speed}$ m s$^{{-1}}$. What is the lowest frequency for which {what} is "
         "a minimum?",
         key=united(number(value), "Hz"),
@@ -61,7 +61,7 @@ _PIPES = (
 )
 
 
-def _resonances(draw: Draw, context: int) -> Made:
+def _resonances(draw: Draw, context: int) -> Draft:
     name, closed = _PIPES[context]
     base = draw.choice((20, 30, 40, 50, 60, 70, 80, 90))
     order = draw.whole(2, 5)
@@ -76,7 +76,7 @@ def _resonances(draw: Draw, context: int) -> Made:
         Fraction(first + second, 2),
         2 * gap,
     )
-    return Made(
+    return Draft(
         stem=f"{name} resonates at ${first}$ Hz and at ${second}$ Hz, and at no frequency between the two. What is its lowest resonant frequency?",
         key=united(str(base), "Hz"),
         wrong=tuple(united(number(one), "Hz") for one in wrong),
@@ -96,7 +96,7 @@ _RINGS = (
 )  # fmt: skip
 
 
-def _count(draw: Draw, context: int) -> Made | None:
+def _count(draw: Draw, context: int) -> Draft | None:
     setting, asked, anti, ring = _RINGS[context]
     wave = draw.whole(2, 6)
     ratio = Fraction(draw.whole(5, 22), 4)
@@ -112,7 +112,7 @@ def _count(draw: Draw, context: int) -> Made | None:
         whole,
         2 * across + 2 if ring else across + 2,
     )
-    return Made(
+    return Draft(
         stem=f"{setting.format(d=decimal(apart), w=wave)}. {asked}?",
         key=plain(str(value)),
         wrong=tuple(plain(str(one)) for one in wrong),

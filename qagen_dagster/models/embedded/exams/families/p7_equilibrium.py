@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import (
+    Draft,
     Family,
-    Made,
     number,
     plain,
     united,
@@ -21,7 +21,7 @@ _BEAMS = (
 )
 
 
-def _beam(draw: Draw, context: int) -> Made | None:
+def _beam(draw: Draw, context: int) -> Draft | None:
     length, at = draw.whole(3, 8), draw.whole(2, 7)
     what, fixed, rope, hung, scale = _BEAMS[context]
     weight, load = 20 * scale * draw.whole(2, 9), 10 * scale * draw.whole(2, 12)
@@ -37,7 +37,7 @@ def _beam(draw: Draw, context: int) -> Made | None:
         Fraction((weight + load) * length, at),
         turning / length,
     )
-    return Made(
+    return Draft(
         stem=f"{what} of weight ${weight}$ N and length ${length}$ m is {fixed} at one end and kept horizontal by a {rope} ${at}$ m from that end. {hung} of weight ${load}$ N is at "
         f"its free end. What is the tension in the {rope.split()[1]}?",
         key=united(number(value), "N"),
@@ -50,7 +50,7 @@ def _beam(draw: Draw, context: int) -> Made | None:
     )
 
 
-def _ladder(draw: Draw, context: int) -> Made | None:
+def _ladder(draw: Draw, context: int) -> Draft | None:
     foot, top, scale = *draw.two(2, 8), 20 * draw.whole(3, 12)
     horizontal = Fraction(scale * foot, 2 * top)
     least = context % 2 == 0
@@ -80,7 +80,7 @@ def _ladder(draw: Draw, context: int) -> Made | None:
         "the smooth side of a building",
         "the smooth side of a building",
     )[context]
-    return Made(
+    return Draft(
         stem=f"{stated} stands on rough level ground and leans against {place}. Its foot is ${foot}$ m from the wall and its top ${top}$ m above the ground. {asked}",
         key=plain(number(value)) if least else united(number(value), "N"),
         wrong=tuple(plain(number(one)) if least else united(number(one), "N") for one in wrong),
@@ -100,7 +100,7 @@ _CRATES = (
 )
 
 
-def _tipping(draw: Draw, context: int) -> Made | None:
+def _tipping(draw: Draw, context: int) -> Draft | None:
     base, friction = (
         10 * draw.whole(4, 12),
         Fraction(*draw.choice(((1, 4), (2, 5), (3, 10), (1, 2), (3, 5), (1, 5), (1, 3)))),
@@ -111,7 +111,7 @@ def _tipping(draw: Draw, context: int) -> Made | None:
         return None
     what, one = _CRATES[context]
     wrong = (base / friction, Fraction(height, 2), base * friction / 2, Fraction(base, 2))
-    return Made(
+    return Draft(
         stem=f"{what} of height ${height}$ cm and width ${base}$ cm stands on a level floor. The coefficient of friction is ${number(friction)}$. A horizontal force, slowly increased, is "
         f"applied at right angles to one side. What is the greatest height above the floor at which it can act so that the {one} slides before it tips over?",
         key=united(number(limit), "cm"),

@@ -1,1 +1,1 @@
-"""Solvers that find the key of an item again, independently of its family."""
+"""Solvers that recompute the key of an item independently of its family."""

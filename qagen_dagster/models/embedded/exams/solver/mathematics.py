@@ -1,6 +1,6 @@
-"""Answers to stems of mathematics, found by search, counting and iteration and not by the families' formulas.
+"""Answers to stems of mathematics by search, counting and iteration, without the families' formulas.
 
-`solve` is the way in, for physics too. A stem of no known kind has no answer here.
+`solve` is the entry point for mathematics and physics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Answer = Callable[..., Solved | None]
 
 
 def solve(stem: str) -> Solved | None:
-    """The answer to a stem by the one method that knows its kind."""
+    """The answer of the method that matches the stem; None for an unknown kind of stem."""
     for one in (*MATHEMATICS, *PHYSICS):
         found = one.solve(stem)
         if found is not None:
@@ -147,7 +147,7 @@ def _intercepts(p: float, q: float, slope: float) -> Solved:
 
 def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
     def answer(p: float, q: float, square: float) -> Solved:
-        # Points of contact lie on the polar line p x + q y = r^2: solve it with the circle.
+        # The points of contact lie on the polar line p x + q y = r^2: intersect it with the circle.
         d = p * p + q * q
         foot = square / d
         half = math.sqrt(square - square * square / d) / math.sqrt(d)
@@ -240,7 +240,7 @@ _CIRCLE = "on the circle $(x{}#)^2+(y{}#)^2=#$, and $P$ is the point $(#,#)$. Wh
 
 
 def _circles() -> list[Method]:
-    """The equation shows minus or plus the centre; a centre on an axis has no bracket there."""
+    """The equation shows minus or plus the centre; a centre on an axis has no bracket for that coordinate."""
     found: list[Method] = []
     for word in ("greatest", "least"):
         measure = _distance(word == "greatest")

@@ -1,4 +1,4 @@
-"""Answers to stems of physics, found by simulation, search and bookkeeping and not by the families' formulas."""
+"""Answers to stems of physics by simulation, search and bookkeeping, without the families' formulas."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _FREE_FALL = 10.0
 
 
 def _slide(height: float, gravity: float) -> Solved:
-    seconds = math.sqrt(2 * height / gravity)  # a free fall of the same height gives the same speed
+    seconds = math.sqrt(2 * height / gravity)  # a free fall from the same height gives the same speed
     return Solved(gravity * seconds, "let it fall freely through the same height")
 
 
 def _crash(m: float, v: float, n: float) -> Solved:
-    # In the frame of the centre of mass both come to rest: what they have there is lost.
+    # In the centre-of-mass frame both come to rest, so their kinetic energy there is lost.
     centre = m * v / (m + n)
     return Solved(
         m * (v - centre) ** 2 / 2 + n * centre**2 / 2, "added the energies in the frame of the centre of mass"
@@ -89,7 +89,7 @@ def _branches(word: str) -> Callable[..., Solved]:
 def _pair(series: float, first: float, second: float, volts: float, asked: float) -> Solved | None:
     if asked not in (first, second):
         return None
-    # Node potential: the current through the series resistor is that through the pair.
+    # Node potential: the current through the series resistor equals that through the pair.
     node = (volts / series) / (1 / series + 1 / first + 1 / second)
     return Solved(node**2 / asked, f"found {node:.6g} V at the node by the currents there")
 
@@ -172,7 +172,7 @@ def _beam(weight: float, length: float, at: float, load: float) -> Solved:
 
 
 def _ladder(weight: float, foot: float, top: float) -> Solved:
-    # Lines of action of three forces meet in a point: above the middle, as high as the top.
+    # The lines of action of the three forces meet in a point: above the middle, at the height of the top.
     return Solved(weight * (foot / 2) / top, "let the lines of the three forces meet in one point")
 
 

@@ -1,4 +1,4 @@
-"""Reads the numbers out of a stem by a pattern. The methods say what to do with them."""
+"""Reading of numbers from a stem by patterns, and numerical tools for the solvers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FRACTION = re.compile(r"(-?)\\frac\{(\d+)\}\{(\d+)\}")
 
 @dataclass(frozen=True)
 class Solved:
-    """The answer as a decimal, times `symbol` where there is one, and how it was found."""
+    """The answer as a decimal, times `symbol` if there is one, and how it was found."""
 
     value: float
     how: str
@@ -22,7 +22,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Method:
-    """A kind of stem and what answers it."""
+    """A kind of stem and the function that answers it."""
 
     pattern: re.Pattern[str]
     answer: Callable[..., Solved | None]
@@ -36,7 +36,7 @@ class Method:
 
 
 def method(pattern: str, answer: Callable[..., Solved | None]) -> Method:
-    """`#` stands for a number, `@` for a word that is handed on, `...` for any words within the sentence."""
+    """A method: in `pattern`, `#` is a number, `@` a captured word, `...` any words within the sentence."""
     escaped = re.escape(pattern).replace(r"\#", _NUMBER).replace("#", _NUMBER)
     escaped = escaped.replace("@", r"([^\s${}]+)").replace(r"\.\.\.", r"[^?]{0,300}?")
     return Method(re.compile(escaped), answer)
@@ -53,7 +53,7 @@ def _value(group: str) -> float | str:
 
 
 def best(function: Callable[[float], float], low: float, high: float, *, greatest: bool = True) -> float:
-    """The extreme value of a function on an interval: a fine scan, then thirds around the best place."""
+    """The extreme value of a function on an interval: a fine scan, then a ternary search around the best point."""
     sign = 1.0 if greatest else -1.0
     steps = 2_000
     places = [low + (high - low) * step / steps for step in range(steps + 1)]
@@ -69,7 +69,7 @@ def best(function: Callable[[float], float], low: float, high: float, *, greates
 
 
 def area(function: Callable[[float], float], low: float, high: float) -> float:
-    """The area below a function by Simpson's rule, exact for cubics."""
+    """The integral of a function by Simpson's rule, exact for cubics."""
     steps = 200
     width = (high - low) / steps
     total = function(low) + function(high)

@@ -23,7 +23,7 @@ _SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it; after a few they bore."""
+    """One question for each abbreviation whose letters begin the words before it."""
     count = 0
     for block in blocks:
         if block.kind not in (Kind.TEXT, Kind.ITEM):

@@ -1,7 +1,4 @@
-"""Questions about amounts: how many, how long, which measure, what value.
-
-The same kind of rule as in `prose`; apart because numbers have grammar of their own.
-"""
+"""Rules for questions about amounts: how many, how long, which measure, what value."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from qagen_dagster.models.embedded.text.nouns import is_duration, is_unit, numbe
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
-    """How many of a counted thing."""
+    """The number of a counted thing."""
     for noun in clause.root.children:
         if (
             noun.dep_ not in ("dobj", "nsubj", "nsubjpass")
@@ -33,7 +30,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
             token.i > noun.i and token.dep_ == "nummod" and token.head.lemma_ == noun.lemma_
             for token in clause.doc
         ):
-            continue  # "12 X under white lamps and 4 X under amber ones": two counts
+            continue  # two counts, as in "12 X under white lamps and 4 X under amber ones"
         things = words(clause.doc, [index for index in phrase if index > number.i])
         if noun.dep_ == "dobj":
             yield ask(clause, f"How many {things}", set(phrase)), answer, "how_many", "numeric", 0.8
@@ -42,7 +39,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 
 def how_long(clause: Clause) -> Iterator[Found]:
-    """For how long, or how long it takes or lasts."""
+    """A duration: for how long, how long it takes or lasts."""
     for child in clause.root.children:
         if (
             child.dep_ in ("dobj", "npadvmod", "attr")
@@ -70,7 +67,7 @@ def how_long(clause: Clause) -> Iterator[Found]:
 
 
 def measure(clause: Clause) -> Iterator[Found]:
-    """ "a beam angle of 8 degrees": which beam angle."""
+    """The amount of a measure: "a beam angle of 8 degrees" gives "what beam angle"."""
     for noun in clause.root.children:
         if noun.dep_ != "dobj" or noun.pos_ != "NOUN":
             continue
@@ -100,7 +97,7 @@ def measure(clause: Clause) -> Iterator[Found]:
 
 
 def be_value(clause: Clause) -> Iterator[Found]:
-    """ "The longest gap was 7 hours": what was the longest gap."""
+    """The value after "be": "The longest gap was 7 hours" gives "what was the longest gap"."""
     if clause.root.lemma_ != "be" or clause.auxiliaries or clause.negation is not None:
         return
     for child in clause.root.children:

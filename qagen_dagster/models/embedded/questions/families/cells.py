@@ -1,7 +1,4 @@
-"""Questions from table cells: row by column, defaults of options, variables, and which row is highest.
-
-What belongs here: choosing cells and naming row and column. Reading the table belongs to `tables`.
-"""
+"""Questions from table cells: row by column, defaults of options, variables, and the row with the highest number."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ def cell_questions(tables: Sequence[Table], context: Context) -> Iterator[Candid
 
 
 def place_of(table: Table, context: Context) -> str:
-    """The frame that names the table, or empty if nothing names it."""
+    """The frame that names the table, or empty if it has no name."""
     name = context.title if context.case else f'"{context.title}"'
     if not context.title:
         return ""
@@ -58,7 +55,7 @@ def place_of(table: Table, context: Context) -> str:
 
 
 def _single_row(table: Table, context: Context) -> Iterator[Candidate]:
-    """One row: its columns are properties of the thing the document is about."""
+    """Questions about a single row, whose columns are properties of the document's subject."""
     owner = owner_of(table.section, context)
     for head, cell in zip(table.header.cells, table.rows[0].cells, strict=True):
         if owner and 1 <= len(head.split()) <= 3 and cell.lower() not in _EMPTY:
@@ -84,7 +81,7 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
 
 
 def _by_column(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Tables whose rows are properties and whose columns are things."""
+    """Questions about tables whose rows are properties and whose columns are things."""
     for row in table.rows:
         name = property_name(row.cells[0], context)
         for head, cell in zip(table.header.cells[1:], row.cells[1:], strict=True):
@@ -93,7 +90,7 @@ def _by_column(table: Table, place: str, context: Context) -> Iterator[Candidate
 
 
 def _repeats(cells: Sequence[str]) -> bool:
-    """A row that says one thing in every column is a second header or a heading, not data."""
+    """Whether all cells are equal: such a row is a second header or a heading, not data."""
     return len(cells) > 1 and len(set(cells)) == 1 and not PLAIN_NUMBER.match(cells[0])
 
 
@@ -112,7 +109,7 @@ _TRANSPOSED = frozenset(
 
 
 def _names_rows(table: Table, context: Context) -> bool:
-    """Whether the first column says which row is meant: words, or numbers of a named kind (years, sizes)."""
+    """Whether the first column identifies rows: by words, or by numbers of a named kind (years, sizes)."""
     first = table.header.cells[0]
     numeric = sum(bool(PLAIN_NUMBER.match(label)) for label in table.column(0))
     return numeric == 0 or first.lower() in HEAD_NOUNS or bool(property_name(first, context))
@@ -132,7 +129,7 @@ def _askable(label: str, cell: str, head: str) -> bool:
 
 
 def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Which row has the highest or lowest number of a column: an answer from comparing rows."""
+    """Which row has the highest or lowest number of a column: the answer needs a comparison of rows."""
     first = table.header.cells[0]
     if (
         not 3 <= len(table.rows) <= 6
@@ -162,7 +159,7 @@ def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]
 
 
 def _superlatives(name: str, unit: str) -> tuple[str, str]:
-    """What the row with most and the row with least of a property are said to have."""
+    """The superlatives of a property for the rows with the most and the least of it."""
     head = name.split()[-1].lower()
     if head in _SIZES:
         return "greatest", "smallest"

@@ -1,7 +1,4 @@
-"""Questions from labelled lines: "Resolution: 1 mm", "- **Armor Class** 13", "**Keen Smell.** The ant ...", numbered steps.
-
-What belongs here: reading the label and wording the question. Sense is checked in `filters`.
-"""
+"""Questions from labelled lines ("Resolution: 1 mm", "**Keen Smell.** The ant ...") and numbered steps."""
 
 from __future__ import annotations
 
@@ -67,7 +64,7 @@ _SINGULAR_GROUP = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A label and its value, with where the value stands in the passage."""
+    """A label and its value, with the value's position in the passage."""
 
     key: str
     value: str
@@ -111,7 +108,7 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def _meaning(entry: Entry, answer: str, context: Context) -> Iterator[Candidate]:
-    """ "**Casual trader** means a trader who ..." """
+    """Questions for definitions such as "**Casual trader** means a trader who ..."."""
     if 3 <= len(answer.split()) <= 30 and context.title:
         quote = entry.passage.quote()
         question = f'{context.frame()}what does "{entry.key}" mean?'
@@ -139,7 +136,7 @@ def _key_question(entry: Entry, value: str, plural: bool, context: Context) -> t
 
 
 def owner_of(section: tuple[str, ...], context: Context) -> str:
-    """The thing that a labelled value belongs to, if the document is about one."""
+    """The owner of a labelled value, if the document is about one thing."""
     if not context.thing:
         return ""
     inner = [name for name in section if name.lower() not in context.title.lower()]
@@ -147,7 +144,7 @@ def owner_of(section: tuple[str, ...], context: Context) -> str:
 
 
 def lead_ins(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """Questions for "**Keen Smell.** The ant ..." where the section says what kind of thing it is."""
+    """Questions for "**Keen Smell.** The ant ..." if the section names the kind of thing."""
     for block in blocks:
         match = _LEAD_IN.match(block.lines[0].text) if block.kind in (Kind.TEXT, Kind.ITEM) else None
         group = block.section[-1].lower().split()[-1] if block.section else ""

@@ -1,6 +1,7 @@
-"""Questions from the main clause of a sentence: who, what, when, where, how many, how long, why, what happens.
+"""Rules for questions from the main clause of a sentence: who, what, when, where, how many, how long, why, what
+happens.
 
-Each rule takes a clause and yields gaps; grammar is in `asking`, sense in `filters`.
+Each rule takes a clause and yields gaps. `wording.py` checks grammar, `filters.py` checks sense.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WHERE_PREPOSITIONS = word_set("in at near on")
 
 
 def subject(clause: Clause) -> Iterator[Found]:
-    """Who or what did it."""
+    """Who or what performed the action."""
     head = clause.subject
     answer = clause.span(head)
     rest = [clause.doc[index] for index in clause.kept if index > head.right_edge.i]
@@ -59,7 +60,7 @@ def subject(clause: Clause) -> Iterator[Found]:
 
 
 def _is_specific(rest: Iterable[Token]) -> bool:
-    """Whether a number, a name or a date pins the fact down: only then is "what did X do" one question."""
+    """Whether a number, a name or a date identifies the fact: without one, "what did X do" has many answers."""
     tokens = list(rest)
     return (
         any(token.tag_ == "CD" or token.pos_ == "PROPN" or token.ent_type_ for token in tokens)
@@ -68,13 +69,13 @@ def _is_specific(rest: Iterable[Token]) -> bool:
 
 
 def _is_general(head: Token) -> bool:
-    """A or an, or no determiner: a thing the reader need not know already."""
+    """Whether the noun has an indefinite article or no determiner, so that the reader need not know it."""
     first = next((child for child in head.children if child.dep_ == "det"), None)
     return first is None or first.lower_ in ("a", "an")
 
 
 def agent(clause: Clause) -> Iterator[Found]:
-    """By whom, in the passive."""
+    """The agent of a passive clause."""
     for child in clause.root.children:
         if child.dep_ == "agent":
             for noun in child.children:
@@ -84,7 +85,7 @@ def agent(clause: Clause) -> Iterator[Found]:
 
 
 def direct_object(clause: Clause) -> Iterator[Found]:
-    """What it did something to."""
+    """The direct object."""
     complements = {child.dep_ for child in clause.root.children}
     if (
         clause.root.lemma_ in _LIGHT
@@ -109,7 +110,7 @@ def direct_object(clause: Clause) -> Iterator[Found]:
 
 
 def when(clause: Clause) -> Iterator[Found]:
-    """On which date."""
+    """The date."""
     for child in clause.root.children:
         noun = child
         if child.dep_ == "prep" and child.lower_ in _WHEN_PREPOSITIONS:
@@ -119,13 +120,13 @@ def when(clause: Clause) -> Iterator[Found]:
         answer = clause.span(noun)
         others = [clause.doc[index].text for index in clause.kept if index not in set(clause.within(child))]
         if is_date(" ".join(others)):
-            continue  # two dates: which of them is asked would not be clear
+            continue  # with two dates the question would be ambiguous
         if answer and is_plain_date(answer) and noun.i != child.i:
             yield ask(clause, "When", set(clause.within(child))), answer, "when", "temporal", 0.85
 
 
 def where(clause: Clause) -> Iterator[Found]:
-    """In which place."""
+    """The place."""
     for child in clause.root.children:
         if child.dep_ != "prep" or child.lower_ not in _WHERE_PREPOSITIONS or child.i < clause.root.i:
             continue
@@ -135,7 +136,7 @@ def where(clause: Clause) -> Iterator[Found]:
 
 
 def why(clause: Clause) -> Iterator[Found]:
-    """For which stated reason."""
+    """The stated reason."""
     doc, root = clause.doc, clause.root
     for child in root.children:
         mark = next((token for token in child.children if token.dep_ == "mark"), None)
@@ -153,7 +154,7 @@ def why(clause: Clause) -> Iterator[Found]:
 
 
 def what_happens(clause: Clause) -> Iterator[Found]:
-    """What follows a condition."""
+    """The consequence of a condition."""
     doc, root = clause.doc, clause.root
     if root.lemma_ in ("be", "have", "seem", "remain") or any(
         token.tag_ == "MD" for token in clause.auxiliaries
@@ -180,7 +181,7 @@ def what_happens(clause: Clause) -> Iterator[Found]:
         if not bounded or condition[-1] + 1 >= len(doc) or doc[condition[-1] + 1].text != ",":
             continue
         if child.tag_ == "VBD" or any(token.tag_ == "VBD" for token in child.children):
-            continue  # one event of the past, not a rule
+            continue  # a single past event, not a rule
         main = list(range(condition[-1] + 1, len(doc)))
         answer = solid(doc, _strip(clause, main))
         text = words(doc, condition)
@@ -197,7 +198,7 @@ def _strip(clause: Clause, indices: list[int]) -> list[int]:
 
 
 def definition(clause: Clause) -> Iterator[Found]:
-    """ "A sunshade is the white hood that ...": what is a sunshade."""
+    """The definition of a thing: "A sunshade is the white hood that ..." gives "what is a sunshade"."""
     if clause.root.lower_ not in ("is", "are") or clause.auxiliaries or clause.negation is not None:
         return
     subject_tokens = clause.within(clause.subject)
@@ -245,7 +246,7 @@ _GENERIC = word_set(
 
 
 def _is_bare_definite(noun: Token) -> bool:
-    """ "the antenna": known from before, and nothing but its name."""
+    """Whether the noun is a bare definite such as "the antenna", known from earlier text."""
     children = list(noun.children)
     return noun.pos_ == "NOUN" and len(children) == 1 and children[0].lower_ == "the"
 
@@ -256,7 +257,7 @@ RULES = (
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """Everything the rules find in one clause, unless it points at something said before."""
+    """The questions of all rules for one clause, unless it refers to earlier text."""
     if any(clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept):
         return
     for rule in RULES:

@@ -1,7 +1,7 @@
-"""Visual mode: questions about tables and captioned figures, as far as the document's structure tells them.
+"""Visual mode: questions about tables and captioned figures from the document's structure.
 
-The embedded model cannot see pictures. It asks what the structure shows (cells, captions) and names the visual;
-for everything else the document is exhausted, and says so.
+The embedded models cannot see pictures. They ask about cells and captions and name the visual, then report that the
+document is exhausted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Words that deny, and pairs of words of which one may not stand for the other.
-
-What belongs here: closed lists and how they are looked up. What does not: when a difference counts (`facts.py`).
-"""
+"""Polarity of a text: words that deny, and pairs of opposite words such as "increase" and "decrease"."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ _ALIKE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
-SCOPE = 4  # content words behind a denial that it may concern
+SCOPE = 4  # content words in the scope of a denial
 
 _PAIRS = (
     "increase,rise,rose,grow,growth,gain,climb,higher,up/decrease,fall,fell,drop,decline,shrink,lower,reduce,reduction,down "
@@ -60,8 +57,8 @@ for _axis, _pair in enumerate(_PAIRS.split()):
             _POLES.setdefault(stem(_member), set()).add((_axis, _side))
 
 
-def poles(text: str) -> dict[tuple[int, int], str]:
-    """What `text` says on each axis (axis and side), with the word that says it."""
+def polarities(text: str) -> dict[tuple[int, int], str]:
+    """The polarity of `text` on each axis (axis and side), with the word that shows it."""
     found: dict[tuple[int, int], str] = {}
     for token in tokens(text):
         for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
@@ -70,7 +67,7 @@ def poles(text: str) -> dict[tuple[int, int], str]:
 
 
 def negates(text: str) -> bool:
-    """Whether grammar denies something ("not", "without"), not merely a verb ("failed")."""
+    """Whether grammar denies something ("not", "without"); a negative verb ("failed") does not count."""
     text = plain(text)
     exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
     return any(
@@ -80,24 +77,24 @@ def negates(text: str) -> bool:
 
 
 def denies_verb(text: str) -> bool:
-    """Whether a verb is denied ("does not", "cannot"), not merely a noun ("no", "without")."""
+    """Whether a verb is denied ("does not", "cannot"); a denied noun ("no", "without") does not count."""
     text = plain(text)
     exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
     return any(match.start() not in exempt for match in _VERB_DENIED.finditer(text))
 
 
 def could_deny(text: str) -> bool:
-    """Whether a text has anything that a denial could be concluded from: one of its own, or that things are alike."""
+    """Whether a text could justify a denial: it contains one, or says that things are alike."""
     return _ALIKE.search(text) is not None or denied(text) is not None
 
 
 def leaves_open(sentence: str) -> bool:
-    """Whether a sentence asks, or says what somebody set out to find, so that it neither states nor denies what it is about."""
+    """Whether a sentence asks or states an aim, so that it neither affirms nor denies its content."""
     return _OPEN.search(sentence) is not None
 
 
 def denied(text: str) -> frozenset[str] | None:
-    """Stems that a denial concerns; None if the text denies nothing (an empty set: it denies, but what is unclear)."""
+    """Stems in the scope of a denial; None without a denial (an empty set: the scope is unclear)."""
     text = plain(text)
     exempt = [match.start() for match in _NO_DENIAL.finditer(text)]
     found: set[str] | None = None

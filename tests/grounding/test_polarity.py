@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.grounding.poles import could_deny, denied, denies_verb, leaves_open
+from qagen_dagster.grounding.polarity import could_deny, denied, denies_verb, leaves_open
 
 
 @pytest.mark.parametrize(

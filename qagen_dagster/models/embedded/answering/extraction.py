@@ -1,14 +1,13 @@
-"""Takes an answer out of a piece of the document, by the type of answer that the question expects.
+"""Extraction of an answer from a piece of the document, by the answer type that the question expects.
 
-This is the reader's own way to an answer: patterns and word alignment, no parser, so that it does not repeat
-the generator's mistakes.
+The reader uses patterns and word alignment instead of a parser, so that it does not share the generator's mistakes.
 """
 
 from __future__ import annotations
 
 import re
 
-from qagen_dagster.models.embedded.answering.retrieval import Asked
+from qagen_dagster.models.embedded.answering.retrieval import Query
 from qagen_dagster.models.embedded.answering.units import Unit
 from qagen_dagster.models.embedded.text.values import terms
 from qagen_dagster.models.embedded.text.vocabulary import word_set
@@ -37,8 +36,8 @@ PATTERNS = {
 _STOP = word_set("the a an of in on at to for from by with and or is are was were be its their that which")
 
 
-def expected(asked: Asked) -> str:
-    """The type of answer the question wants."""
+def expected(asked: Query) -> str:
+    """The answer type that the question expects."""
     text = asked.text.lower()
     for pattern, kind in _EXPECTATIONS:
         if pattern.search(text):
@@ -62,8 +61,8 @@ _EXPECTATIONS = tuple(
 )
 
 
-def answer_in(asked: Asked, unit: Unit) -> str:
-    """The answer that `unit` gives, or empty."""
+def answer_in(asked: Query, unit: Unit) -> str:
+    """The answer in `unit`, or empty."""
     if unit.cells:
         return cell_for(asked, unit)
     if unit.label:
@@ -87,8 +86,8 @@ def answer_in(asked: Asked, unit: Unit) -> str:
     return gap(asked, unit.text)
 
 
-def _named(asked: Asked, text: str) -> str:
-    """Who or where: of the runs of words the question leaves out, the one most like a name."""
+def _named(asked: Query, text: str) -> str:
+    """Who or where: the run of words missing from the question that looks most like a name."""
     left_out = [
         run
         for run in gaps(asked, text)
@@ -99,8 +98,8 @@ def _named(asked: Asked, text: str) -> str:
     return max(left_out, key=lambda run: sum(word[0].isupper() for word in run.split()) / len(run.split()))
 
 
-def _defined(asked: Asked, text: str) -> str:
-    """What follows "is" in a sentence about just the thing asked for."""
+def _defined(asked: Query, text: str) -> str:
+    """The text after "is" in a sentence about exactly the thing asked for."""
     found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
     if found is None:
         return ""
@@ -109,16 +108,16 @@ def _defined(asked: Asked, text: str) -> str:
     return found.group(1).rstrip(".; ") if same >= 0.6 else ""
 
 
-def _label_asked(asked: Asked, unit: Unit) -> bool:
-    """Whether the question asks for this label: every word of it, and it is quoted or most of what is asked."""
+def _label_asked(asked: Query, unit: Unit) -> bool:
+    """Whether the question asks for this label: it contains the whole label, quoted or as most of the question."""
     label = set(terms(unit.label))
     if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return True
     return bool(label) and label <= asked.terms and len(label) >= 0.3 * len(asked.terms)
 
 
-def cell_for(asked: Asked, unit: Unit) -> str:
-    """The cell whose header the question asks for, in a row that the question names."""
+def cell_for(asked: Query, unit: Unit) -> str:
+    """The cell under the header asked for, in a row that the question names."""
     rows = [
         index
         for index, cell in enumerate(unit.cells)
@@ -136,8 +135,8 @@ def cell_for(asked: Asked, unit: Unit) -> str:
     return unit.cells[column] if best >= 0.5 else ""
 
 
-def _typed(asked: Asked, text: str, kind: str) -> str:
-    """The typed span that is new and stands among the question's words."""
+def _typed(asked: Query, text: str, kind: str) -> str:
+    """The span of that type which is new and stands near the question's words."""
     spans = [match for match in PATTERNS[kind].finditer(text) if _is_new(match.group(), asked)]
     if not spans:
         return ""
@@ -145,11 +144,13 @@ def _typed(asked: Asked, text: str, kind: str) -> str:
         thing = next(iter(terms(re.sub(r"^how (?:many|much)", "", asked.text.lower()))), "")
         return min(spans, key=lambda match: _distance(text, match.end(), thing)).group()
     longest = max(len(match.group()) for match in spans) if kind == "date" else 0
-    return max(spans, key=lambda match: (_company(asked, text, match), len(match.group()) == longest)).group()
+    return max(
+        spans, key=lambda match: (_words_near(asked, text, match), len(match.group()) == longest)
+    ).group()
 
 
-def _company(asked: Asked, text: str, span: re.Match[str]) -> float:
-    """How many of the question's words stand near the span, nearer ones counting more."""
+def _words_near(asked: Query, text: str, span: re.Match[str]) -> float:
+    """How many of the question's words stand near the span; nearer ones count more."""
     score = 0.0
     for word in re.finditer(r"[\w'-]+", text):
         if set(terms(word.group())) & asked.terms:
@@ -158,7 +159,7 @@ def _company(asked: Asked, text: str, span: re.Match[str]) -> float:
     return score
 
 
-def _is_new(span: str, asked: Asked) -> bool:
+def _is_new(span: str, asked: Query) -> bool:
     found = set(terms(span))
     return bool(found) and not found <= asked.terms and span.lower() not in _STOP
 
@@ -170,7 +171,7 @@ def _distance(text: str, end: int, thing: str) -> int:
     return 10_000
 
 
-def _expansion(asked: Asked, text: str) -> str:
+def _expansion(asked: Query, text: str) -> str:
     short = re.search(r"(\S+) stand for", asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
@@ -185,7 +186,7 @@ def _expansion(asked: Asked, text: str) -> str:
     return found if found[:1].lower() == short.group(1)[:1].lower() else ""
 
 
-def _consequence(asked: Asked, text: str) -> str:
+def _consequence(asked: Query, text: str) -> str:
     """The part of the sentence after the condition's comma."""
     condition = re.sub(r"^what happens ", "", asked.text.lower()).rstrip("?")
     if not text.lower().startswith(condition[:20]):
@@ -194,13 +195,13 @@ def _consequence(asked: Asked, text: str) -> str:
     return rest.rstrip(".; ")
 
 
-def gap(asked: Asked, text: str) -> str:
-    """The longest run of the sentence's words that the question does not repeat."""
+def gap(asked: Query, text: str) -> str:
+    """The longest run of the sentence's words that the question does not contain."""
     return max(gaps(asked, text), key=lambda run: len(terms(run)), default="")
 
 
-def gaps(asked: Asked, text: str) -> list[str]:
-    """The runs of words that the question does not repeat, in order."""
+def gaps(asked: Query, text: str) -> list[str]:
+    """The runs of words that the question does not contain, in order."""
     tokens = list(re.finditer(r"\S+", text))
     runs: list[list[int]] = [[]]
     for index, token in enumerate(tokens):

@@ -1,7 +1,7 @@
-"""Whether a question speaks of what its document has: its names, dates, amounts and quoted words.
+"""Grading of questions: whether the document has the names, dates, amounts and quoted words of a question.
 
-A question claims little, and rightly uses words of its own ("how does A differ from B"), so it is not measured as an
-answer is: only what it names must be there. What does not belong here: whether the document answers it.
+A question claims little and often uses other words than the document ("how does A differ from B"). It is therefore
+not graded like an answer: only what it names must be in the document.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.words import content_stems, plain
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
-LEAST_WORDS = 0.5  # of its content words; below, it is about something else
+LEAST_WORDS = 0.5  # minimum share of its content words in the document
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
-# A limit counts what the document has; it need not stand there itself.
+# A limit ("at least 5") need not be in the document itself.
 _LIMIT_BEFORE = re.compile(
     r"(?:\bat (?:least|most)|\b(?:more|less|fewer|higher|lower|larger|smaller|greater|longer|shorter|later|earlier) than"
     r"|\b(?:over|under|above|below|exceed(?:s|ed|ing)?|up to|between)|\bbetween [\d.,]{1,12} and)\s{0,3}$",
@@ -35,15 +35,17 @@ _LIMIT_AFTER = re.compile(
 _METHOD = "facts of the question"
 
 
-def grade_question(question: str, source: Source, *, told: str = "", supposes: bool = False) -> AnswerGrade:
-    """Grounded when nothing that it names is missing; the confidence is the share that is there.
+def grade_question(
+    question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
+) -> AnswerGrade:
+    """Grounded if the document lacks nothing that the question names; the confidence is the share of its words found.
 
-    `told` is what the document is called besides its text: title, authors, file, corpus. A question that
-    `supposes` something else than is so may bring amounts and dates of its own.
+    `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
+    supposes a different situation, so it may introduce amounts and dates.
     """
-    missing = list(dict.fromkeys(_missing(question, source, told, supposes=supposes)))
+    missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
-    known = words & set(content_stems(told))
+    known = words & set(content_stems(metadata))
     there = sum(source.has(word) or word in known for word in words)
     share = there / len(words) if words else 0.0
     if not missing and share >= LEAST_WORDS:
@@ -61,11 +63,11 @@ def grade_question(question: str, source: Source, *, told: str = "", supposes: b
     )
 
 
-def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Iterator[str]:
-    """What it names and the document does not, as written."""
-    mine, beside = facts(question), facts_of_document(told)
+def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
+    """Names and values of the question that the document lacks, as written."""
+    mine, beside = facts(question), facts_of_document(metadata)
     yield from (name for name in missing_names(mine, source.facts) if name in missing_names(mine, beside))
-    if not supposes:
+    if not hypothetical:
         elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
         for found, other in zip(
             (missing_amounts(mine, source.facts), missing_dates(mine, source.facts)), elsewhere, strict=True
@@ -77,8 +79,8 @@ def _missing(question: str, source: Source, told: str, *, supposes: bool) -> Ite
             )
             yield from (
                 name for name in named if not name.isalpha()
-            )  # "which of the two" counts, it names nothing
-    text = _flat(f"{source.text} {told}") if _QUOTED.search(question) else ""
+            )  # "which of the two" counts things, it names nothing
+    text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
 
 

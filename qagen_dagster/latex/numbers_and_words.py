@@ -1,8 +1,7 @@
-r"""What LaTeX says, whatever its layout: the numbers in it and the words in it, in one pass.
+r"""The numbers and words of a LaTeX text, without its layout, read in one pass.
 
-Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents and
-indices of symbols and units are words, as `^-2` and `_1`; arguments of layout and drawings are neither. What they are
-compared with is `compare.py`'s, the answer that a solution ends at `answers.py`'s.
+Numbers are values: 1.5, 1,500, 1{,}500, \frac{3}{2}, 3 \times 10^{8} and 2^{3} are one number each. Whole exponents
+and indices of symbols and units are words, such as `^-2` and `_1`. Arguments of layout and drawings are ignored.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from fractions import Fraction
 
 from qagen_dagster.latex.layout import without_layout
 
-_MOST_DIGITS = 60  # of a number that is one, not a row of digits
-_BEHIND = 80  # characters behind a number that may hold its unit
-_MOST_POWER = 1_000  # also of digits that a power has when it is written out
+_MOST_DIGITS = 60  # a longer row of digits is a word
+_BEHIND = 80  # characters after a number that may hold its unit
+_MOST_POWER = 1_000  # also the maximum digits of a power when written out
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
 _POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
@@ -84,8 +83,8 @@ _SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
 
 
 @dataclass
-class _Said:
-    """What has been read so far; `counted` tells that the last thing was a number, ending at `at`."""
+class _Content:
+    """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
     follows: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
@@ -95,70 +94,71 @@ class _Said:
 
 
 def numbers_of(latex: str) -> tuple[Fraction, ...]:
-    """Its numbers as values, smallest first."""
+    """The numbers as values, smallest first."""
     return tuple(sorted(_read(latex).numbers))
 
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, bool], ...]:
-    """Its numbers in order, each with the text behind it, layout taken away, and whether it stands in a formula."""
-    said = _read(latex)
-    return tuple((one, *behind) for one, behind in zip(said.numbers, said.follows, strict=True))
+    """The numbers in order, each with the text after it (without layout), and whether it stands in a formula."""
+    found = _read(latex)
+    return tuple((one, *behind) for one, behind in zip(found.numbers, found.follows, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """Its words in order: prose in small letters, units, symbols, their indices and exponents; no layout, no numbers.
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers.
 
-    What a number does to the word beside it does not count: "an 8", "3 seconds" and "2nd" are "a 8", "3 second" and "2 th".
+    Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and
+    "th".
     """
     return tuple(_read(latex).words)
 
 
-def _read(latex: str) -> _Said:
+def _read(latex: str) -> _Content:
     text = _UNIT.sub(_spelled, without_layout(latex))
-    said, inside = _Said(), False
+    found, inside = _Content(), False
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup or ""
         if kind == "math":
             inside = token.group() in (r"\(", r"\[") or (token.group()[0] == "$" and not inside)
         elif kind in ("word", "index", "raised") or len(token.group()) > _MOST_DIGITS:
-            _word(said, token, inside=inside)
+            _word(found, token, inside=inside)
         elif kind != "other":
             sign = -1 if _negative(text, token.start(), inside) else 1
             values = list(_values(token))
-            said.numbers += [sign * values[0], *values[1:]]
-            said.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
-            said.counted, said.at = True, token.end()
-            if said.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
-                said.words[-1] = "a"
+            found.numbers += [sign * values[0], *values[1:]]
+            found.follows += [(text[token.end() : token.end() + _BEHIND], inside)] * len(values)
+            found.counted, found.at = True, token.end()
+            if found.words[-1:] == ["an"] and _AN.search(text, max(0, token.start() - 20), token.start()):
+                found.words[-1] = "a"
         else:
-            said.counted = said.counted and token.group() in "{}"
-    return said
+            found.counted = found.counted and token.group() in "{}"
+    return found
 
 
-def _word(said: _Said, token: re.Match[str], *, inside: bool) -> None:
+def _word(found: _Content, token: re.Match[str], *, inside: bool) -> None:
     word = token.group()
     if token.lastgroup != "word":
         word = re.sub(r"[\s{}+]", "", _FONTS.sub("", word))
     elif word in _SILENT:
         return
-    prose = not (inside or said.counted)  # M and m are two symbols, MW and mW two units
+    prose = not (inside or found.counted)  # M and m are two symbols, MW and mW two units
     if prose and (len(word) == 1 or word[1:].islower()):
         word = word.casefold()
-    if said.counted and said.at == token.start() and word in _ORDINAL:
+    if found.counted and found.at == token.start() and word in _ORDINAL:
         word = "th"
-    elif said.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
+    elif found.counted and len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
         word = word[:-1]
-    said.words.append(word)
-    said.counted = False
+    found.words.append(word)
+    found.counted = False
 
 
 def _spelled(unit: re.Match[str]) -> str:
-    r"""`\kilo\gram` as kg: a unit of a package as people write it."""
+    r"""`\kilo\gram` as kg: a unit macro in its usual spelling."""
     return f" {_PREFIXES.get(unit.group('prefix') or '', '')}{_UNITS[unit.group('unit')]} "
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:
-    """The values of a number: one, but where its power is too high or its divisor nothing."""
+    """The value of a number; its parts if the power is too high or the divisor zero."""
     above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
     if above is not None:
         yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
@@ -196,8 +196,7 @@ def _exponent(text: str) -> int | None:
 
 
 def _negative(text: str, start: int, formula: bool) -> bool:
-    """Whether a minus before the number is its sign: in a formula where nothing it could be taken from stands before it, in
-    prose where it is glued to the number alone."""
+    """Whether a minus is the sign of the number, and not an operator or a dash."""
     before = text[max(0, start - 60) : start]
     bare = before.rstrip()
     if not bare.endswith("-") or bare.endswith("--"):

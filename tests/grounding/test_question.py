@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.asked import grade_question
+from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.records.grading import AnswerGrade
 from tests.grounding.methods.judging import source
 
@@ -14,7 +14,7 @@ The harbour master called the old landing place "a bank of mud with a bell on it
 
 
 def graded(question: str, **more: bool) -> AnswerGrade:
-    return grade_question(question, source(TEXT), told="ferries/orrin.txt Ada Quell", **more)
+    return grade_question(question, source(TEXT), metadata="ferries/orrin.txt Ada Quell", **more)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,11 @@ def test_what_the_document_does_not_name_is_told(question: str, missing: str) ->
 def test_a_supposition_may_bring_numbers_but_no_names() -> None:
     question = "If the Skua carried 180 passengers, how many more than the Plover would she take?"
     assert graded(question).is_grounded is False
-    assert graded(question, supposes=True).is_grounded is True
-    assert graded("If the Gannet carried 180 passengers, would she land?", supposes=True).is_grounded is False
+    assert graded(question, hypothetical=True).is_grounded is True
+    assert (
+        graded("If the Gannet carried 180 passengers, would she land?", hypothetical=True).is_grounded
+        is False
+    )
 
 
 def test_another_subject_is_noticed_without_names() -> None:

@@ -1,7 +1,4 @@
-"""The text fragments of one PDF page, from the library's print of it, with repaired characters.
-
-What belongs here: one page's fragments. What does not: their reading order (`reading_order.py`).
-"""
+"""The text fragments of one PDF page, read from the library's print, with repaired characters."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import add, gt
 
-# Bytes and few groups: what is captured on each of fifty fragments a page decides what reading costs.
+# Bytes and few groups, for speed: a page has some fifty fragments.
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _NAME = rb'"[^"]*"'
 _FRAGMENT = (
@@ -21,42 +18,42 @@ _FRAGMENT = (
     rb'"x":[^,]+,"y":([^,]+),"text":"(' + _STRING + rb')"\}'
 )
 _SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
-_STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may hold quotes
+_STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may contain quotes
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
 )
 _TENS = re.compile("10[-\u2212\u2013]?[1-9]")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
-_SAMPLE = 1_000  # characters of a page that show its direction
+_SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 
 
 @dataclass(frozen=True)
 class Fragments:
-    """Runs of text on one line each, in the order of drawing, as parallel lists.
+    """Runs of text on one line each, in drawing order, as parallel lists.
 
-    Positions are tenths of a point on the page as displayed, origin top left. Lists and not objects, because there are
-    fifty on a page and reading their text must cost little more than the library's own work.
+    Positions are tenths of a point on the page as displayed, origin top left. Lists are cheaper than objects: reading
+    some fifty fragments a page must cost little more than the library's own work.
     """
 
     x0: list[int]
     y0: list[int]
     x1: list[int]
     y1: list[int]
-    font: list[int]  # size of letters, negative if they are bold
+    font: list[int]  # letter size, negative if bold
     size: list[int]
-    base: list[int]  # the height at which the first letter stands; not filled if all is upright
+    base: list[int]  # baseline of the first letter; empty if everything is upright
     text: list[str]
-    ascii: bool  # there are no other letters
+    ascii: bool  # all letters are ASCII
     rtl: bool  # most letters are of a script written from right to left
-    upright: bool  # no fragment looks as if it runs in another direction
+    upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
     powers: bool = False  # there may be powers of ten, or units of area
 
 
 def fragments_of(printed: bytes) -> Fragments:
-    """The fragments in MuPDF's JSON print of a page; those without a visible character are left out."""
+    """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
     found = _SIMPLE.findall(printed)
     if b'\\"' in printed and len(found) != printed.count(b'"wmode":'):
         found = _STRICT.findall(printed)
@@ -76,7 +73,7 @@ def fragments_of(printed: bytes) -> Fragments:
     x, y, w, h, font, base, _ = zip(*found, strict=True)
     left, top, wide, high = list(map(int, x)), list(map(int, y)), list(map(int, w)), list(map(int, h))
     fonts = list(map(_font, font))
-    # Something taller than wide, or a first line that hangs from its feet: rare enough to look closer only then.
+    # A fragment taller than wide, or a first line that hangs below its baseline, needs the closer look.
     upright = True not in map(gt, high, wide) and 2 * int(base[0]) >= 2 * top[0] + high[0]
     return Fragments(
         left,
@@ -107,9 +104,9 @@ def _is_rtl(text: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """Lines without control characters, with ligatures and Arabic presentation forms as letters, plain spaces.
+    """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    A soft hyphen at the end of a line is a visible hyphen, elsewhere it is nothing.
+    A soft hyphen at the end of a line becomes a hyphen; others are removed.
     """
     if not _ODD.search(text):
         return text
@@ -120,7 +117,7 @@ def clean(text: str) -> str:
 
 
 def _unescaped(joined: str) -> str:
-    """Lines of the insides of JSON strings as what they stand for; an escaped line end becomes a space."""
+    """Unescape lines of JSON string contents; an escaped line end becomes a space."""
     simple = joined.replace("\\\\", "\0").replace('\\"', '"')
     if "\\" not in simple:
         return simple.replace("\0", "\\")
