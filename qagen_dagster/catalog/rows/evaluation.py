@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from qagen_dagster.catalog.rows.questions import Row, TableRow, call_rows, combination_row, utc
+from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, combination_row, utc
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.records.evaluation import (
     BaselineAnswer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from qagen_dagster.catalog.rows.questions import Row, TableRow, call_rows, utc
+from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, utc
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
 from qagen_dagster.records.exams.result import Attempt, SlotResult, Stage
 

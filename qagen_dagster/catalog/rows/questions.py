@@ -6,10 +6,9 @@ A row may have more fields than its table has columns: the database reads the co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterator
 
+from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, combination_row, utc
 from qagen_dagster.catalog.source import (
     CatalogSource,
     DocumentRow,
@@ -20,10 +19,7 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import CallSummary, QAPair, RejectedQA, ValidatedSet
-
-Row = dict[str, Any]
-TableRow = tuple[str, Row]
+from qagen_dagster.records.questions.results import QAPair, RejectedQA, ValidatedSet
 
 
 def table_rows(source: CatalogSource) -> Iterator[TableRow]:
@@ -148,12 +144,6 @@ def _rejected(rejected: RejectedQA, stage: str) -> Row:
     }
 
 
-def call_rows(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
-    """A row for each call, in order; `keys` are the columns that say where the calls belong."""
-    for position, call in enumerate(calls, 1):
-        yield "model_calls", {**keys, **dict(call), "position": position}
-
-
 def _report(report: GroundingReport) -> Iterator[TableRow]:
     keys = combination_row(combination_of(report))
     for document in report.documents:
@@ -192,13 +182,3 @@ def _run(row: RunRow) -> Row:
         "started": utc(row.started),
         "ended": utc(row.ended),
     }
-
-
-def combination_row(combination: Combination) -> Row:
-    """The columns that name a combination."""
-    return {"combination": combination.key, **dict(combination)}
-
-
-def utc(value: datetime | None) -> str | None:
-    """The database holds timestamps in UTC, without a zone."""
-    return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat()
