@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -73,7 +73,23 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Generator[Bench]:
 
 
 def test_the_quickstart_runs_and_prints_what_it_shows(bench: Bench, request: pytest.FixtureRequest) -> None:
-    page = Page(DOCS / "quickstart.md")
+    _run(Page(DOCS / "quickstart.md"), bench, request)
+
+
+def test_the_question_of_how_it_works_is_one(bench: Bench, request: pytest.FixtureRequest) -> None:
+    corpus = bench.project.corpora / "town_records"
+    shutil.copytree(PROJECT_ROOT / "corpora" / corpus.name, corpus, ignore=_all_but("market_bylaw.md"))
+    made = bench.qagen(f"qagen run --corpus {corpus.name} --scenario citizen_enquiry --mode textual")
+    assert made.code == 0, made.err
+    _run(Page(DOCS / "how-it-works.md"), bench, request)
+
+
+def _all_but(document: str) -> Callable[[str, list[str]], list[str]]:
+    """For `copytree`: of the documents this one alone."""
+    return lambda folder, names: [one for one in names if one != document and Path(folder).name == "documents"]
+
+
+def _run(page: Page, bench: Bench, request: pytest.FixtureRequest) -> None:
     printed = ""
     for block in page.blocks:
         if block.language == "yaml":
