@@ -1,69 +1,45 @@
-"""The commands of the documents are run: those of the quickstart in order, on a server that plays the models of its profile; then
-all that other pages show, in the same project."""
+"""The commands of the documents are run, and print what the pages show.
+
+`pytest tests/test_docs_quickstart.py --snapshot-update` writes the blocks of output anew. The models of the profile `openai` are
+played by a local server.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
+import json
 import shutil
-import subprocess
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pymupdf
 import pytest
 
-from qagen_dagster.configuration.profiles import SHIPPED
 from qagen_dagster.settings import PROJECT_ROOT
+from tests.support.docs_bench import Bench, Case
 from tests.support.embedded_server import embedded_server
-from tests.support.project import Ended, Project
-from tests.support.recorded import Page, told
+from tests.support.recorded import Page
+from tests.support.wire_server import Fault, WireServer
 
 DOCS = PROJECT_ROOT / "docs"
-INSTALLED = ("make setup", "source .venv/bin/activate", "make ui")  # what a test has already, or cannot wait for
-_STEP = re.compile(r"parse \S+|\S+/\S+/(?:textual|visual)|catalog")
-
-
-class Bench:
-    """A project folder as the pages suppose it, whose profiles lead to a local server."""
-
-    def __init__(self, folder: Path, url: str) -> None:
-        self.project = Project.make(folder)
-        self.folder, self.url = folder, url
-        self.project.home.rename(folder / ".dagster_home")
-        shipped = (SHIPPED / "openai.yaml").read_text(encoding="utf-8")
-        for name in ("openai", "mixed"):
-            text = re.sub(r"^(    provider: .*)$", rf'\1\n    base_url: "{url}"', shipped, flags=re.MULTILINE)
-            self.project.profile(name, text)
-        for name in ("instrument_manuals", "exams"):
-            shutil.copytree(PROJECT_ROOT / "corpora" / name, self.project.corpora / name)
-
-    def environment(self) -> dict[str, str]:
-        return {
-            "QAGEN_ASSETS": str(self.folder / "assets"),
-            "DAGSTER_HOME": str(self.folder / ".dagster_home"),
-            "QAGEN_PROFILE": "embedded",
-            "OPENAI_API_KEY": "sk-0123456789",
-        }
-
-    def told(self, out: str) -> str:
-        """As on a page: the profile of the page has no address of a server."""
-        return told(out.replace(self.url, "openai's own"), self.folder)
-
-    def qagen(self, line: str) -> Ended:
-        return self.project.qagen(*shlex.split(line)[1:], **self.environment())
-
-    def shell(self, line: str) -> str:
-        """Any other command of a page."""
-        ran = subprocess.run(
-            ["bash", "-c", line],
-            cwd=self.folder,
-            env=self.project.environment(**self.environment()),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return ran.stdout
+LIMITED = Fault(429, {"error": {"message": "Rate limit reached"}})
+REFUSED = Fault(401, {"error": {"message": "Incorrect API key provided"}})
+SAME = """\
+roles:
+  generator: {provider: openai, model: gpt-6-sol}
+  validator: {provider: openai, model: gpt-6-sol}
+  deduplicator: {provider: openai, model: gpt-6-luna}
+"""
+CORPUS = """\
+name: Some Corpus
+corpus_context: Files of several kinds.
+scenarios:
+  facts: {name: Facts, description: Single facts., modes: [textual], target_count: 3}
+"""
+BATCH = CORPUS.replace("target_count: 3", "strategy: batch")
+STORY = "It was late. She walked on and thought of home.\n\nNobody spoke, and the road went on.\n"
 
 
 @pytest.fixture(scope="module")
@@ -72,51 +48,112 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Generator[Bench]:
         yield Bench(tmp_path_factory.mktemp("docs") / "project", server.url("openai"))
 
 
-def test_the_quickstart_runs_and_prints_what_it_shows(bench: Bench, request: pytest.FixtureRequest) -> None:
-    _run(Page(DOCS / "quickstart.md"), bench, request)
+def test_the_quickstart_runs(bench: Bench, request: pytest.FixtureRequest) -> None:
+    bench.sample("instrument_manuals")
+    bench.run(Page(DOCS / "quickstart.md"), request)
 
 
 def test_the_question_of_how_it_works_is_one(bench: Bench, request: pytest.FixtureRequest) -> None:
-    corpus = bench.project.corpora / "town_records"
-    shutil.copytree(PROJECT_ROOT / "corpora" / corpus.name, corpus, ignore=_all_but("market_bylaw.md"))
-    made = bench.qagen(f"qagen run --corpus {corpus.name} --scenario citizen_enquiry --mode textual")
+    bench.sample("town_records", "market_bylaw.md")
+    made = bench.qagen("qagen run --corpus town_records --scenario citizen_enquiry --mode textual")
     assert made.code == 0, made.err
-    _run(Page(DOCS / "how-it-works.md"), bench, request)
+    bench.run(Page(DOCS / "how-it-works.md"), request)
 
 
-def _all_but(document: str) -> Callable[[str, list[str]], list[str]]:
-    """For `copytree`: of the documents this one alone."""
-    return lambda folder, names: [one for one in names if one != document and Path(folder).name == "documents"]
+def test_troubles_are_told_as_the_page_says(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    with embedded_server() as server:
+        bench = Bench(tmp_path / "project", server.url("openai"))
+        quickstart = next(one for one in Page(DOCS / "quickstart.md").blocks if one.language == "yaml")
+        manuals = PROJECT_ROOT / "corpora" / "instrument_manuals" / "documents"
+        names = ("ct15_probe_calibration.md", "service_bulletin_31.txt")
+        documents = {name: (manuals / name).read_bytes() for name in names}
+        bench.project.corpus("field_manuals", quickstart.content, documents)
+        page, cases = Page(DOCS / "troubleshooting.md"), _cases(bench)
+        assert set(cases) <= {one.heading for one in page.blocks}
+        bench.run(page, request, cases)
 
 
-def _run(page: Page, bench: Bench, request: pytest.FixtureRequest) -> None:
-    printed = ""
-    for block in page.blocks:
-        if block.language == "yaml":
-            (bench.project.corpora / "field_manuals" / "corpus.yaml").write_text(block.content)
-        elif block.language == "text":
-            page.record(block, printed)
-        for line in block.content.splitlines() if block.language == "bash" else ():
-            if line in INSTALLED or line.startswith("export "):
-                continue
-            if not line.startswith("qagen "):
-                printed = bench.told(bench.shell(line))
-                continue
-            ended = bench.qagen(line)
-            assert ended.code == 0, f"{line}\n{ended.err}"
-            printed = bench.told(_shown(ended))
-    _settle(page, request)
+def _cases(bench: Bench) -> dict[str, Case]:
+    return {
+        "A key is missing": Case(2, environ={"OPENAI_API_KEY": ""}),
+        "There is no such profile": Case(2),
+        "There is no such corpus": Case(2),
+        "No combination matches": Case(2),
+        "corpus.yaml is refused": Case(2, _broken(bench)),
+        "A budget in dollars is refused": Case(2),
+        "Generator and validator are the same model": Case(2, _same(bench)),
+        "A variable is not a number": Case(2),
+        "A document gives no questions": Case(0, _unusable(bench)),
+        "The server refuses the key": Case(1, _faulty(bench, REFUSED)),
+        "Rate limited": Case(1, _faulty(bench, LIMITED), {"QAGEN_DOCUMENT_WORKERS": "8"}),
+        "A strategy needs a model that writes": Case(2, _written(bench)),
+        "A question cannot be found": Case(1),
+        "There is no catalog": Case(1),
+        "The catalog is in use": Case(1, _held(bench)),
+        "A ledger entry is damaged": Case(1, _damaged(bench)),
+    }
 
 
-def _shown(ended: Ended) -> str:
-    """What stands in a terminal at the end: not the steps, which are a bar there, nor what `doctor` says of this machine."""
-    out = "".join(f"{line}\n" for line in ended.errors if not _STEP.fullmatch(line)) + ended.out
-    own = out.find("profile openai")
-    return out if own < 0 else "…\n" + out[out.rindex("\n", 0, own) + 1 :]
+@contextmanager
+def _same(bench: Bench) -> Iterator[None]:
+    bench.project.profile("same", SAME)
+    yield
 
 
-def _settle(page: Page, request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("update_snapshots"):
-        page.write()
-    else:
-        assert page.differences() == {}, "pytest --snapshot-update writes the blocks of output anew"
+@contextmanager
+def _faulty(bench: Bench, fault: Fault) -> Iterator[None]:
+    """The profile's server answers nothing else."""
+    with WireServer(then=fault) as server:
+        bench.profile("openai", server.url("openai"), "max_attempts: 2")
+        yield
+    bench.profile("openai", bench.url)
+
+
+@contextmanager
+def _broken(bench: Bench) -> Iterator[None]:
+    bench.project.corpus("field_notes", f"{CORPUS}topic: pumps\n", {})
+    shutil.rmtree(bench.project.corpus("old_notes", CORPUS, {}) / "documents")
+    yield
+    for name in ("field_notes", "old_notes"):
+        shutil.rmtree(bench.project.corpora / name)
+
+
+@contextmanager
+def _unusable(bench: Bench) -> Iterator[None]:
+    """A corpus of files of which one can be read."""
+    documents = {
+        "contract.pdf": _pdf(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="one", owner_pw="two"),
+        "empty.txt": "\n",
+        "letter.docx": b"PK\x03\x04",
+        "report.pdf": "<html>no PDF</html>",
+        "story.txt": STORY,
+    }
+    bench.project.corpus("mixed_bag", CORPUS, documents)
+    yield
+
+
+def _pdf(**saved: Any) -> bytes:
+    file: Any = pymupdf.open()
+    file.new_page().insert_text((50, 60), "Between the two parties it is agreed")
+    data: bytes = file.tobytes(**saved)
+    file.close()
+    return data
+
+
+@contextmanager
+def _written(bench: Bench) -> Iterator[None]:
+    bench.project.corpus("reasoning", BATCH, {})
+    yield
+
+
+@contextmanager
+def _held(bench: Bench) -> Iterator[None]:
+    with duckdb.connect(bench.assets / "catalog.duckdb"):
+        yield
+
+
+@contextmanager
+def _damaged(bench: Bench) -> Iterator[None]:
+    entry = next((bench.assets / "ledger").glob("*/*"))
+    entry.write_text(json.dumps({"sha256": "0", "entry": "half of it"}))
+    yield

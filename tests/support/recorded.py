@@ -16,6 +16,8 @@ _UNLIKE = re.compile(
     r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # a run
     r"|\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?: UTC)?"
     r"|(?<![\w-])[0-9a-f]{16}(?![\w+])"  # a fingerprint; an id of a question stays, as does the version of a document
+    r"|(?<=ledger/)[0-9a-f]{2}/[0-9a-f]{64}"
+    r"|(?<=Could not set lock on file )[^)]*"
 )
 _SECONDS = re.compile(r"(?<=[\d,])( +\d+\.\d)(?= +(?:\$|unknown))")
 
