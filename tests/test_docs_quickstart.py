@@ -7,22 +7,29 @@ played by a local server.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import duckdb
 import pymupdf
 import pytest
 
+from qagen_dagster.cli.main import cli
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.docs_bench import Bench, Case
 from tests.support.embedded_server import embedded_server
+from tests.support.graph import DAGSTER_WARNINGS
+from tests.support.markdown import commands, table
 from tests.support.recorded import Page
 from tests.support.wire_server import Fault, WireServer
 
+pytestmark = list(DAGSTER_WARNINGS)
 DOCS = PROJECT_ROOT / "docs"
 LIMITED = Fault(429, {"error": {"message": "Rate limit reached"}})
 REFUSED = Fault(401, {"error": {"message": "Incorrect API key provided"}})
@@ -39,6 +46,14 @@ scenarios:
   facts: {name: Facts, description: Single facts., modes: [textual], target_count: 3}
 """
 BATCH = CORPUS.replace("target_count: 3", "strategy: batch")
+KEY = "records/facts/textual"
+RUN_ELSEWHERE = ("quickstart.md", "how-it-works.md", "troubleshooting.md", "problems.md", "contracts.md")
+VALUES = {  # of placeholders
+    r"--profile (<name>|NAME|name)": "--profile mixed",
+    r"--corpus (<name>|(NAME|name|C)\b)": "--corpus records",
+    r"\bDOCUMENT\b": "market_bylaw.md",
+    r"\bQUESTION\b": "How many pitches does Market Place have?",
+}
 STORY = "It was late. She walked on and thought of home.\n\nNobody spoke, and the road went on.\n"
 
 
@@ -85,23 +100,24 @@ def _cases(bench: Bench) -> dict[str, Case]:
         "A variable is not a number": Case(2),
         "A document gives no questions": Case(0, _unusable(bench)),
         "The server refuses the key": Case(1, _faulty(bench, REFUSED)),
-        "Rate limited": Case(1, _faulty(bench, LIMITED), {"QAGEN_DOCUMENT_WORKERS": "8"}),
+        "Rate limited": Case(1, _faulty(bench, LIMITED)),
+        "The budget is used up": Case(environ={"QAGEN_DOCUMENT_WORKERS": "1"}),  # it ends at one place then
         "A strategy needs a model that writes": Case(2, _written(bench)),
         "A question cannot be found": Case(1),
         "There is no catalog": Case(1),
-        "The catalog is in use": Case(1, _held(bench)),
+        "The catalog is in use": Case(1, _held(bench), apart=True),
         "A ledger entry is damaged": Case(1, _damaged(bench)),
     }
 
 
 @contextmanager
-def _same(bench: Bench) -> Iterator[None]:
+def _same(bench: Bench) -> Generator[None]:
     bench.project.profile("same", SAME)
     yield
 
 
 @contextmanager
-def _faulty(bench: Bench, fault: Fault) -> Iterator[None]:
+def _faulty(bench: Bench, fault: Fault) -> Generator[None]:
     """The profile's server answers nothing else."""
     with WireServer(then=fault) as server:
         bench.profile("openai", server.url("openai"), "max_attempts: 2")
@@ -110,7 +126,7 @@ def _faulty(bench: Bench, fault: Fault) -> Iterator[None]:
 
 
 @contextmanager
-def _broken(bench: Bench) -> Iterator[None]:
+def _broken(bench: Bench) -> Generator[None]:
     bench.project.corpus("field_notes", f"{CORPUS}topic: pumps\n", {})
     shutil.rmtree(bench.project.corpus("old_notes", CORPUS, {}) / "documents")
     yield
@@ -119,7 +135,7 @@ def _broken(bench: Bench) -> Iterator[None]:
 
 
 @contextmanager
-def _unusable(bench: Bench) -> Iterator[None]:
+def _unusable(bench: Bench) -> Generator[None]:
     """A corpus of files of which one can be read."""
     documents = {
         "contract.pdf": _pdf(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="one", owner_pw="two"),
@@ -141,19 +157,76 @@ def _pdf(**saved: Any) -> bytes:
 
 
 @contextmanager
-def _written(bench: Bench) -> Iterator[None]:
+def _written(bench: Bench) -> Generator[None]:
     bench.project.corpus("reasoning", BATCH, {})
     yield
 
 
 @contextmanager
-def _held(bench: Bench) -> Iterator[None]:
+def _held(bench: Bench) -> Generator[None]:
     with duckdb.connect(bench.assets / "catalog.duckdb"):
         yield
 
 
 @contextmanager
-def _damaged(bench: Bench) -> Iterator[None]:
+def _damaged(bench: Bench) -> Generator[None]:
     entry = next((bench.assets / "ledger").glob("*/*"))
     entry.write_text(json.dumps({"sha256": "0", "entry": "half of it"}))
     yield
+
+
+def test_commands_of_all_other_pages_run(tmp_path: Path) -> None:
+    with embedded_server() as server:
+        bench = Bench(tmp_path / "project", server.url("openai"))
+        bench.profile("mixed", server.url("openai"))
+        bylaw = PROJECT_ROOT / "corpora" / "town_records" / "documents" / "market_bylaw.md"
+        bench.project.corpus("records", CORPUS, {bylaw.name: bylaw.read_bytes()})
+        bench.sample("exams")
+        _given_files(bench.folder, bylaw)
+        made = bench.qagen("qagen run")
+        assert made.code == 0, made.err
+        published = json.loads((bench.assets / "published" / KEY / "corpus.json").read_bytes())
+        values = VALUES | {r"\bQUESTION_ID\b": published["questions"][0]["id"]}
+        for line in _other_commands():
+            for pattern, value in values.items():
+                line = re.sub(pattern, value, line)
+            # Parsers stay in the folder in which this process began them, and would not find a relative path.
+            ended = bench.qagen(line, apart=" papers/" in line)
+            assert ended.code == 0, f"{line}\n{ended.out}{ended.err}"
+
+
+def _other_commands() -> list[str]:
+    """Of pages that no test runs otherwise; a command without what it needs is only mentioned."""
+    pages = [PROJECT_ROOT / "README.md", *(DOCS.rglob("*.md"))]
+    found = (line for path in pages if path.name not in RUN_ELSEWHERE for line in commands(path.read_text()))
+    return list(dict.fromkeys(line for line in found if _is_whole(line)))
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        command, words = cli, shlex.split(line)[1:]
+        while isinstance(command, click.Group):
+            command = command.commands[words.pop(0)]
+        command.make_context(line, words)
+    except click.MissingParameter:
+        return False
+    return True
+
+
+def _given_files(folder: Path, document: Path) -> None:
+    """What examples speak of and a reader has."""
+    (folder / "paper.pdf").write_bytes(_pdf())
+    (folder / "papers").mkdir()
+    shutil.copy(document, folder / "papers")
+    row = {"document": document.name, "question": "How many pitches are there?", "answer": "58 pitches"}
+    (folder / "answers.jsonl").write_text(json.dumps(row) + "\n")
+
+
+def test_the_map_leads_to_every_page_and_the_glossary_is_in_order() -> None:
+    linked = set(re.findall(r"\]\(([\w/.-]+\.md)", (DOCS / "README.md").read_text(encoding="utf-8")))
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"README.md"}
+    assert pages <= linked
+    terms = [
+        row[0].casefold() for row in table((DOCS / "glossary.md").read_text(encoding="utf-8"), "| term ")
+    ]
+    assert terms == sorted(terms)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Mapping
+from contextlib import (
+    AbstractContextManager,
+    chdir,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from qagen_dagster.cli.main import main
 from qagen_dagster.configuration.profiles import SHIPPED
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.project import Ended, Project
 from tests.support.recorded import Page, told
 
-INSTALLED = ("make setup", "source .venv/bin/activate", "make ui")  # what a test has already, or cannot wait for
+INSTALLED = (
+    "make setup",
+    "source .venv/bin/activate",
+    "make ui",
+)  # what a test has already, or cannot wait for
 _STEP = re.compile(r"parse \S+|\S+/\S+/(?:textual|visual)|catalog")
 
 
@@ -29,6 +43,7 @@ class Case:
     code: int = 0
     while_run: AbstractContextManager[object] = field(default_factory=nullcontext)
     environ: Mapping[str, str] = field(default_factory=dict)
+    apart: bool = False  # in a process of its own
 
 
 class Bench:
@@ -48,7 +63,9 @@ class Bench:
         """The shipped profile `openai` under a name, at an address, with more settings of each role."""
         shipped = (SHIPPED / "openai.yaml").read_text(encoding="utf-8")
         added = "\n    ".join((r"\1", f'base_url: "{url}"', *more))
-        self.project.profile(name, re.sub(r"^    (provider: .*)$", f"    {added}", shipped, flags=re.MULTILINE))
+        self.project.profile(
+            name, re.sub(r"^    (provider: .*)$", f"    {added}", shipped, flags=re.MULTILINE)
+        )
 
     def sample(self, corpus: str, *documents: str) -> None:
         """A sample corpus, or some of its documents."""
@@ -58,12 +75,31 @@ class Bench:
             if path.name not in documents:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def qagen(self, line: str, environ: Mapping[str, str] | None = None) -> Ended:
-        """A line as it is typed, with variables before it or not."""
+    def qagen(self, line: str, environ: Mapping[str, str] | None = None, *, apart: bool = False) -> Ended:
+        """A line as it is typed, with variables before it or not; in this process, which has loaded the models already."""
         words = shlex.split(line)
         at = words.index("qagen")
         given = dict(word.split("=", 1) for word in words[:at])
-        return self.project.qagen(*words[at + 1 :], **self._environment() | given | dict(environ or {}))
+        more = {**self._environment(), **given, **(environ or {})}
+        if apart:
+            return self.project.qagen(*words[at + 1 :], **more)
+        out, err = StringIO(), StringIO()
+        with self._here(more), redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main(words[at + 1 :])
+        assert isinstance(ended.value.code, int)
+        return Ended(ended.value.code, out.getvalue(), err.getvalue())
+
+    @contextmanager
+    def _here(self, more: Mapping[str, str]) -> Generator[None]:
+        """In the folder, with its environment; a command may change that for good."""
+        before = dict(os.environ)
+        os.environ.update(self.project.environment(**more))
+        try:
+            with chdir(self.folder):
+                yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     def shell(self, line: str) -> str:
         """Any other command of a page."""
@@ -77,7 +113,9 @@ class Bench:
         )
         return ran.stdout
 
-    def run(self, page: Page, request: pytest.FixtureRequest, cases: Mapping[str, Case] | None = None) -> None:
+    def run(
+        self, page: Page, request: pytest.FixtureRequest, cases: Mapping[str, Case] | None = None
+    ) -> None:
         """Run every command of a page and compare what it prints with what the page shows, or write that."""
         for heading in dict.fromkeys(block.heading for block in page.blocks):
             case = (cases or {}).get(heading, Case())
@@ -101,7 +139,7 @@ class Bench:
                 printed = self._told(self._printed(line, case) if "qagen " in line else self.shell(line))
 
     def _printed(self, line: str, case: Case) -> str:
-        ended = self.qagen(line, case.environ)
+        ended = self.qagen(line, case.environ, apart=case.apart)
         assert ended.code == case.code, f"{line}\n{ended.err}"
         return _at_the_end(ended)
 
@@ -115,7 +153,7 @@ class Bench:
             "DAGSTER_HOME": str(self.folder / ".dagster_home"),
             "QAGEN_STATE": str(self.folder / "state"),
             "QAGEN_PROFILE": "embedded",
-            "QAGEN_DOCUMENT_WORKERS": "1",  # so that a budget always ends at the same place
+            "QAGEN_DOCUMENT_WORKERS": "8",  # the default: the time of an estimate depends on it
             "OPENAI_API_KEY": "sk-0123456789",
         }
 
