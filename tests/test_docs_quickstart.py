@@ -138,7 +138,7 @@ def _broken(bench: Bench) -> Generator[None]:
 def _unusable(bench: Bench) -> Generator[None]:
     """A corpus of files of which one can be read."""
     documents = {
-        "contract.pdf": _pdf(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="one", owner_pw="two"),
+        "contract.pdf": _pdf(password="one"),
         "empty.txt": "\n",
         "letter.docx": b"PK\x03\x04",
         "report.pdf": "<html>no PDF</html>",
@@ -148,10 +148,12 @@ def _unusable(bench: Bench) -> Generator[None]:
     yield
 
 
-def _pdf(**saved: Any) -> bytes:
-    file: Any = pymupdf.open()
+def _pdf(password: str = "") -> bytes:
+    library: Any = pymupdf
+    file = library.open()
     file.new_page().insert_text((50, 60), "Between the two parties it is agreed")
-    data: bytes = file.tobytes(**saved)
+    locked = {"encryption": library.PDF_ENCRYPT_AES_256, "user_pw": password} if password else {}
+    data: bytes = file.tobytes(**locked)
     file.close()
     return data
 

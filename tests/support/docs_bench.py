@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import (
     AbstractContextManager,
@@ -42,7 +43,7 @@ class Case:
 
     code: int = 0
     while_run: AbstractContextManager[object] = field(default_factory=nullcontext)
-    environ: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
     apart: bool = False  # in a process of its own
 
 
@@ -102,11 +103,12 @@ class Bench:
             os.environ.update(before)
 
     def shell(self, line: str) -> str:
-        """Any other command of a page."""
+        """Any other command of a page, in the environment that `activate` makes."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         ran = subprocess.run(
             ["bash", "-c", line],
             cwd=self.folder,
-            env=self.project.environment(**self._environment()),
+            env=self.project.environment(**self._environment(), PATH=path),
             capture_output=True,
             text=True,
             check=True,
