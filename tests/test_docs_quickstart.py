@@ -46,11 +46,11 @@ scenarios:
   facts: {name: Facts, description: Single facts., modes: [textual], target_count: 3}
 """
 BATCH = CORPUS.replace("target_count: 3", "strategy: batch")
-KEY = "records/facts/textual"
+KEY = "town_records/facts/textual"
 RUN_ELSEWHERE = ("quickstart.md", "how-it-works.md", "troubleshooting.md", "problems.md", "contracts.md")
 VALUES = {  # of placeholders
     r"--profile (<name>|NAME|name)": "--profile mixed",
-    r"--corpus (<name>|(NAME|name|C)\b)": "--corpus records",
+    r"--corpus (<name>|(NAME|name|C)\b)": "--corpus town_records",
     r"\bDOCUMENT\b": "market_bylaw.md",
     r"\bQUESTION\b": "How many pitches does Market Place have?",
 }
@@ -181,10 +181,11 @@ def test_commands_of_all_other_pages_run(tmp_path: Path) -> None:
     with embedded_server() as server:
         bench = Bench(tmp_path / "project", server.url("openai"))
         bench.profile("mixed", server.url("openai"))
-        bylaw = PROJECT_ROOT / "corpora" / "town_records" / "documents" / "market_bylaw.md"
-        bench.project.corpus("records", CORPUS, {bylaw.name: bylaw.read_bytes()})
         bench.sample("exams")
-        _given_files(bench.folder, bylaw)
+        bench.sample("town_records", "market_bylaw.md", "council_minutes_2023_04_18.txt")
+        folder = bench.project.corpora / "town_records"
+        (folder / "corpus.yaml").write_text(CORPUS)
+        _given_files(bench.folder, folder / "documents" / "market_bylaw.md")
         made = bench.qagen("qagen run")
         assert made.code == 0, made.err
         published = json.loads((bench.assets / "published" / KEY / "corpus.json").read_bytes())
