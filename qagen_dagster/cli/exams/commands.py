@@ -28,7 +28,7 @@ from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_curre
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS, bank_exporter
+from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
@@ -191,10 +191,10 @@ def export(
         raise StoreError(f"exam {one.key} has no items yet; make them with: qagen exam run --exam {one.key}")
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
-    for name in formats or _FORMATS:
-        for path, data in bank_exporter(name).export(bank).items():
+    for exporter in (one for one in BANK_EXPORTERS if one.name in (formats or _FORMATS)):
+        for path, data in exporter.export(bank).items():
             write_output(output / path, data)
-            written[name] = str(output / path)
+            written[exporter.name] = str(output / path)
     if as_json:
         print_json({"exam": one.key, "items": len(bank.items), "files": written})
         return

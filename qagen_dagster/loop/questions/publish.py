@@ -10,7 +10,7 @@ from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.questions.combination import RunOptions, plan
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.questions.base import EvalSet
+from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.registry import EXPORTERS
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination

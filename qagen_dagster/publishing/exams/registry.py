@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.publishing.exams.base import BankExporter
 from qagen_dagster.publishing.exams.gift import Gift
 from qagen_dagster.publishing.exams.inspect_samples import InspectSamples
 from qagen_dagster.publishing.exams.latex import LatexExam
 from qagen_dagster.publishing.exams.moodle import MoodleXml
 from qagen_dagster.publishing.exams.preview import HtmlPreview
 from qagen_dagster.publishing.exams.qti import Qti
+from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.records.exams.bank import ItemBank
 
-BANK_EXPORTERS: tuple[BankExporter, ...] = (
+BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (
     Qti(),
     MoodleXml(),
     Gift(),
@@ -19,12 +19,3 @@ BANK_EXPORTERS: tuple[BankExporter, ...] = (
     LatexExam(),
     HtmlPreview(),
 )
-
-
-def bank_exporter(name: str) -> BankExporter:
-    """The format of that name. Raises ConfigError, naming those that exist."""
-    for candidate in BANK_EXPORTERS:
-        if candidate.name == name:
-            return candidate
-    known = ", ".join(candidate.name for candidate in BANK_EXPORTERS)
-    raise ConfigError(f"there is no export format {name!r} of item banks; known: {known}")

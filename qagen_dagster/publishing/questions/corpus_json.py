@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from qagen_dagster.publishing.questions.base import EvalSet
+from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.records.questions.results import CorpusGenerationResult
 
 FILE = "corpus.json"

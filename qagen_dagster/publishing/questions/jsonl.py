@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from qagen_dagster.publishing.questions.base import EvalSet
+from qagen_dagster.publishing.questions.eval_set import EvalSet
 
 FILE = "questions.jsonl"
 _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS, bank_exporter
+from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from tests.support.exams.items import bank, hard_item, item
 
 
@@ -12,12 +9,6 @@ def test_names_are_unique_and_files_apart() -> None:
     assert names == ["qti", "moodle", "gift", "inspect", "latex", "html"]
     files = [path for one in BANK_EXPORTERS for path in one.export(bank(item(), hard_item()))]
     assert len(set(files)) == len(files) == 6
-    assert bank_exporter("gift").name == "gift"
-
-
-def test_unknown_format() -> None:
-    with pytest.raises(ConfigError, match="qti, moodle, gift"):
-        bank_exporter("docx")
 
 
 def test_an_empty_bank_has_files_too() -> None:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.errors import ConfigError
-from qagen_dagster.publishing.questions.base import EvalSet
-from qagen_dagster.publishing.questions.corpus_json import schema
-from qagen_dagster.publishing.questions.registry import EXPORTERS, exporter
+from qagen_dagster.publishing.questions.corpus_json import CorpusJson, schema
+from qagen_dagster.publishing.questions.eval_set import EvalSet
+from qagen_dagster.publishing.questions.jsonl import Jsonl
+from qagen_dagster.publishing.questions.registry import EXPORTERS
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
     CorpusGenerationResult,
@@ -48,7 +48,7 @@ def eval_set(*questions: QAPair) -> EvalSet:
 
 
 def test_corpus_json_is_the_described_record() -> None:
-    ((path, data),) = exporter("corpus_json").export(eval_set(pair())).items()
+    ((path, data),) = CorpusJson().export(eval_set(pair())).items()
     assert path == "corpus.json"
     assert data.endswith(b"}\n")
     assert "\u00fc".encode() in data
@@ -67,7 +67,7 @@ def test_corpus_json_is_the_described_record() -> None:
 
 
 def test_schema_refuses_what_is_not_described() -> None:
-    value = json.loads(exporter("corpus_json").export(eval_set(pair()))["corpus.json"])
+    value = json.loads(CorpusJson().export(eval_set(pair()))["corpus.json"])
     value["questions"][0]["score"] = 1
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(value, schema())
@@ -84,22 +84,20 @@ def test_order_does_not_depend_on_the_input() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_jsonl_has_one_line_a_question(question: str) -> None:
-    data = exporter("jsonl").export(eval_set(pair("q-1", question), pair("q-2", question)))["questions.jsonl"]
+    data = Jsonl().export(eval_set(pair("q-1", question), pair("q-2", question)))["questions.jsonl"]
     lines = data.decode().splitlines()
     assert [json.loads(line)["question"] for line in lines] == [question, question]
 
 
 def test_pandas_loads_in_one_line() -> None:
-    data = exporter("jsonl").export(eval_set(pair()))["questions.jsonl"]
+    data = Jsonl().export(eval_set(pair()))["questions.jsonl"]
     frame = pandas.read_json(io.BytesIO(data), lines=True)
     assert frame.loc[0, "corpus_name"] == "C"
-    whole = exporter("corpus_json").export(eval_set(pair(), pair("q-2")))["corpus.json"]
+    whole = CorpusJson().export(eval_set(pair(), pair("q-2")))["corpus.json"]
     assert list(pandas.DataFrame(json.loads(whole)["questions"])["id"]) == ["q-1", "q-2"]
     assert len(pandas.read_json(io.BytesIO(whole))) == 2
 
 
-def test_empty_set_and_unknown_format() -> None:
-    assert exporter("jsonl").export(eval_set())["questions.jsonl"] == b""
-    assert json.loads(exporter("corpus_json").export(eval_set())["corpus.json"])["questions"] == []
-    with pytest.raises(ConfigError, match="corpus_json, jsonl"):
-        exporter("nope")
+def test_empty_set() -> None:
+    assert Jsonl().export(eval_set())["questions.jsonl"] == b""
+    assert json.loads(CorpusJson().export(eval_set())["corpus.json"])["questions"] == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from pydantic import AwareDatetime
 
 from qagen_dagster.records.base import Record
@@ -31,17 +29,6 @@ class EvalSet(Record):
             questions=tuple(_published(question) for question in sorted(self.questions, key=_place)),
             timestamp=self.timestamp.isoformat(),
         )
-
-
-class Exporter(Protocol):
-    """One export format. The same set always gives the same bytes."""
-
-    @property
-    def name(self) -> str: ...
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        """Files by their path under the combination's published folder."""
-        ...
 
 
 def _published(question: QAPair) -> PublishedQuestion:
