@@ -1,6 +1,6 @@
-"""The only reader of the environment: where things are, which profile is meant, how wide to run.
+"""Reads the environment: folders, the default profile, numbers of workers. No other module reads it.
 
-Nothing is read at import. Secrets are handed out one at a time and never stored.
+Nothing is read at import. Secrets are read when they are needed and never stored.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ PROJECT_ROOT = Path(__file__).resolve().parent.parent
 
 
 def _user_state() -> Path:
-    """Where state of this user and machine is kept by default: local, and lost without harm."""
+    """The default folder for state of this user and machine. It is local, and losing it does no harm."""
     return Path(tempfile.gettempdir()).resolve() / f"qagen-{os.getuid()}"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a run takes from outside its corpora and profiles.
+    """Everything that a run takes from outside its corpora and profiles.
 
     Attributes:
-        corpora: folder of corpora, read-only.
+        corpora: folder of the corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
-        profiles: folder searched for profiles before the shipped ones; None: only the shipped ones.
-        document_workers: documents worked on at once inside one op.
-        parser_workers: parser processes.
-        parser_seconds: time limit of one document's parse.
-        parser_memory_mb: address space of one parser process.
-        state: folder of this user on this machine by which processes share a model's limits.
-        shard_size: documents per op; None: as many as run at once, more when that made over 32 ops.
+        profiles: folder that is searched for profiles before the shipped ones; None: only the shipped ones.
+        document_workers: number of documents that one op processes at the same time.
+        parser_workers: number of parser processes.
+        parser_seconds: time limit for parsing one document.
+        parser_memory_mb: limit on the address space of one parser process.
+        state: local folder through which the processes of this user share rate limits.
+        shard_size: documents per op; None: `document_workers`, or more to have at most 32 ops.
     """
 
     corpora: Path
@@ -51,7 +51,7 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the `QAGEN_*` variables. Raises ConfigError for a value that is not of its kind."""
+    """Read the `QAGEN_*` variables. Raises ConfigError for an invalid value."""
     env = os.environ if environ is None else environ
     profiles = env.get("QAGEN_PROFILES")
     state = env.get("QAGEN_STATE")
@@ -71,12 +71,12 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def secret(name: str) -> str | None:
-    """The value of a secret's variable, for the moment it is needed."""
+    """The value of the environment variable of a secret. Call this when the secret is needed."""
     return os.environ.get(name) or None
 
 
 def document_password(variable: str) -> str:
-    """The password a corpus names by its variable. Raises ConfigError when it is not set."""
+    """The password of a document, from the environment variable that its corpus names. Raises ConfigError when it is not set."""
     value = secret(variable)
     if value is None:
         raise ConfigError(f"the environment variable {variable} (a document password) is not set")
@@ -102,12 +102,12 @@ def export(settings: Settings) -> dict[str, str]:
 
 
 def apply(values: Mapping[str, str]) -> None:
-    """Put variables into this process' environment, for libraries and definitions that load later."""
+    """Set environment variables of this process, for libraries and definitions that are loaded later."""
     os.environ.update(values)
 
 
 def dagster_home() -> Path:
-    """The instance folder: `DAGSTER_HOME`, else the project's own `.dagster_home`."""
+    """The folder of the Dagster instance: `DAGSTER_HOME`, else `.dagster_home` in the project."""
     return Path(os.environ.get("DAGSTER_HOME") or PROJECT_ROOT / ".dagster_home").expanduser().resolve()
 
 

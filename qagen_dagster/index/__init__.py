@@ -1,1 +1,1 @@
-"""A document as pieces that can be found: sentences, chunks, their vectors and words, and the search over them."""
+"""Search in documents: sentences, chunks, their embeddings and words, and the search over them."""

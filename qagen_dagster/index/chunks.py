@@ -1,7 +1,6 @@
-"""Cuts a document into chunks: whole sentences up to a size, the last ones repeated at the head of the next chunk.
+"""Cuts a document into chunks of whole sentences up to a size. A chunk begins with the last sentences of the one before.
 
-Chunks are positions over the text, cover all of it, and never cut what a reader sees as one character.
-What does not belong here: where a sentence ends (`sentences.py`), what is made of a chunk (`words.py`, an embedder).
+Chunks are positions in the text. They cover all of it and never cut a grapheme cluster.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from qagen_dagster.index.sentences import split
 from qagen_dagster.records.corpus import IndexOptions
 from qagen_dagster.records.index import Chunk
 
-CHUNKING_VERSION = "1"  # raised when the same text and options would give other chunks
+CHUNKING_VERSION = "1"  # increase when the same text and options would give other chunks
 _NEWLINE = re.compile("\n")
 
 
 def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
-    """The chunks of `text`, in order: together they are all of it. None where nothing of it is visible.
+    """The chunks of `text`, in order. Together they cover all of it. A blank text has no chunks.
 
-    White space around a chunk belongs to it and does not count; a chunk has more than `chunk_characters` only if
-    one character as a reader sees it has.
+    The white space around a chunk belongs to it but does not count for its size. A chunk is longer than `chunk_characters` only if
+    a single grapheme cluster is.
     """
     units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]
@@ -47,8 +46,8 @@ class _Unit(NamedTuple):
 
     start: int
     end: int
-    visible: int  # of its first visible character
-    stop: int  # behind its last one
+    visible: int  # offset of its first visible character
+    stop: int  # offset behind its last visible character
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,14 @@ class _Cutter:
     size: int
 
     def units(self) -> list[_Unit]:
-        """Pieces of at most `size` visible characters that tile the text; empty where none is visible."""
+        """Pieces of at most `size` visible characters that cover the text; empty for a blank text."""
         if not self.text or self.text.isspace():
             return []
         cuts = [0, *self._later_sentences(), len(self.text)]
         return [unit for start, end in pairwise(cuts) for unit in self._pieces(start, end)]
 
     def _later_sentences(self) -> Iterator[int]:
-        """Where sentences begin, but the first."""
+        """The offsets where sentences begin, without the first one."""
         for sentence in split(self.text)[1:]:
             if sentence.start not in self.inside:
                 yield sentence.start
@@ -81,7 +80,7 @@ class _Cutter:
         yield _Unit(start, end, visible, stop)
 
     def _cut(self, start: int) -> int:
-        """Where a piece from `start` on ends: behind white space in its second half, else where a character ends."""
+        """The end of a piece that begins at `start`: behind white space in its second half, else at the end of a grapheme cluster."""
         latest = start + self.size
         for cut in range(latest, start + self.size // 2, -1):
             if cut not in self.inside and self.text[cut - 1].isspace():
@@ -94,13 +93,13 @@ class _Cutter:
         return cut
 
     def _visible(self, start: int, end: int) -> tuple[int, int]:
-        """From the first to behind the last visible character of a part that has one."""
+        """The offsets of the first visible character and behind the last one, of a part that is not blank."""
         piece = self.text[start:end]
         return end - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def _packed(units: list[_Unit], options: IndexOptions) -> Iterator[tuple[int, int]]:
-    """First and last unit of each chunk."""
+    """The first and last unit of each chunk."""
     size, count = options.chunk_characters, len(units)
     first = last = 0
     while first < count:

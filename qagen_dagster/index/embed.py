@@ -1,4 +1,4 @@
-"""A document made ready to be found: cut into chunks, their words counted, their vectors had."""
+"""Prepares a document for search: cuts it into chunks, counts their words and computes their embeddings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def embed_document(
 
 
 def index_fingerprint(spec: EmbedderSpec, options: IndexOptions) -> str:
-    """Changes when any vector, chunk or word of an index could: then it is built anew."""
+    """The fingerprint of an index. It changes whenever a vector, chunk or word of the index could change."""
     versions = [CHUNKING_VERSION, WORDS_VERSION, SHARD_VERSION]
     if spec.local:
         versions += [minilm.MODEL_SHA256, minilm.TOKENIZER_SHA256]

@@ -1,7 +1,6 @@
-"""Where a text must not be cut: inside what a reader sees as one character (Unicode Annex 29, extended grapheme clusters).
+"""Finds the grapheme clusters of a text (Unicode Annex 29), so that nothing cuts what a reader sees as one character.
 
-Only runs around characters beyond ASCII are looked at: between two ASCII characters that are no CR LF there is always
-a boundary.
+Only runs around non-ASCII characters are examined: between two ASCII characters other than CR LF there is always a boundary.
 """
 
 from __future__ import annotations

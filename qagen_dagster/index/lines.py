@@ -1,7 +1,4 @@
-"""Which lines of a text belong together: wrapped prose is one block, a list item or a heading one of its own.
-
-What does not belong here: where sentences end inside a block (`sentences.py`).
-"""
+"""Groups the lines of a text into blocks: wrapped prose is one block; each list item and each heading is a block of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from dataclasses import dataclass
 
 from qagen_dagster.index.abbreviations import CONNECTIVES
 
-_NARROW = 45  # columns: in a narrower paragraph a line break tells nothing about its width
-_FILLED = 0.8  # of the width: a line that ends earlier, though the next word had room, was ended on purpose
-_WIDE = "\u2e80"  # from here on, characters take about two columns
+_NARROW = 45  # columns: line breaks of a narrower paragraph do not show its width
+_FILLED = 0.8  # of the width: a line that ends earlier, with room for the next word, was ended on purpose
+_WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
 )
@@ -35,7 +32,7 @@ class _Line:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every run of lines that reads as one; between them is nothing but white space."""
+    """Start and end of every block. Between blocks there is only white space."""
     for paragraph in _paragraphs(text):
         width = max(_NARROW, *(line.columns for line in paragraph), 0)
         begin, previous = paragraph[0].start, paragraph[0]

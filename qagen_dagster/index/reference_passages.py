@@ -1,7 +1,4 @@
-r"""Cuts a reference (a manual's TeX, a package, the text of a PDF) into passages: whole lines, under the headings they stand below.
-
-What does not belong here: reading files and ranking passages (`references.py`).
-"""
+r"""Cuts a reference (the TeX of a manual, a package, the text of a PDF) into passages: whole lines with the headings above them."""
 
 from __future__ import annotations
 
@@ -10,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-PASSAGES_VERSION = "2"  # raised when the same text would give other passages
+PASSAGES_VERSION = "2"  # increase when the same text would give other passages
 MOST_CHARACTERS = 1_800  # of a passage
 MOST_TITLE = 80
-_ENOUGH = 700  # from here on an empty line ends a passage
-_MOST_OF_EXAMPLE = 3_600  # up to here an example is not cut
+_ENOUGH = 700  # characters: from here on an empty line ends a passage
+_MOST_OF_EXAMPLE = 3_600  # characters: a shorter example is not cut
 _EXAMPLE = re.compile(
     r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
 )
-_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that somebody has commented out
+_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that is commented out
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
 _HEADING = re.compile(
     rf"[ \t]*\\(?P<level>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\])?\{{(?P<title>.*)"
@@ -30,7 +27,7 @@ _PARTS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class Passage:
-    """Lines of a reference. `path` is as people know the file; lines are counted from 1, of the PDF's text in a PDF."""
+    """Lines of a reference. `path` is the path to show; lines are counted from 1, in a PDF over its text."""
 
     path: str
     start_line: int
@@ -44,9 +41,9 @@ class Passage:
 
 
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
-    """The passages of a text, in order; lines without anything are in none.
+    """The passages of a text, in order, without empty lines.
 
-    `headings` are line, level and title where the text itself does not say them, as in a PDF.
+    `headings` are line, level and title. They are given where the text itself does not contain them, as in a PDF.
     """
     given = {line: (level, title) for line, level, title in headings}
     trail: dict[int, str] = {}
@@ -69,9 +66,9 @@ def stem_words(path: str) -> str:
 
 
 def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines with the number of the first: a heading begins one, an empty line may end one, length does.
+    """Runs of lines, each with the number of its first line. A heading, an empty line or the length of a run starts a new one.
 
-    An example stays whole unless it is very long itself.
+    An example is not cut unless it is very long.
     """
     block: list[str] = []
     size = depth = 0
@@ -100,19 +97,19 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _filled(lines: list[str]) -> tuple[int, int]:
-    """First and last line that are more than space, comment signs and braces."""
+    """The first and last line that contain more than spaces, comment signs and braces."""
     full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
     return (full[0], full[-1]) if full else (0, -1)
 
 
 def _disused(text: str) -> bool:
-    """Whether most of it is code in comments, which shows nobody how something is done."""
+    """Whether most of the text is code that is commented out. Such code shows nobody how something is done."""
     lines = [line for line in text.split("\n") if line.strip()]
     return 2 * sum(_DISUSED.match(line) is not None for line in lines) > len(lines)
 
 
 def _licence(text: str) -> bool:
-    """Whether it is nothing but comments about who may copy the file."""
+    """Whether the text is only comments about copyright and licence."""
     return _LICENCE.search(text) is not None and all(
         line.lstrip()[:1] in ("%", "") for line in text.split("\n")
     )

@@ -1,8 +1,7 @@
-"""Folders of references (PDF, TeX, STY) that can be searched by words and by meaning at once.
+"""Folders of references (PDF, TeX, STY), searched by words and by embeddings at once.
 
-What belongs here: reading the folders and ranking. What does not: how a text is cut (`reference_passages.py`), how a model sees what
-was found (`toolkit/search_tikz_reference.py`). A folder that is missing and a file that cannot be read are logged and
-left out. Meanings are those of headings: vectors of code tell little, and a manual of a thousand pages has few headings.
+A missing folder or an unreadable file is logged and left out. Only the labels (file names and headings) are embedded: embeddings of
+code say little, and a manual of a thousand pages has few headings.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from qagen_dagster.records.ids import digest, fingerprint
 FILE_TYPES = ("pdf", "tex", "sty")
 MOST_BYTES = 20_000_000  # of a file
 MOST_FILES = 2_000
-MOST_OF_A_FILE = 2  # passages of one file among the results, so that one long manual does not fill them
-_LABEL_WEIGHT = 3  # how often a word of a heading counts
-_LEAST_MEANING = 0.35  # of a passage that has none of the words
+MOST_OF_A_FILE = 2  # passages of one file in a result, so that one long manual does not fill it
+_LABEL_WEIGHT = 3  # weight of a word in a label
+_LEAST_MEANING = 0.35  # least cosine of a passage that has none of the words
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A passage that was found; `score` is of both methods, 0-1, `words` and `meaning` what each of them says."""
+    """A passage that was found. `score` (0-1) combines `words` and `meaning`, the scores of the two methods."""
 
     passage: Passage
     score: float
@@ -53,7 +52,7 @@ class _File:
 
 
 class ReferenceStore:
-    """References that have been read. Safe for many threads. `skipped` tells what was left out, one line each."""
+    """References that were read. Thread-safe. `skipped` has one line for each file or folder that was left out."""
 
     def __init__(self, files: Sequence[_File], skipped: Sequence[str], embedder: Embedder) -> None:
         self.skipped = tuple(skipped)
@@ -74,7 +73,7 @@ class ReferenceStore:
     def search(
         self, query: str, file_types: Collection[str] | None = None, limit: int = 3
     ) -> list[Reference]:
-        """The best passages for `query`, best first, of files of these types; at most two of one file."""
+        """The best passages for `query` from files of these types, best first, at most two of one file."""
         rows = self._of_types(file_types)
         if not query.strip() or not rows.size:
             return []
@@ -98,7 +97,7 @@ class ReferenceStore:
         return found
 
     def _label(self, passage: Passage) -> str:
-        """What a passage is about, in words: its file's name and its headings."""
+        """The label of a passage: the name of its file and its headings."""
         return " ".join((self._names[passage.path], *passage.headings))
 
     def _of_types(self, file_types: Collection[str] | None) -> scores.Integers:
@@ -107,7 +106,7 @@ class ReferenceStore:
         return np.array(kept, dtype=np.int64)
 
     def _words(self, query: str) -> scores.Floats:
-        """BM25 of every passage as a share of what the query could reach."""
+        """BM25 of every passage, as a share of the best possible score for the query."""
         asked = words_of(query)
         entries = [(row, word, times) for word in asked for row, times in self._postings.get(word, ())]
         table = np.array(entries, dtype=np.int64).reshape(-1, 3)
@@ -117,7 +116,7 @@ class ReferenceStore:
         return shares
 
     def _meanings(self, query: str) -> scores.Floats:
-        """The cosine of every passage's label with the query; nothing where the embedder does not work now."""
+        """The cosine of every passage's label with the query; empty when the embedder fails."""
         try:
             vector = self._embedder.query(query)
             labels = self._vectors()
@@ -127,7 +126,7 @@ class ReferenceStore:
         return (labels @ vector).astype(np.float64)
 
     def _vectors(self) -> Vectors:
-        """One vector for each passage, of its label; made at the first search. Raises ModelError."""
+        """One vector for each label, computed at the first search. Raises ModelError."""
         with self._guard:
             if self._labels is None:
                 texts = [self._label(one) for one in self.passages]
@@ -138,10 +137,10 @@ class ReferenceStore:
 
 
 def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceStore:
-    """Read every PDF, TeX and STY file below the folders, in the order of their names."""
+    """Read all PDF, TeX and STY files in the folders, in the order of their names."""
     files: list[_File] = []
     skipped: list[str] = []
-    with ParserPool(workers=1) as parsers:  # starts a process when the first PDF comes
+    with ParserPool(workers=1) as parsers:  # the process starts with the first PDF
         for path, shown in _listed(folders, skipped):
             try:
                 data = _bytes(path)
@@ -154,7 +153,7 @@ def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceSto
 
 
 def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path, str]]:
-    """The files to read, and how they are called: with the folder's own name, wherever it lies."""
+    """The files to read, with the paths to show. A path begins with the name of the folder, wherever the folder is."""
     for folder in dict.fromkeys(folders):
         if not folder.is_dir():
             _skip(skipped, f"{folder}: there is no such folder; going on without it")
@@ -171,7 +170,7 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
 
 
 def _bytes(path: Path) -> bytes:
-    """Raises OSError, and ValueError for what is too large."""
+    """Raises OSError, and ValueError for a file that is too large."""
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; going on without it")
     return path.read_bytes()
@@ -199,7 +198,7 @@ def _skip(skipped: list[str], reason: str) -> None:
 
 
 def _names(paths: Sequence[str]) -> dict[str, str]:
-    """What is special of each file's name: words that most of the names share, such as a manual's, tell nothing."""
+    """The distinctive words of each file name: words that most names share say nothing about a file."""
     words = {path: stem_words(path).split() for path in paths}
     shared = Counter(word for one in words.values() for word in set(one))
     common = {word for word, times in shared.items() if times > max(2, len(words) / 2)}
@@ -207,7 +206,7 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _bag(passage: Passage, label: str) -> Counter[int]:
-    """How often each word stands in a passage, those of its label counted more."""
+    """How often each word occurs in a passage. Words of its label count more."""
     bag = words_of(passage.text)
     for word, times in words_of(label).items():
         bag[word] += _LABEL_WEIGHT * times

@@ -1,7 +1,7 @@
-"""The arithmetic of a ranking: BM25 over the chunks that are searched, and the sum of the two methods.
+"""The arithmetic of a ranking: BM25 over the searched chunks, and the combined score of both methods.
 
-Source: Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; the usual k1 and b. The sum of cosine and
-share of words, halves of each, was measured against reciprocal rank fusion (`benchmarks/answering.py`) and was better; nothing was tuned.
+Source: Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009, with the usual k1 and b. The mean of cosine
+and share of words was better than reciprocal rank fusion in `benchmarks/answering.py`. Nothing was tuned.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1, B = 1.2, 0.75
-MEANING_WEIGHT = 0.5  # of the cosine; the rest is the words'
+MEANING_WEIGHT = 0.5  # of the cosine; the rest is the weight of the words
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -19,11 +19,11 @@ Integers = NDArray[np.int64]
 def bm25(
     lengths: Floats, rows: Integers, words: Integers, times: Floats, asked: int
 ) -> tuple[Floats, Floats]:
-    """BM25 of every chunk, and the same as a share (0-1) of what any chunk could reach for this query.
+    """BM25 of every chunk, and the same as a share (0-1) of the best possible score for this query.
 
-    `lengths`: words in each chunk that is searched. `rows`, `words`, `times`: for each word of the query and each chunk it stands
-    in: the chunk's place in `lengths`, the word, how often. `asked`: how many different words the query has; those that
-    stand nowhere count for the share, as ones that no chunk has.
+    `lengths`: the number of words of each searched chunk. `rows`, `words` and `times` have an entry for each word of the query and each
+    chunk that contains it: the index of the chunk in `lengths`, the word, how often it occurs. `asked`: the number of different words
+    in the query; a word that no chunk contains counts for the best possible score.
     """
     count = len(lengths)
     kinds, which, found = np.unique(words, return_inverse=True, return_counts=True)
@@ -38,5 +38,5 @@ def bm25(
 
 
 def both(meanings: Floats, shares: Floats) -> Floats:
-    """One score, 0-1, of cosines and shares of words."""
+    """The combined score (0-1) of cosines and shares of words."""
     return MEANING_WEIGHT * np.clip(meanings, 0.0, 1.0) + (1 - MEANING_WEIGHT) * shares

@@ -1,8 +1,4 @@
-"""Finding chunks by meaning and by words at once, in one document or in a whole corpus.
-
-What belongs here: what a query is turned into. What does not: how scores are worked out (`scores.py`), where tables
-come from (`store.py`), and reading the text that a hit points to.
-"""
+"""Searches chunks by embeddings and by words at once, in one document or in a whole corpus."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ REMEMBERED_QUERIES = 256
 
 
 class Searcher:
-    """A search over chunks. Safe for many threads; `table` is None where there is nothing to find."""
+    """A search over chunks. Thread-safe. `table` is None when there is nothing to search."""
 
     def __init__(self, table: ChunkTable | None, embedder: Embedder) -> None:
         self._table = table
@@ -33,9 +29,9 @@ class Searcher:
         threshold: float = 0.0,
         ranking: Ranking = Ranking.BOTH,
     ) -> list[ChunkHit]:
-        """The best chunks for `query`, best first: of one document, or of all where `document_id` is None.
+        """The best chunks for `query`, best first, of one document or of all when `document_id` is None.
 
-        Only those whose score by `ranking` is `threshold` or more. Words are weighed by how rare they are in what is searched.
+        A chunk must have at least `threshold` by `ranking`. The weight of a word depends on how rare it is in the searched chunks.
         Raises ModelError when the query cannot be embedded, and StoreError when the index cannot be read.
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):
@@ -54,12 +50,12 @@ class Searcher:
         return [] if self._table is None else self._table.chunks(document_id)
 
     def close(self) -> None:
-        """Give back the memory."""
+        """Free the memory."""
         if self._table is not None:
             self._table.close()
 
 
 def search_of_text(document_id: str, text: str, embedder: Embedder, options: IndexOptions) -> Searcher:
-    """A search over one document at hand, embedded now and kept in memory. Raises ModelError."""
+    """A search over one text, which is embedded now and kept in memory. Raises ModelError."""
     document = embed_document(document_id, text, "", options, embedder)
     return Searcher(ChunkTable.of_documents([document]) if document.chunks else None, embedder)

@@ -1,7 +1,6 @@
-"""Where sentences begin and end, in any text: an answer, a parsed document, a list.
+"""Splits any text into sentences with their offsets: an answer, a parsed document, a list.
 
-Rules, one pass over the text, offsets kept. What does not belong here: what a sentence states (`facts.py`), whether it
-claims anything (`generic.py`), and the pickier sentences the embedded generator asks about.
+The rules pass over the text once. The embedded models split text into sentences for questions by stricter rules of their own.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from qagen_dagster.index.lines import LIST_MARKER, blocks
 MIN_CHARACTERS = 3  # of a claim; shorter pieces are stray numbers and marks
 _BRACKETED = 300  # characters: no sentence ends inside a shorter pair of brackets
 
-_FULL = "。\uff01\uff1f｡؟\u06d4।॥"  # marks of scripts in which no space need follow
+_FULL = "。\uff01\uff1f｡؟\u06d4।॥"  # marks of scripts that need no space after them
 _END = re.compile(rf"[.!?…\uff0e]+|[{_FULL}]+")
 _CLOSING = re.compile(r"(?:[\"'”\u2019)\]}»\u203a」』\uff09】*_]|\[\d{1,3}(?:[,\u2013-]\d{1,3})*\]){0,8}")
-_QUOTED_ON = "とっ、\uff0c"  # after a closed quotation the sentence goes on
+_QUOTED_ON = "とっ、\uff0c"  # after a closing quotation mark and one of these, the sentence continues
 _NEXT = re.compile(
     r"\s*([\"'“\u2018«\u2039¿¡(\[{「『\uff08【*_]*)(\S{0,24})(?:\s{1,3}(\w{1,12}))?(?:\s{1,3}(\w{1,12}))?"
 )
@@ -46,7 +45,7 @@ _DASHES = "—\u2013"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A piece of a source: `source[start:end] == text`, without white space around it."""
+    """A piece of a source: `source[start:end] == text`, without surrounding white space."""
 
     text: str
     start: int
@@ -54,7 +53,7 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """The sentences of `text`, in order; between them, before and after is nothing but white space."""
+    """The sentences of `text`, in order. Outside of them there is only white space."""
     casual = _begins_small(text)
     found: list[Sentence] = []
     for start, end in blocks(text):
@@ -66,9 +65,9 @@ def split(text: str) -> list[Sentence]:
 
 
 def claims(text: str) -> list[Sentence]:
-    """The sentences that can be graded: list markers are left off, and so is what has less than three characters.
+    """The sentences that can be graded, without list markers. Pieces of fewer than three characters are left out.
 
-    A text that is nothing but such a piece ("5", "UK") is one claim.
+    A text that is only such a piece ("5", "UK") is one claim.
     """
     sentences = [_unmarked(text, one) for one in split(text)]
     found = [one for one in sentences if one is not None and len(one.text) >= MIN_CHARACTERS]
@@ -77,7 +76,7 @@ def claims(text: str) -> list[Sentence]:
 
 
 def _unmarked(text: str, sentence: Sentence) -> Sentence | None:
-    """The sentence behind its list marker, None where nothing is said."""
+    """The sentence without its list marker; None when nothing is left."""
     marker = LIST_MARKER.match(sentence.text)
     piece = _stripped(text, sentence.start + (marker.end() if marker else 0), sentence.end)
     return piece if piece is not None and _says(piece.text) else None
@@ -97,7 +96,7 @@ def _stripped(text: str, start: int, end: int) -> Sentence | None:
 
 
 def _begins_small(text: str) -> bool:
-    """Whether the text starts in a small letter: then its sentences may."""
+    """Whether the text starts with a lower-case letter. Then its other sentences may do so, too."""
     first = next((char for char in text if char.isalpha()), "")
     return first.islower()
 
@@ -105,7 +104,7 @@ def _begins_small(text: str) -> bool:
 def _pieces(text: str, start: int, end: int, casual: bool) -> Iterator[tuple[int, int]]:
     block = text[start:end]
     protected = _protected(block)
-    begin, number = 0, ""  # of the sentence; of the next item of a list in one line
+    begin, number = 0, ""  # start of the sentence; number of the next item of a list within a line
     for match in _END.finditer(block):
         closing = _CLOSING.match(block, match.end())
         after = closing.end() if closing else match.end()
@@ -129,7 +128,7 @@ def _pieces(text: str, start: int, end: int, casual: bool) -> Iterator[tuple[int
 
 
 def _protected(block: str) -> list[int]:
-    """Per character, in how many short pairs of brackets it stands."""
+    """For each character, the number of short pairs of brackets around it."""
     change, opened = [0] * (len(block) + 1), list[int]()
     for position, char in enumerate(block):
         if char in "([\uff08":
@@ -144,17 +143,17 @@ def _protected(block: str) -> list[int]:
 
 @dataclass(frozen=True)
 class _Stop:
-    """A run of marks in a block that may end the sentence which began at `begin`."""
+    """A run of marks in a block that may end the sentence that began at `begin`."""
 
     block: str
     begin: int
-    at: int  # the first mark
-    until: int  # behind the last mark
-    after: int  # behind what closes with it
+    at: int  # offset of the first mark
+    until: int  # offset behind the last mark
+    after: int  # offset behind the closing quotation marks and brackets
     casual: bool
 
     def ends(self) -> bool:
-        """Whether the sentence is over."""
+        """Whether the sentence ends here."""
         block, mark = self.block, self.block[self.until - 1]
         if mark in _FULL:
             return block[self.after] not in (_QUOTED_ON if self.after > self.until else "、\uff0c")
@@ -173,7 +172,7 @@ class _Stop:
 
     @property
     def glued(self) -> bool:
-        """Whether two sentences meet without a space, and it is no name of a file or site: `in 2020.The firm`."""
+        """Whether two sentences meet without a space (`in 2020.The firm`), and the text is no name of a file or site."""
         following = _GLUED.match(self.block, self.after)
         last = self.last
         if (
@@ -189,19 +188,19 @@ class _Stop:
         return len(last) >= 3 and last.lower() not in MAY_END | BEFORE_NAMES and "." not in last
 
     def _attributed(self, following: re.Match[str]) -> bool:
-        """Whether a quotation is followed by who said it."""
+        """Whether the speaker of a quotation follows it."""
         if self.after == self.until or following.group(1):
             return False
         return any(following.group(n) in ATTRIBUTION for n in (3, 4))
 
     @cached_property
     def last(self) -> str:
-        """The word before the mark, its last 24 characters at most."""
+        """The word before the mark, at most its last 24 characters."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 
     def _full_stop(self, following: str) -> bool:
-        """Whether one full stop before a word that may begin a sentence does end one."""
+        """Whether a single full stop ends the sentence before a word that may begin one."""
         last = self.last
         key, opener = last.lower(), following.rstrip(",;:") in OPENERS
         if key in TIMES:

@@ -1,8 +1,4 @@
-"""Chunks in DuckDB: shards as Parquet files, and the tables in memory that a search reads.
-
-The only place with DuckDB beside the catalog. What does not belong here: which documents go into which shard (`loop/index/build.py`),
-what a query is made of (`search.py`), the arithmetic of a ranking (`scores.py`).
-"""
+"""Chunks in DuckDB: shards as Parquet files, and the tables in memory that a search reads."""
 
 from __future__ import annotations
 
@@ -23,11 +19,11 @@ from qagen_dagster.index import scores
 from qagen_dagster.models.vectors.base import Vectors
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking
 
-SHARD_VERSION = "1"  # raised when the columns of a shard change
+SHARD_VERSION = "1"  # increase when the columns of a shard change
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "threads": 1,  # the same sums in the same order, whatever the machine
+    "threads": 1,  # sums in the same order on every machine
 }
 
 Column = NDArray[Any]
@@ -37,7 +33,7 @@ Statement = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class EmbeddedDocument:
-    """A document's chunks with their words and vectors, one of each per chunk."""
+    """The chunks of a document, and the words and the vector of each chunk."""
 
     id: str
     text_sha256: str
@@ -49,7 +45,7 @@ class EmbeddedDocument:
 def write_shard(
     target: Path, old: Path | None, keep: Collection[str], fresh: Sequence[EmbeddedDocument]
 ) -> None:
-    """Write a shard: of `old` the documents named in `keep`, and the fresh ones. At least one chunk must be there."""
+    """Write a shard of the documents in `old` that `keep` names, and of `fresh`. There must be at least one chunk."""
     with _memory() as connection:
         made = any(one.chunks for one in fresh)
         if made:
@@ -62,7 +58,7 @@ def write_shard(
 
 
 def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
-    """Hash of the text and number of chunks of each document of a shard. Raises StoreError when it cannot be read."""
+    """The hash of the text and the number of chunks of each document in a shard. Raises StoreError when it cannot be read."""
     with _memory() as connection:
         try:
             found = connection.execute(
@@ -75,10 +71,10 @@ def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
 
 
 class ChunkTable:
-    """Chunks in memory, ready to be searched by many threads."""
+    """Chunks in memory, for searches by many threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """`connection` has the table or view `rows` of a shard's columns, and is this table's from now on."""
+        """`connection` has a table or view `rows` with the columns of a shard. This object takes the connection over."""
         self._connection = connection
         (dimensions,) = connection.sql("SELECT len(vector) FROM rows LIMIT 1").fetchall()[0]
         connection.execute(sql("load").format(dimensions=int(dimensions)))
@@ -89,7 +85,7 @@ class ChunkTable:
 
     @classmethod
     def of_shards(cls, shards: Sequence[Path]) -> ChunkTable:
-        """Read shards, at least one. Raises StoreError when that cannot be done."""
+        """Read one or more shards. Raises StoreError when they cannot be read."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         files = [str(shard) for shard in shards]
         try:
@@ -103,7 +99,7 @@ class ChunkTable:
 
     @classmethod
     def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> ChunkTable:
-        """Of documents at hand, with at least one chunk."""
+        """A table of documents in memory, which have at least one chunk."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         _make_rows(connection, documents)
         table = cls(connection)
@@ -114,7 +110,7 @@ class ChunkTable:
         self._connection.close()
 
     def holds(self, document_id: str | None) -> bool:
-        """Whether the document has chunks here; None stands for all."""
+        """Whether the table has chunks of the document; None means all documents."""
         return document_id is None or document_id in self._numbers
 
     def search(
@@ -127,10 +123,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all where it is None; none of a document that is not there.
-
-        Raises StoreError.
-        """
+        """The best chunks of one document, or of all when `document_id` is None. Empty for an unknown document. Raises StoreError."""
         if not self.holds(document_id):
             return []
         try:
@@ -161,7 +154,7 @@ class ChunkTable:
         ]
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document in order; none of one that is not here. Raises StoreError."""
+        """The chunks of a document in order; empty for an unknown document. Raises StoreError."""
         if document_id not in self._numbers:
             return []
         statement = sql("chunks").format(where=self._where(document_id))
@@ -172,7 +165,7 @@ class ChunkTable:
         return [_chunk(columns, row) for row in range(len(columns["number"]))]
 
     def plans(self, document_id: str | None, words: Collection[int], vector: Vectors) -> tuple[str, str]:
-        """How DuckDB would look for chunks and for words, as it tells it."""
+        """The query plans of DuckDB for chunks and for words."""
         cursor = self._connection.cursor()
         told = [
             cursor.execute(f"EXPLAIN {statement}", values).fetchall()
@@ -187,7 +180,7 @@ class ChunkTable:
         words: Collection[int],
         chunks: Columns,
     ) -> tuple[scores.Integers, scores.Integers, scores.Floats]:
-        """For each word of the query and chunk it stands in: the chunk's place in `chunks`, the word, how often."""
+        """For each word of the query and each chunk that contains it: the index of the chunk in `chunks`, the word, how often it occurs."""
         found = _fetched(cursor, self._words(document_id, words))
         places = _place(chunks["document"], chunks["number"])
         rows = np.searchsorted(places, _place(found["document"], found["number"]))
@@ -202,7 +195,7 @@ class ChunkTable:
         return sql("words").format(where=self._where(document_id), words=wanted), {}
 
     def _where(self, document_id: str | None) -> str:
-        """The number is ours; as a literal, the planner sees how few rows it means."""
+        """The number of the document is written as a literal, so that the planner can estimate the number of rows."""
         return "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
 
 
@@ -216,7 +209,7 @@ def _in_order(columns: Columns) -> Columns:
 
 
 def _place(documents: Column, numbers: Column) -> Column:
-    """One number for a chunk, in the order of chunks."""
+    """One number per chunk, in the order of the chunks."""
     return (documents.astype(np.int64) << 32) + numbers
 
 
@@ -232,7 +225,7 @@ def _chunk(columns: Columns, row: int) -> Chunk:
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:
-    """Create the table `rows` of fresh documents."""
+    """Create the table `rows` from fresh documents."""
     chunks = [(number, chunk) for number, one in enumerate(documents) for chunk in one.chunks]
     words = [bag for one in documents for bag in one.words]
     vectors = np.concatenate([one.vectors for one in documents if one.chunks])
@@ -285,7 +278,7 @@ def _memory() -> Generator[duckdb.DuckDBPyConnection]:
 
 @cache
 def sql(name: str) -> str:
-    """A statement of this package, by its file's name."""
+    """A statement of this package, by the name of its file."""
     return (Path(__file__).parent / "sql" / f"{name}.sql").read_text(encoding="utf-8")
 
 

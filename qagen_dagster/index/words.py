@@ -1,6 +1,6 @@
-"""The words by which a chunk is found, as numbers: case and form set aside, plurals cut, scripts without spaces in pairs.
+"""Turns a text into the words of the search, as numbers: without case, accents and plural endings.
 
-What does not belong here: how words are weighed (`scores.py`).
+Scripts without spaces between words give pairs of characters.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-WORDS_VERSION = "1"  # raised when the same text would give other words
-# Chinese, Japanese kana, Thai, Lao, Khmer, Burmese: no spaces between words.
+WORDS_VERSION = "1"  # increase when the same text would give other words
+# Scripts without spaces between words: Chinese, Japanese kana, Thai, Lao, Khmer, Burmese.
 _JOINED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
@@ -24,7 +24,7 @@ _MARKS = re.compile(
 
 
 def words_of(text: str) -> Counter[int]:
-    """How often each word stands in `text`."""
+    """How often each word occurs in `text`."""
     return Counter(_number(word) for word in _words(text))
 
 
@@ -49,7 +49,7 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _singular(word: str) -> str:
-    """Without an English plural ending (the S-stemmer of Harman, How Effective Is Suffixing?, 1991)."""
+    """The word without an English plural ending (the S-stemmer of Harman, How Effective Is Suffixing?, 1991)."""
     if len(word) <= 3 or not word.endswith("s"):
         return word
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
@@ -61,6 +61,6 @@ def _singular(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def _number(word: str) -> int:
-    """A stable 63-bit number: 300,000 words share one with a chance of 1 in 200 million."""
+    """A stable 63-bit number. Among 300,000 words, two get the same number with a probability of 1 in 200 million."""
     found = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(found, "big") >> 1
