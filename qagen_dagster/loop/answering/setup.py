@@ -1,7 +1,4 @@
-"""What answering needs, put together from a workspace: for a document of a corpus, or for any file.
-
-What belongs here: finding the document, opening the index, building the answering model. What does not: answering.
-"""
+"""Sets up answering from a workspace, for a document of a corpus or for any file: finds the document, the index and the model."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Keys, Store
 
-_LOOSE = "file"  # the corpus of a file that is in none
+_LOOSE = "file"  # the corpus of a file that belongs to none
 _LOOSE_CONFIG = CorpusConfig(
     name=_LOOSE,
     corpus_context="one file",
@@ -43,17 +40,17 @@ _LOOSE_CONFIG = CorpusConfig(
 
 @dataclass(frozen=True)
 class Asked:
-    """A document, and the place where it is answered from."""
+    """A document, and the place from which questions about it are answered."""
 
     document_id: str
     place: Place
 
 
 def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
-    """The stored document with this id, or this path under documents/.
+    """The stored document with this id, or with this path under documents/.
 
-    Raises ConfigError for an unknown corpus, and when several corpora have such a document; an unknown document is left
-    for the answer to tell.
+    Raises ConfigError for an unknown corpus, and when several corpora have such a document. An unknown document is reported by the
+    answer.
     """
     keys = [corpus] if corpus is not None else sorted(space.corpora.corpora)
     found = [(key, entry) for key in keys for entry in _entries(space, key, document)]
@@ -69,9 +66,9 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
 def corpus_place(
     space: Workspace, corpus: str, profile: str | None = None, toll: Toll | None = None
 ) -> Place:
-    """Where the documents of a corpus are answered from, with its search index where there is one. Raises ConfigError.
+    """The place for answering from the documents of a corpus, with the search index if there is one. Raises ConfigError.
 
-    `toll` allows and counts what is paid for embeddings.
+    `toll` checks the budget of embeddings and records their cost.
     """
     config = space.corpus(corpus).config
     index = _index(space, corpus, toll)
@@ -80,7 +77,7 @@ def corpus_place(
 
 @contextmanager
 def loose_file(space: Workspace, path: Path, row: str | None, profile: str | None) -> Generator[Asked]:
-    """A file anywhere, parsed into a temporary store that ends with it; `row` names one of several rows.
+    """Parse any file into a temporary store, which exists only inside the `with` block. `row` names one of several rows.
 
     Raises ConfigError when the file has several documents and `row` names none of them.
     """
@@ -116,7 +113,7 @@ def _index(space: Workspace, corpus: str, toll: Toll | None) -> Indexed | None:
     try:
         opened = open_index(space, corpus, toll)
     except StoreError:
-        return None  # never built: texts are embedded when they are asked about
+        return None  # never built: texts are embedded when a question about them is asked
     known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
     return Indexed(opened.searcher, known)
 
@@ -137,7 +134,7 @@ def _place(
 
     def model(name: str | None, temperature: float | None) -> Model:
         spec = chosen.spec(Role.ANSWERER, Mode.TEXTUAL)
-        changes: dict[str, object] = {"execution": "direct"}  # somebody waits for the answer
+        changes: dict[str, object] = {"execution": "direct"}  # a person waits for the answer
         if name is not None:
             changes["model"] = name
         if temperature is not None:

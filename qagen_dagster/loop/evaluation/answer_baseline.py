@@ -1,8 +1,6 @@
-"""How well the published questions are answered from their own documents by search and one look at what it finds.
+"""Answers the published questions from their own documents with one search and one model call, and scores the answers.
 
-What belongs here: whose model answers from where, and the scores of its answer. What does not: answering (`answering/`),
-the scores themselves (`answer_scores.py`, `grounding/`), order, money and keeping (`published_set.py`). Nothing is fetched from the
-network: a full text counts where it is stored already.
+Nothing is downloaded. A full text is used only if it is stored already.
 """
 
 from __future__ import annotations
@@ -38,13 +36,13 @@ from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
 from qagen_dagster.store import Keys
 
-VERSION = "1"  # raised when the same responses would be scored otherwise
+VERSION = "1"  # increase when the same responses would get other scores
 _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
-_KEPT_SOURCES = 64  # documents whose sentences are remembered for the next question
+_KEPT_SOURCES = 64  # documents whose sentences are cached for the next question
 
 
 def plan_answers(found: Evaluation) -> Pieces:
-    """What is asked, with all that decides what comes of it."""
+    """Plan the evaluation: the questions, and everything that its results depend on."""
     how = _how(found)
     known = _indexed(found)
     return pieces_of(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
@@ -53,7 +51,7 @@ def plan_answers(found: Evaluation) -> Pieces:
 def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None = None) -> AnswerReport:
     """Answer every published question from its own document, score the answers and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    Raises ConfigError, StoreError, and ModelError when no model is available.
     """
     planned = plan_answers(found)
     spec, judge = _spec(found), _judge(found)
@@ -94,7 +92,7 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
 
 
 def _spec(found: Evaluation) -> ModelSpec:
-    """The answerer, as warm as the corpus wants it to answer."""
+    """The model of the answerer, with the temperature of the corpus."""
     spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
     wanted = found.space.corpus(found.combination.corpus).config.answering.temperature
     return spec if wanted is None else spec.model_copy(update={"temperature": wanted})
@@ -125,7 +123,7 @@ def _how(found: Evaluation) -> tuple[str, ...]:
 
 
 def _indexed(found: Evaluation) -> dict[str, str]:
-    """The index' fingerprint by the documents whose present text it has."""
+    """The fingerprint of the index by document, for the documents whose current text it has."""
     index = found.space.store.find(Keys.search_index(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
@@ -135,7 +133,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """What of a document decides its answers: its texts, and how they are cut and embedded."""
+    """What the answers depend on in a document: its texts, and how they are cut and embedded."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -148,7 +146,7 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
 
 
 class _Asking:
-    """An examiner of `published_set.py`."""
+    """Implements `Examiner` of `work.py`."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
@@ -184,7 +182,7 @@ class _Asking:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, hearing: Hearing, answer: str) -> tuple[AnswerGrade, bool]:
-        """How the answer rests on the document, and whether the judge, if it was asked, could be."""
+        """The grade of the answer, and whether the judge (if needed) gave a verdict."""
         pair = hearing.pair
         judge = None if self._judge is None else hearing.of(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""

@@ -1,8 +1,4 @@
-"""Which published questions can be answered without their document: those say nothing about who reads it.
-
-What belongs here: who is asked, and what makes an answer right. What does not: the prompts (`agents/evaluation/closed_book.py`), how two
-answers are compared (`answer_match.py`), order, money and keeping (`published_set.py`).
-"""
+"""Finds the published questions that a model can answer without their document. Such questions do not test reading."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # raised when the same responses would be judged otherwise
+VERSION = "1"  # increase when the same responses would give another verdict
 _UNKNOWN = frozenset(
     {
         "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
@@ -37,7 +33,7 @@ _UNKNOWN = frozenset(
 
 
 def plan_closed_book(found: Evaluation) -> Pieces:
-    """What is asked, with all that decides what comes of it."""
+    """Plan the evaluation: the questions, and everything that its results depend on."""
     specs = (_spec(found, Role.ANSWERER), _examiner(found)[1])
     config = found.space.corpus(found.combination.corpus).config
     how = (
@@ -52,7 +48,7 @@ def plan_closed_book(found: Evaluation) -> Pieces:
 def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:
     """Ask every published question without its document and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    Raises ConfigError, StoreError, and ModelError when no model is available.
     """
     planned = plan_closed_book(found)
     role, examiner = _examiner(found)
@@ -91,14 +87,14 @@ def _spec(found: Evaluation, role: Role) -> ModelSpec:
 
 
 def _examiner(found: Evaluation) -> tuple[str, ModelSpec]:
-    """Who compares what code cannot decide: the judge, or where there is none the validator."""
+    """The role and model that compares answers when code cannot decide: the judge, else the validator."""
     role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
     return role.value, _spec(found, role)
 
 
 @dataclass(frozen=True)
 class _Asking:
-    """An examiner of `published_set.py`."""
+    """Implements `Examiner` of `work.py`."""
 
     corpus_context: str
     answerer: Model

@@ -1,4 +1,4 @@
-"""The kinds of evaluation side by side: which are up to date, and what the latest of each says. No evaluating."""
+"""For each kind of evaluation: its latest report, and whether it is up to date."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationR
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
-    """Whether evaluating again would change nothing, and nothing waits to be asked again. Raises ConfigError."""
+    """Whether another evaluation would change nothing and no question must be asked again. Raises ConfigError."""
     try:
         before = latest_of(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _FINGERPRINTS[kind](found)
-    except StoreError:  # what cannot be read, or has no index, is made anew
+    except StoreError:  # unreadable, or without an index: it must be evaluated again
         return False

@@ -1,8 +1,4 @@
-"""A published set put to the test, question by question: what every evaluation shares.
-
-What belongs here: which questions, by whose models and money, where results lie. What does not: the order of work
-(`work.py`), and what a question is put to (`closed_book.py`, `retrieval_baseline.py`, `answer_baseline.py`).
-"""
+"""What all evaluations of a published set share: its questions, its models and budget, and where its reports are stored."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One combination, its published questions, and by whose models and money they are evaluated."""
+    """The published questions of one combination, and the models and the budget for evaluating them."""
 
     space: Workspace
     combination: Combination
@@ -44,23 +40,25 @@ class Evaluation:
 
     @cached_property
     def entries(self) -> Mapping[str, IndexEntry]:
-        """The corpus' documents by id. Raises StoreError when it was never parsed."""
+        """The documents of the corpus by id. Raises StoreError when it was never parsed."""
         return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
 
     @cached_property
     def toll(self) -> DocumentToll | None:
-        """Who lets calls be paid; None where nothing is limited."""
+        """The check of the budget before paid calls; None when nothing is limited."""
         if self.budget.unlimited:
             return None
-        shared = self.budget.model_copy(update={"document": Allowance()})  # that one is for making questions
+        shared = self.budget.model_copy(
+            update={"document": Allowance()}
+        )  # the limit per document applies to making questions only
         return DocumentToll(shared, SpendingBook(self.space.store, self.run.launch, self.combination))
 
     def charged(self, model: Model) -> Model:
-        """The same model, held to the budget of the run."""
+        """The same model with the budget of the run."""
         return model if self.toll is None else charged(model, self.toll)
 
     def text(self, document_id: str) -> str:
-        """The parsed text of a document, empty where it has none."""
+        """The parsed text of a document; empty if it has none."""
         return (self.space.store.get(Keys.text(self.combination.corpus, document_id)) or b"").decode("utf-8")
 
 
@@ -71,7 +69,7 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """What an evaluation of the published set begins with. Raises StoreError when nothing is published, and ConfigError."""
+    """Open the published set of a combination for an evaluation. Raises StoreError when nothing is published, and ConfigError."""
     published = space.store.find(Keys.published(combination, "corpus.json"), CorpusGenerationResult)
     validated = space.store.find(Keys.validated_set(combination), ValidatedSet)
     if published is None or validated is None:
@@ -92,7 +90,7 @@ def open_evaluation(
 
 @dataclass(frozen=True)
 class Piece:
-    """The questions of one document, and where their evaluation is kept: the key names all that decides it."""
+    """The questions of one document, and the store key of their evaluation. The key depends on everything that decides the results."""
 
     document_id: str
     key: str
@@ -101,7 +99,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What is to be evaluated, document by document."""
+    """The questions to evaluate, by document."""
 
     pieces: tuple[Piece, ...]
 
@@ -111,7 +109,7 @@ class Pieces:
 
 
 def pieces_of(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> Pieces:
-    """The published questions by document; `how` names what else decides the results of a document's questions."""
+    """Plan an evaluation of the published questions. `how` names what else the results of a document depend on."""
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
         by_document.setdefault(pair.document_id, []).append(pair)
@@ -134,7 +132,7 @@ def given(pair: QAPair) -> dict[str, Any]:
 
 
 def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
-    """What every report says of itself."""
+    """The fields that every report has."""
     return {
         "kind": kind,
         "corpus": found.combination.corpus,
@@ -148,7 +146,7 @@ def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
 
 
 def keep(found: Evaluation, report: EvaluationReport[Any]) -> None:
-    """Store a report as the latest one, and for good under its run."""
+    """Store a report as the latest one and in the history of its run."""
     store, name = found.space.store, report.kind.value
     store.write(Keys.history(found.combination, report.run_id, f"{name}.json"), report)
     store.write(Keys.evaluation(found.combination, name), report)
@@ -160,13 +158,13 @@ def latest(store: Store, kind: type[ReportT], combination: Combination, name: Ki
 
 
 def earlier(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """Every report that a run made, the newest first."""
+    """Every report of all runs, newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
     return sorted((store.read(key, kind) for key in keys), key=lambda one: one.created, reverse=True)
 
 
 def report_version(report: EvaluationReport[Any]) -> str:
-    """Changes with the results, not with the run that made them, its time or what it paid."""
+    """Changes with the results, not with the run, its time or its cost."""
     return fingerprint(
         [report.fingerprint, *(one.model_dump_json(exclude={"calls"}) for one in report.questions)]
     )

@@ -1,8 +1,4 @@
-"""How well plain search finds the documents and the evidence of a published set's questions, over the whole corpus.
-
-What belongs here: what is searched for, and which chunks hold a question's evidence. What does not: searching (`index/`) and
-what places are worth (`retrieval_scores.py`).
-"""
+"""Measures how well plain search in the whole corpus finds the documents and the evidence of the published questions."""
 
 from __future__ import annotations
 
@@ -22,9 +18,9 @@ from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex
 from qagen_dagster.records.questions.results import Evidence, QAPair
 from qagen_dagster.store import Keys
 
-VERSION = "1"  # raised when the same index would give other places
-DEPTH = 100  # chunks that are looked at; what comes later counts as not found
-HELD = 0.5  # of the most that any chunk holds of a quote
+VERSION = "1"  # increase when the same index would give other ranks
+DEPTH = 100  # chunks that are examined; later ones count as not found
+HELD = 0.5  # of the largest part of a quote that any chunk contains
 
 
 def retrieval_fingerprint(found: Evaluation) -> str:
@@ -79,7 +75,7 @@ class _Asking:
     search: CorpusSearch
 
     def ask(self, pair: QAPair) -> RetrievedQuestion:
-        """The places of a question's document and evidence in each ranking."""
+        """The ranks of a question's document and evidence in each ranking."""
         blank = RetrievedQuestion(**given(pair))
         entry = self.found.entries.get(pair.document_id)
         if entry is None or not self.search.holds(entry):
@@ -106,7 +102,7 @@ class _Asking:
 def placement(
     ranking: Ranking, hits: Sequence[ChunkHit], document_id: str, holders: Sequence[set[int]]
 ) -> Placement:
-    """Where the document, and the chunks that hold each of its quotes, stand among `hits`."""
+    """The ranks of the document, and of the chunks that contain each of its quotes, among `hits`."""
     documents = list(dict.fromkeys(hit.document_id for hit in hits))
     mine = {hit.chunk.number: place for place, hit in enumerate(hits, 1) if hit.document_id == document_id}
     held = set[int]().union(*holders)
@@ -121,10 +117,10 @@ def placement(
 
 
 def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk]) -> list[set[int]]:
-    """For each quote that stands in the text, the numbers of the chunks that hold it.
+    """For each quote that is in the text, the numbers of the chunks that contain it.
 
-    One holds a quote that has at least HELD of the most that any has: a quote may be longer than a chunk, and where chunks
-    overlap several may hold it. A quote that only a picture shows is left out.
+    A chunk contains a quote if it has at least HELD of the largest part that any chunk has. A quote may be longer than a chunk, and
+    chunks may overlap. A quote that only a picture shows is left out.
     """
     lines = text.split("\n")
     starts = [0]

@@ -1,7 +1,4 @@
-"""The questions of an evaluation on their way: side by side, each document durable as soon as it is done.
-
-What belongs here: order, accounting, what a failure does. What does not: which questions (`published_set.py`), and what one is put to.
-"""
+"""Runs the questions of an evaluation in parallel. Each document is stored as soon as it is done."""
 
 from __future__ import annotations
 
@@ -25,15 +22,15 @@ from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion
 from qagen_dagster.records.questions.results import QAPair
 
-PATIENCE = 5  # questions in a row for which no model could be had: then it is not they who are at fault
+PATIENCE = 5  # questions in a row without a response: then the models fail, not the questions
 
 QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 ResultT = TypeVar("ResultT", bound=EvaluatedQuestion, covariant=True)
-Progress = Callable[[int, int, str], None]  # questions done, of how many, the last one's document
+Progress = Callable[[int, int, str], None]  # questions done, all questions, document of the last one
 
 
 class Witness:
-    """A `Model` that keeps what was answered, and how it failed."""
+    """A `Model` that remembers its responses and its last error."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -45,7 +42,6 @@ class Witness:
         return self._model.spec
 
     def respond(self, request: Request) -> Response:
-        """As the model does."""
         try:
             response = self._model.respond(request)
         except ModelError as error:
@@ -57,13 +53,13 @@ class Witness:
 
 @dataclass
 class Hearing:
-    """The models that are asked about one question; their calls are accounted for, however it ends."""
+    """The models that are asked about one question. Their calls are recorded however the question ends."""
 
     pair: QAPair
     _witnesses: list[tuple[str, Witness]] = field(default_factory=list[tuple[str, Witness]])
 
     def of(self, model: Model, role: str) -> Witness:
-        """The model, listened to."""
+        """The model, with its responses recorded."""
         witness = Witness(model)
         self._witnesses.append((role, witness))
         return witness
@@ -79,20 +75,20 @@ class Hearing:
 
 
 class Examiner(Protocol[ResultT]):
-    """What a question is put to. Called by many threads."""
+    """Evaluates one question. Called from many threads."""
 
     def blank(self, pair: QAPair) -> ResultT:
         """The question without a result."""
         ...
 
     def ask(self, hearing: Hearing) -> ResultT:
-        """The question with its result. Raises ModelError when no model could be had."""
+        """The question with its result. Raises ModelError when no model is available."""
         ...
 
 
 @dataclass
 class Work(Generic[QuestionT]):
-    """The questions of an evaluation on their way."""
+    """One evaluation in progress."""
 
     found: Evaluation
     examiner: Examiner[QuestionT]
@@ -104,9 +100,9 @@ class Work(Generic[QuestionT]):
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, planned: Pieces, workers: int) -> tuple[QuestionT, ...]:
-        """All questions in order, those of earlier runs among them.
+        """Evaluate the questions that no earlier run has, and return all of them in order.
 
-        Raises ModelError when no model can be had for several questions in a row; what is finished is kept.
+        Raises ModelError when the models fail for several questions in a row. Finished documents are kept.
         """
         store = self.found.space.store
         kept = {one.key: store.find(one.key, self.record) for one in planned.pieces}
