@@ -176,9 +176,7 @@ def _total(
     doubt = sum(one.doubt * one.weight for one in examples) / weight
     total, scatter = sum(each), _scatter(fit, past)
     variance = (doubt * total) ** 2 + scatter**2 * (sum(value**2 for value in each) + total**2 / worth)
-    few = (
-        1 + 1 / worth
-    )  # about the factor of Student's distribution for a deviation estimated from few examples
+    few = 1 + 1 / worth  # roughly as in Student's distribution
     stretch = _STRETCH * sum(math.log(far) * value for far, value in zip(beyond, each, strict=True))
     return around(total, few * math.sqrt(variance) + stretch)
 

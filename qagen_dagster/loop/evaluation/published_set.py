@@ -48,9 +48,7 @@ class Evaluation:
         """The check of the budget before paid calls; None when nothing is limited."""
         if self.budget.unlimited:
             return None
-        shared = self.budget.model_copy(
-            update={"document": Allowance()}
-        )  # the limit per document applies to making questions only
+        shared = self.budget.model_copy(update={"document": Allowance()})  # only questions have one
         return DocumentToll(shared, SpendingBook(self.space.store, self.run.launch, self.combination))
 
     def charged(self, model: Model) -> Model:

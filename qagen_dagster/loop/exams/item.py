@@ -1,7 +1,4 @@
-"""Work one exam item to its end: perform each step of its state machine, and write it down first.
-
-Effects only; what happens when is decided in `loop/exams/states.py`, what becomes of it in `loop/exams/result.py`.
-"""
+"""Works one exam item to its end: performs each step of its state machine and stores it in the journal before the next."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ from qagen_dagster.loop.journal import JournalFile
 
 @dataclass(frozen=True)
 class Worked:
-    """How far an item has come: a final step, or the one that waits; `stopped` says which budget has ended."""
+    """The progress of an item: a final step, or the next one. `stopped` says which budget ended."""
 
     state: ItemState
     step: Step
@@ -56,9 +53,9 @@ class Worked:
 def work_item(
     work: ItemWork, journal: JournalFile[ExamEvent], ideas: Sequence[str], *, design_only: bool = False
 ) -> Worked:
-    """Resume or start an item and work it to its end, to its design, or until its budget ends.
+    """Start or resume an item and work it to its end, to its design, or until its budget ends.
 
-    `ideas` are those that the designer is to keep away from. Raises ModelError; the journal then keeps its place.
+    The designer must avoid `ideas`. Raises ModelError; a later run then resumes from the journal.
     """
     known = journal.events
     state, taken = replay(known, work.limits)
@@ -82,7 +79,7 @@ def _perform(
     state: ItemState,
     ideas: Sequence[str],
 ) -> ExamEvent:
-    """Do one step. Raises ModelError."""
+    """Perform one step. Raises ModelError."""
     context, models, attempt = work.context, work.models, len(state.attempts)
     match step:
         case Design():

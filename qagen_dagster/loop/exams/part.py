@@ -1,6 +1,6 @@
-"""Runs the slots of one part of an exam: designs one after the other, then questions side by side; each durable when done.
+"""Runs the slots of one part of an exam and stores each result as soon as it is done.
 
-A design is told of the designs before it, so designing has an order; what follows has none. The pool of items is here.
+Designs run one after another, because each design is told of the earlier ones. The other steps of the slots run in parallel.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.item import IdeaPlan
 from qagen_dagster.records.exams.result import SlotPlan, SlotResult
 
-STOP_AFTER = 3  # permanent model failures in a row, with no success, that end a part early
+STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a part early
 Progress = Callable[[int, int, str], None]
 _NOT_TRIED = "not tried: the model failed for good before"
 
 
 @dataclass
 class PartOutcome:
-    """How a run over a part ended: slots by what became of them."""
+    """How a run of a part ended: slots by outcome."""
 
     finished: list[int] = field(default_factory=list[int])
     reused: list[int] = field(default_factory=list[int])
-    stopped: list[int] = field(default_factory=list[int])  # the budget ended; a later run goes on from there
+    stopped: list[int] = field(default_factory=list[int])  # the budget ended; a later run resumes here
     failed: dict[int, str] = field(default_factory=dict[int, str])
 
 
@@ -48,9 +48,9 @@ def design_part(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> PartOutcome:
-    """Bring every slot to its idea, one after the other; the next run goes on where a model failed or a budget ended.
+    """Design every slot, one after another. A later run resumes where a model failed or a budget ended.
 
-    Runs of one `spending_id` (else `run_id`) share a budget. Raises ConfigError when a model cannot be built.
+    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError when a model cannot be built.
     """
     return _PartRun(workspace, plan, run_id, spending_id or run_id, progress).design()
 
@@ -62,13 +62,13 @@ def run_part(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> PartOutcome:
-    """Bring every slot to its end, first to its idea where that is missing. As `design_part`."""
+    """Finish every slot, including a design that is missing. Raises as `design_part`."""
     run = _PartRun(workspace, plan, run_id, spending_id or run_id, progress)
     return run.finish(run.design())
 
 
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
-    """What the slots gave, in order; nothing of those that were not worked, or whose model failed."""
+    """The results of the slots, in order, without slots that were not worked or whose model failed."""
     found = (
         workspace.store.find(plan.result_key(slot), SlotResult)
         or workspace.store.find(plan.partial_key(slot), SlotResult)
@@ -78,7 +78,7 @@ def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]
 
 
 def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
-    """How far the design of every slot is, in order."""
+    """The state of the design of every slot, in order."""
     found: list[SlotPlan] = []
     for slot in range(1, plan.slots + 1):
         events = plan.journal(slot, workspace).events
@@ -97,7 +97,7 @@ class _PartRun:
     ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[int] = field(default_factory=list[int])  # slots that failed for good
+    permanent: list[int] = field(default_factory=list[int])  # slots with a permanent failure
 
     @cached_property
     def models(self) -> ExamModels:
@@ -108,7 +108,7 @@ class _PartRun:
         return SpendingBook(self.workspace.store, self.spending_id, self.plan.part)
 
     def design(self) -> PartOutcome:
-        """Each design is told of those before it, and one that failed in an earlier run of those after it, too."""
+        """Each design is told of the earlier ones. A design that an earlier run failed to make is also told of the later ones."""
         outcome = PartOutcome()
         slots = part_plans(self.workspace, self.plan)
         self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
@@ -122,7 +122,7 @@ class _PartRun:
         return outcome
 
     def finish(self, designed: PartOutcome) -> PartOutcome:
-        """Work every slot to its end but those whose design failed."""
+        """Finish every slot, except those whose design failed."""
         outcome = PartOutcome(failed=dict(designed.failed))
         todo: list[int] = []
         for slot in range(1, self.plan.slots + 1):
@@ -149,7 +149,7 @@ class _PartRun:
         return worked.state.plan
 
     def _guarded(self, slot: int, *, design_only: bool = False) -> Worked | None:
-        """Work a slot; None when the part was stopped before it began."""
+        """Work a slot; None when the part was stopped before the slot began."""
         if self.stop.is_set():
             return None
         try:
@@ -176,7 +176,7 @@ class _PartRun:
         return worked
 
     def _charged(self, journal: JournalFile[ExamEvent]) -> ExamModels:
-        """The models, charged to the item's budget where there is one."""
+        """The models, with the budget of the item if there is one."""
         if self.plan.budget.unlimited:
             return self.models
         spent = spent_on(call for event in journal.events for call in event.calls)
@@ -189,7 +189,7 @@ class _PartRun:
             self._gather({threads.submit(self._guarded, slot): slot for slot in todo}, outcome)
         except BaseException as error:
             self.stop.set()
-            # Who interrupts does not wait for calls in flight: journals keep what was finished.
+            # An interrupt does not wait for calls in flight: journals keep the finished steps.
             threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
         threads.shutdown()
@@ -224,5 +224,5 @@ class _PartRun:
 
 
 def _idea(plan: IdeaPlan) -> str:
-    """As other designs are told of it."""
+    """The idea as other designs are told of it."""
     return f"{plan.idea_summary} Asked for: {plan.what_is_asked}"

@@ -1,8 +1,8 @@
-"""One exam item as a pure state machine: design, then implement and have it looked at until it passes or is given up.
+"""The state machine of one exam item: design, then implement and check it until it passes or is given up.
 
 Order, severities and limits follow "ESAT Question Generator - Project Structure Documentation", section Retry Logic.
-`next_step` alone knows the limits; `transition` folds any event into any state it fits, so a journal serves other
-limits as well. Nothing here asks a model or looks at a clock.
+Only `next_step` uses the limits. `transition` accepts an event in every state that it fits, so a journal can be resumed with
+other limits. The code is pure.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNUSABLE = "unusable_output"
 
 
 class ItemLimits(Record):
-    """What the loop may not exceed, and what passes."""
+    """The limits of the loop, and the thresholds of the scores."""
 
     max_designer_retries: int = Field(default=2, ge=0)
     max_implementer_retries: int = Field(default=2, ge=0)
@@ -43,7 +43,7 @@ class ItemLimits(Record):
 
 
 class ItemState(Record):
-    """Where the work on an item stands."""
+    """The state of the work on an item."""
 
     plan: IdeaPlan | None = None
     design_failures: tuple[str, ...] = ()
@@ -55,13 +55,13 @@ class ItemState(Record):
 
 
 class Design(Record):
-    """Ask for an idea; `failures` are those before that could not be used."""
+    """Ask for an idea. `failures` are earlier attempts that could not be used."""
 
     failures: tuple[str, ...] = ()
 
 
 class Implement(Record):
-    """Ask for a question; after the first time with the attempt that failed and why."""
+    """Ask for a question. After the first time, `Implement` has the failed attempt and its finding."""
 
     number: int
     plan: IdeaPlan
@@ -70,19 +70,19 @@ class Implement(Record):
 
 
 class Examine(Record):
-    """Let code look at it."""
+    """Let code check the question."""
 
     package: QuestionPackage
 
 
 class Solve(Record):
-    """Let the verifier solve it blind."""
+    """Let the verifier solve it without the key."""
 
     package: QuestionPackage
 
 
 class Verify(Record):
-    """Let the verifier judge it, whose own solution reached the key."""
+    """Let the verifier judge it, after its own solution reached the key."""
 
     package: QuestionPackage
     blind: BlindSolution
@@ -96,7 +96,7 @@ class JudgeStyle(Record):
 
 
 class Accepted(Record):
-    """Every station passed."""
+    """All checks passed."""
 
     plan: IdeaPlan
     attempt: Attempt
@@ -106,7 +106,7 @@ class Accepted(Record):
 
 
 class GivenUp(Record):
-    """Rejected, with the last thing that was found."""
+    """Rejected, with the last finding."""
 
     finding: Finding
 
@@ -115,7 +115,7 @@ Step = Design | Implement | Examine | Solve | Verify | JudgeStyle | Accepted | G
 
 
 def next_step(state: ItemState, limits: ItemLimits) -> Step:
-    """What to do now."""
+    """The next step."""
     if state.plan is None:
         if len(state.design_failures) > limits.max_designer_retries:
             return GivenUp(finding=_undesigned(state))
@@ -151,7 +151,7 @@ def transition(state: ItemState, event: ExamEvent) -> ItemState:
 
 
 def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState, int]:
-    """The state after as many of the events as the limits need, and how many those are."""
+    """The state after as many events as the limits allow, and the number of these events."""
     state = ItemState()
     for taken, event in enumerate(events):
         if isinstance(next_step(state, limits), (Accepted, GivenUp)):
@@ -175,7 +175,7 @@ def _station_of(last: Attempt, plan: IdeaPlan) -> Step:
 
 
 def _with_last(state: ItemState, event: Examined | Solved | Verified | Styled) -> ItemState:
-    """The last attempt with what was found on it; a station that gave no result breaks it."""
+    """The last attempt with the result of a check. A check that gave no result makes the attempt fail."""
     last = state.last
     if last is None or last.package is None or last.broken is not None:
         raise _unfit(event)
@@ -200,7 +200,7 @@ def _breaking(stage: Stage, event: Solved | Verified | Styled) -> dict[str, obje
 
 
 def _broken(stage: Stage, failure: str) -> Finding:
-    """A station that ended without a result counts as fixable, as described."""
+    """A check without a result counts as fixable, as the document describes."""
     return Finding(
         stage=stage,
         name=UNUSABLE,

@@ -1,4 +1,4 @@
-"""Counts over the results of an exam: how many of what, who caught what, what it cost. Pure."""
+"""Counts the results of an exam: outcomes, the checks that failed attempts, costs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def stats_of(
 
 
 def caught_by(results: Iterable[SlotResult], thresholds: StyleThresholds) -> dict[str, int]:
-    """Failed attempts, and designs that came to nothing, by who caught them."""
+    """The number of failed attempts and failed designs, by the check that found the failure."""
     return dict(Counter(_stages(results, thresholds)))
 
 

@@ -1,4 +1,4 @@
-"""One slot's work as a value: its place, its models, what it is told. And what its results depend on. No effects."""
+"""The work on one slot as a value: its part, its models, its instructions; and the fingerprint of its results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qagen_dagster.records.exams.item import ExamPart, QuestionPackage
 from qagen_dagster.records.exams.proof import Examination
 from qagen_dagster.records.ids import fingerprint
 
-EXAM_VERSION = "2"  # raised when the same responses would give another result
+EXAM_VERSION = "2"  # increase when the same responses would give another result
 Examiner = Callable[[QuestionPackage], Examination]
 
 
@@ -34,7 +34,7 @@ class ExamModels:
     style_judge: Model
 
     def charged_to(self, toll: Toll) -> ExamModels:
-        """The same models, whose calls `toll` allows and counts."""
+        """The same models, whose calls `toll` checks and records."""
         return replace(
             self,
             designer=charged(self.designer, toll),
@@ -56,10 +56,10 @@ class ExamModels:
 
 @dataclass(frozen=True)
 class ItemWork:
-    """One slot, with everything that decides what it gives."""
+    """One slot, with everything that decides its result."""
 
     part: ExamPart
-    slot: int  # from 1
+    slot: int  # counts from 1
     context: ExamContext
     limits: ItemLimits
     models: ExamModels
@@ -67,7 +67,7 @@ class ItemWork:
 
 
 def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
-    """The model of every role. Raises ConfigError that names the roles without one."""
+    """The model of every role. Raises ConfigError, which names the roles without one."""
     found = {role: profile.exam_spec(role) for role in EXAM_ROLES}
     missing = [role.value for role, spec in found.items() if spec is None]
     if missing:
@@ -76,7 +76,7 @@ def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
 
 
 def exam_prompt_hashes() -> dict[str, str]:
-    """The prompts of all four roles, with their hashes."""
+    """The hashes of the prompts of all four roles, by name."""
     prompts = (
         designer.prompt(),
         implementer.prompt(),
@@ -89,7 +89,7 @@ def exam_prompt_hashes() -> dict[str, str]:
 
 
 def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
-    """What a slot's journal depends on. Limits and thresholds are not in it: others continue the same journal."""
+    """What the journal of a slot depends on. Limits and thresholds are left out, so a run with others resumes the same journal."""
     config = exam.config
     models = {role.value: spec.identity() for role, spec in specs.items()}
     return fingerprint(

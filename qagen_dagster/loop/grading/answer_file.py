@@ -1,8 +1,4 @@
-"""Grade a file of answers from elsewhere into one report, a document at a time, so that a long file is never in memory.
-
-What belongs here: rows to documents, grades to the report's JSON. What does not: reading rows (`answer_rows.py`),
-finding documents (`given_documents.py`), grading (`pool.py`), and how it is told (`cli/grading/grade.py`).
-"""
+"""Grades a file of answers of another system into one report. Only one document at a time is in memory."""
 
 from __future__ import annotations
 
@@ -23,20 +19,20 @@ from qagen_dagster.models.budget import Allowance, Spent, reached
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.questions.results import CallSummary
 
-Progress = Callable[[int, str], None]  # answers that were done since the last call, and of which document
+Progress = Callable[[int, str], None]  # answers done since the last call, and their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])
 
 
 @dataclass
 class CommandToll:
-    """Lets the calls of one command be paid while it has something left."""
+    """Checks the budget of one command before a paid call and records the spending after it."""
 
     allowance: Allowance
     spent: Spent = field(default_factory=Spent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def before(self) -> None:
-        """Raises BudgetExhaustedError, naming the limit."""
+        """Raise BudgetExhaustedError, which names the limit, if a limit is reached."""
         limit = reached(self.allowance, self.spent)
         if limit is not None:
             raise BudgetExhaustedError(f"the command's {limit} is used up")
@@ -48,13 +44,13 @@ class CommandToll:
 
 @dataclass(frozen=True)
 class FileGrades:
-    """What a file came to: the report without documents, the documents without answers, and what went wrong."""
+    """The grades of a file: the report without documents, the documents without answers, and the failures."""
 
     heads: GroundingReport
     documents: tuple[DocumentGrades, ...]
     faults: tuple[RowFault, ...]
-    unjudged: int  # answers about which the judge gave no verdict
-    why_unjudged: str  # of the first
+    unjudged: int  # answers without a verdict of the judge
+    why_unjudged: str  # reason of the first one
     calls: tuple[CallSummary, ...]
 
     @property
@@ -63,7 +59,7 @@ class FileGrades:
 
 
 class FileGrading:
-    """The work on one file; `spool` takes each document's grades as JSON as soon as it is done."""
+    """The grading of one file. The grades of each document are written to `spool` as JSON as soon as they are done."""
 
     def __init__(self, answers: AnswerFile, found: Found, grader: Grader, spool: IO[bytes]) -> None:
         self._grader, self._spool = grader, spool
@@ -79,7 +75,7 @@ class FileGrading:
         self._parts: dict[int, _Part] = {}
 
     def grade(self, corpus: str, judge_model: str, progress: Progress | None = None) -> FileGrades:
-        """Grade everything. What is wrong with rows, documents and judges is in the result."""
+        """Grade all answers. The result contains the problems with rows, documents and judges."""
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             given, places = self._work[index]
@@ -103,7 +99,7 @@ class FileGrading:
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
-        """The whole report as JSON, documents in the order of their first rows, and the rows that were left out."""
+        """Write the whole report as JSON, with documents in the order of their first rows, and the rows that were left out."""
         head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
         out.write(head.encode() + b'"documents":[')
         for number, index in enumerate(sorted(self._parts)):
@@ -157,7 +153,7 @@ class FileGrading:
 
 @dataclass(frozen=True)
 class _Part:
-    """What stays in memory of a document that is done; its answers are in the spool, at `span`."""
+    """The part of a finished document that stays in memory. Its answers are in the spool, at `span`."""
 
     span: tuple[int, int]
     document: DocumentGrades
@@ -168,7 +164,7 @@ class _Part:
 
 
 def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:
-    """Documents with the rows about them, in the order of their first rows; one that has several names is one."""
+    """Documents with their rows, in the order of their first rows. A document with several names is one document."""
     together: dict[str, tuple[GivenDocument, list[Place]]] = {}
     for name, places in answers.documents.items():
         given = found.documents.get(name)

@@ -1,7 +1,7 @@
-"""Which answers of a combination are graded, and the key of all that decides their grades. No grading.
+"""Plans the grading of a combination: its answers, and the key of the grades of each document.
 
-The key names the result a document gave, its text, the questions that were kept, method, detector and judge, so that
-what is stored under it holds, and nobody grades it again.
+The key covers the result of the document, its text, the kept questions, method, detector and judge. Grades that are stored under it
+are valid and never computed again.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.store import Keys
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "3"  # raised when the same answers would be graded or reported otherwise
+REPORT_VERSION = "3"  # increase when the same answers would be graded or reported differently
 
 
 @dataclass(frozen=True)
 class PlannedDocument:
-    """A document whose answers are graded, where its grades are kept, and what of it is in the validated set."""
+    """A document whose answers are graded, the key of its grades, and its ids in the validated set."""
 
     entry: CandidateDocument
     key: str
@@ -57,7 +57,7 @@ class GradingPlan:
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
-    """Which documents are to be graded. Raises StoreError or ConfigError."""
+    """Find the documents to grade. Raises StoreError and ConfigError."""
     store = workspace.store
     candidates = store.read(Keys.candidate_set(combination), CandidateSet)
     kept: dict[str, list[QAPair]] = {}
@@ -75,7 +75,7 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
-    """Whether grading again would change nothing. Raises StoreError or ConfigError."""
+    """Whether grading again would change nothing. Raises StoreError and ConfigError."""
     found = workspace.store.find(Keys.grounding(combination), GroundingReport)
     if found is None or found.undecided:
         return False
@@ -83,12 +83,12 @@ def is_graded(workspace: Workspace, combination: Combination) -> bool:
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The model that `method` asks; None when it asks none, or the profile binds none."""
+    """The model that `method` asks; None when it asks none or the profile has none."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
 def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[Paper, str]:
-    """A planned document with its answers, and when they were made. Raises StoreError."""
+    """A planned document with its answers, and the time of its result. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
     record = store.find(Keys.record(combination.corpus, name), Document)
@@ -125,7 +125,7 @@ def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
 
 
 def picture_of(pair: QAPair) -> str:
-    """What a visual question is asked about, in words."""
+    """The picture that a visual question is about, in words."""
     shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
     return ", ".join(shown) or "the page"
 

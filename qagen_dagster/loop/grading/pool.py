@@ -1,9 +1,4 @@
-"""Many answers graded side by side, each document's text read and encoded once.
-
-What belongs here: the order of work, and what of an answer a text cannot show. What does not: how one answer is
-graded (`grounding/grade.py`), which answers there are, and where their grades are kept (`report.py`,
-`answer_file.py`).
-"""
+"""Grades many answers in parallel. The text of each document is read and encoded once."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
 from qagen_dagster.records.questions.results import Evidence
 
-CHUNK = 4  # answers that one thread grades in a row: those of a large document are shared out
+CHUNK = 4  # answers that one thread grades in a row; a document with more is shared by several threads
 
 _NOT_IN_TEXT = "the text alone does not show it"
 _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
@@ -28,7 +23,7 @@ _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_M
 
 @dataclass(frozen=True)
 class Asked:
-    """An answer to grade, and the lines it was given with. `picture` names what may prove it instead of the text."""
+    """An answer to grade, and the lines of its quotes. `picture` names a picture that may support it instead of the text."""
 
     id: str
     question: str
@@ -40,14 +35,14 @@ class Asked:
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
-    """Where the evidence of an answer stands in the text."""
+    """The lines of the evidence of an answer."""
     found = ((one.start_line, one.end_line) for one in evidence)
     return tuple((first, last) for first, last in found if first is not None and last is not None)
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A document with its `count` answers. Both are read once, when work on it begins; `text` may raise DocumentError."""
+    """A document with its `count` answers. Both are read when grading of it starts. `text` may raise DocumentError."""
 
     document_id: str
     title: str
@@ -58,7 +53,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Grader:
-    """How answers are graded, and how many of them at once."""
+    """How answers are graded, and how many in parallel."""
 
     method: Method
     encode: Encode
@@ -66,7 +61,7 @@ class Grader:
     workers: int = 1
 
     def grade(self, source: Source, document_id: str, asked: Asked) -> GradedAnswer:
-        """The answer with its grade. Raises nothing for what a judge does."""
+        """The answer with its grade. Never raises because of a judge."""
         return GradedAnswer(
             id=asked.id,
             question=asked.question,
@@ -93,9 +88,9 @@ Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
 
 
 def grade_all(papers: Sequence[Paper], grader: Grader, done: Done) -> None:
-    """Grade every answer; `done(index of the paper, its answers)` is called by a worker's thread as soon as all are.
+    """Grade every answer. A worker thread calls `done(index of the document, its answers)` when all answers of a document are graded.
 
-    A document that cannot be read is told to `done` with its error. Other errors end the work and are raised.
+    For a document that cannot be read, `done` gets the error. Other errors end the work and are raised.
     """
     chunks = [-(-paper.count // CHUNK) or 1 for paper in papers]
     opened = [_Opened(paper, count) for paper, count in zip(papers, chunks, strict=True)]
@@ -111,12 +106,12 @@ def grade_all(papers: Sequence[Paper], grader: Grader, done: Done) -> None:
 
 
 def in_picture(answer: GradedAnswer) -> bool:
-    """Whether the answer is not measured because a picture may prove it, which is not read."""
+    """Whether the answer is not measured because a picture, which is not read, may support it."""
     return any(issue.startswith(_NOT_IN_TEXT) for issue in answer.grading.issues)
 
 
 def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
-    """What the text does not support may stand in the picture, which is not read: that is no fault of the answer."""
+    """A sentence without support in the text may be supported by the picture, which is not read, so it is not ungrounded."""
     if found.is_grounded is not False:
         return found
     reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"
@@ -132,7 +127,7 @@ def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
 
 
 class _Opened:
-    """A paper under way: its text while somebody needs it, and what was graded so far."""
+    """A document in progress: its text while it is needed, and the grades so far."""
 
     def __init__(self, paper: Paper, chunks: int) -> None:
         self._paper, self._left = paper, chunks
@@ -142,7 +137,7 @@ class _Opened:
         self._found: dict[int, GradedAnswer] = {}
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
-        """Grade one chunk; what all of them gave when it was the last, else None."""
+        """Grade one chunk. Returns the grades of all chunks after the last one, else None."""
         source, start = self._read(grader.encode), number * CHUNK
         if isinstance(source, Source):
             for place, asked in enumerate(self._asked[start : start + CHUNK], start):

@@ -1,4 +1,4 @@
-"""Whose money makes a search index: the budget of its run, counted apart from that of questions."""
+"""The budget of a search index: that of its run, counted separately from the budget of questions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def index_toll(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> DocumentToll | None:
-    """Who lets embeddings be paid; None where nothing is limited. Raises ConfigError when money is to be counted without prices."""
+    """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     if budget.unlimited:
         return None
-    shared = budget.model_copy(update={"document": Allowance()})  # that one is for making questions
+    shared = budget.model_copy(update={"document": Allowance()})  # only questions have one
     return DocumentToll(shared, SpendingBook(space.store, launch, IndexPart(corpus=corpus)))

@@ -1,7 +1,4 @@
-"""Search by meaning for the agents of one op, where the scenario wants it: in the corpus' index, else embedded on the spot.
-
-What belongs here: which index may be used. What does not: searching (`index/`), and how agents are shown what is found (`toolkit/`).
-"""
+"""Semantic search for the agents of one op: with the index of the corpus, or with embeddings that are computed on demand."""
 
 from __future__ import annotations
 
@@ -22,14 +19,14 @@ from qagen_dagster.toolkit.search_meaning import Meaning
 
 
 class Meanings:
-    """Finds passages in documents of one corpus, by the profile's embedder. Safe for many threads.
+    """Finds passages in documents of one corpus with the embedder of the profile. Thread-safe.
 
-    What is found does not depend on whether there is an index: one by another embedder or another chunking is left alone, and a
-    document that it does not hold is embedded when it is first searched.
+    The results do not depend on the index: an index of another embedder or chunking is not used, and a document that is not in the index
+    is embedded when it is first searched.
     """
 
     def __init__(self, space: Workspace, corpus: Corpus, profile: Profile, toll: Toll | None = None) -> None:
-        """`toll` allows and counts what is paid for embeddings. Raises ConfigError when the embedder cannot be built."""
+        """`toll` checks the budget of embeddings and records their cost. Raises ConfigError when the embedder cannot be built."""
         options = corpus.config.index
         index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options), toll)
         self._chunks = ChunkSource(embedder_of(space, profile.embedder, toll=toll), options, index)
@@ -53,7 +50,7 @@ def _indexed(space: Workspace, corpus: str, wanted: str, toll: Toll | None) -> I
         return None
     try:
         opened = open_index(space, corpus, toll)
-    except StoreError:  # incomplete: what it lacks is embedded on the spot
+    except StoreError:  # incomplete: missing documents are embedded on demand
         return None
     texts = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
     return Indexed(opened.searcher, texts)

@@ -1,8 +1,4 @@
-"""What lies in the ledger, whether it is whole, and what of it nobody needs: for people, never for a run.
-
-What belongs here: counting, checking and removing entries. What does not: their form (`models/ledger.py`),
-where they lie (`store.py`), and how it is told (`cli/ledger.py`).
-"""
+"""Counts, checks and removes entries of the ledger."""
 
 from __future__ import annotations
 
@@ -27,8 +23,8 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
 LEDGER = "ledger"
-LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to a writer at work
-UNUSED_DAYS = 7.0  # the last answers of a killed run are in no journal, and its next start wants them
+LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active writer
+UNUSED_DAYS = 7.0  # the last responses of a killed run are in no journal, and a resumed run needs them
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(rb'"request_key":\s*"([0-9a-f]{64})"')
 _WITHOUT_REFERENCES = ("documents/", "published/", "history/", f"{LEDGER}/")
@@ -42,8 +38,8 @@ class ModelEntries(Record):
     bytes: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    uncounted: int = 0  # entries whose tokens cannot be read
-    seconds: float = 0.0  # waited for them, retries included
+    uncounted: int = 0  # entries with unreadable tokens
+    seconds: float = 0.0  # waiting time, including retries
     oldest: str = ""  # ISO 8601, UTC
     newest: str = ""
 
@@ -62,7 +58,7 @@ class ModelEntries(Record):
 
 
 class LedgerStats(Record):
-    """What lies in the ledger."""
+    """The contents of the ledger."""
 
     entries: int
     bytes: int
@@ -74,19 +70,19 @@ class LedgerStats(Record):
 
 
 class Fault(Record):
-    """An entry that is never served, or a batch that cannot be waited for, and why."""
+    """An entry or a batch that cannot be used, and why."""
 
     path: str
     reason: str
 
 
 class LedgerCheck(Record):
-    """Every file of the ledger, and of what is written down about batches, judged."""
+    """The result of checking every file of the ledger and every record of a batch."""
 
     whole: int
     corrupt: tuple[Fault, ...]
-    foreign: tuple[str, ...]  # files that are no entries
-    batches: int = 0  # whose record can be read
+    foreign: tuple[str, ...]  # files that are not entries
+    batches: int = 0  # with a readable record
 
     @property
     def good(self) -> bool:
@@ -94,7 +90,7 @@ class LedgerCheck(Record):
 
 
 class Prunable(Record):
-    """What may go: addresses of entries, tags of batches, store keys of files."""
+    """What can be removed: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
@@ -162,8 +158,9 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """What nobody needs: corrupt entries, batches long finished, leftovers of killed processes, and where `unused`
-    says so entries older than `older_than_days` that no journal, result or set refers to."""
+    """What is not needed: corrupt entries, batches that finished long ago, files of killed processes, and with `unused` also entries
+    older than `older_than_days` that no journal, result or set refers to.
+    """
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
     corrupt: list[str] = []
@@ -189,7 +186,7 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
 
 
 def prune(store: Store, found: Prunable) -> int:
-    """Remove what was found, unless it has become whole or taken since; how many things went."""
+    """Remove what was found, unless it was repaired or locked since. Returns the number of removed things."""
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)
     removed = 0
@@ -208,7 +205,7 @@ def prune(store: Store, found: Prunable) -> int:
 
 
 def _entries(blobs: Blobs) -> Iterator[tuple[str, int, Entry | str]]:
-    """Every entry with its address and size in bytes; in place of a corrupt one what is wrong with it."""
+    """Every entry with its address and size in bytes. A corrupt entry is replaced by its error."""
     keys = blobs.keys()
     for key in keys:
         data = blobs.get(key) if _ADDRESS.fullmatch(key) else None
@@ -220,7 +217,7 @@ def _entries(blobs: Blobs) -> Iterator[tuple[str, int, Entry | str]]:
 
 
 def _references(store: Store) -> frozenset[str]:
-    """Addresses that any journal, result or set names, of whatever version: better one too many."""
+    """The addresses in all journals, results and sets of any version."""
     return frozenset(
         found.decode("ascii")
         for key in store.list("")
@@ -230,7 +227,7 @@ def _references(store: Store) -> frozenset[str]:
 
 
 def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> bool:
-    """Do something with a lock file while nobody else holds it; False when somebody does."""
+    """Run `action` on a lock file while no other process holds it; False if one does."""
     path = store.local_path(key)
     try:
         file = None if path is None else lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -246,7 +243,7 @@ def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> b
 
 
 def _usage(entry: Entry) -> Usage | None:
-    """The tokens a stored response tells of; None where it does not, or its provider is unknown."""
+    """The tokens of a stored response; None if they are missing or the provider is unknown."""
     provider = _reader(entry.model)
     try:
         return None if provider is None else provider.read(entry.body).usage
@@ -256,7 +253,7 @@ def _usage(entry: Entry) -> Usage | None:
 
 @cache
 def _reader(model: str) -> Provider | None:
-    """A provider to read bodies with; it never sends."""
+    """A provider for reading response bodies. It never sends requests."""
     name, _, rest = model.partition(":")
     try:
         spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1")
