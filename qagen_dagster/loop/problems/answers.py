@@ -1,7 +1,6 @@
-r"""Whether a conversion asks for its source's answer and still has it, also where it counts in another unit or rounds.
+r"""Checks whether a conversion asks for the answer of its source and keeps it, also in another unit or rounded.
 
-Where that cannot be decided (no unit is named, a part of the answer is asked for) nothing is said. What an answer says is
-read by `mathematics/`; the structure of conversions is `properties.py`'s.
+A case that cannot be decided is no fault: no unit is named, or only a part of the answer is asked for.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _CELSIUS = BASES.index("degC")
 
 
 def answer_of(item: str) -> str | None:
-    """The final answer of an item as LaTeX: that of its one right option, else of its solution. None: it has none."""
+    """The final answer of an item as LaTeX: of its only right option, else of its solution. None if it has none."""
     right = [one.text for one in options_of(item) if one.right]
     if len(right) == 1:
         return right[0]
@@ -45,7 +44,7 @@ def answer_of(item: str) -> str | None:
 
 
 def asks_number(converted: str) -> Iterator[str]:
-    """What keeps a conversion from asking for a number and ending at one."""
+    """Faults that keep a conversion from asking for a number and ending with one."""
     if not _ASKS_NUMBER.search(statement_of(converted)):
         yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
     answer = answer_of(converted)
@@ -54,7 +53,7 @@ def asks_number(converted: str) -> Iterator[str]:
 
 
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
-    """That the answer is another one than the source's. Of several statements nothing is said."""
+    """Faults when the answer differs from that of the source. Several statements are not compared."""
     old, new = answer_of(source), answer_of(converted)
     if target is Format.MCQ_MC or old is None or not numbers_of(old):
         return
@@ -74,7 +73,7 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
 
 
 def _same_number(source: str, converted: str, old: str, new: str) -> bool:
-    """Whether the number that is asked for is the source's answer, in the unit it is asked in; True where nobody can say."""
+    """Whether the number asked for is the source's answer in the unit asked for. True when it cannot be decided."""
     mine, theirs = value_of(bare_answer(old)), value_of(bare_answer(new))
     asked = question_of(converted)
     if len(_PART.findall(asked)) > len(_PART.findall(question_of(source))):
@@ -93,7 +92,7 @@ def _same_number(source: str, converted: str, old: str, new: str) -> bool:
 
 
 def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
-    """Whether both are one value, or one is the other one rounded as it is asked for."""
+    """Whether both values are equal, or one is the other rounded as the question asks."""
     turned = tuple(one and (one[1:] if one.startswith("-") else f"-{one}") for one in theirs.numbers)
     signs = [theirs, replace(theirs, numbers=turned)]
     rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
@@ -105,7 +104,7 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
 
 
 def _step(shown: Quantity, asked: str) -> Fraction | None:
-    """What the last digit of a number is worth: of an integer that is asked for rounded, its last one that is not zero."""
+    """The value of the last digit of a number; of an integer that is asked for rounded, the value of its last non-zero digit."""
     whole = _whole(shown)
     if whole is None:
         return shown.last_place
@@ -120,7 +119,7 @@ def _whole(one: Quantity) -> int | None:
 
 
 def _units_of(asked: str) -> Iterator[Unit]:
-    """The units that its questions and requests want the answer in: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
+    """The units in which the questions and requests want the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
     for sentence in _SENTENCE.split(_SPACES.sub(" ", asked)):
         if not (sentence.rstrip().endswith("?") or _ASKS_NUMBER.search(sentence)):
             continue
@@ -131,7 +130,7 @@ def _units_of(asked: str) -> Iterator[Unit]:
 
 
 def _unit(text: str) -> Unit | None:
-    """The unit that stands at the beginning of a text, times the power of ten before it."""
+    """The unit at the beginning of a text, multiplied by the power of ten before it."""
     power = _TEN.match(text)
     words = text[power.end() if power else 0 :].strip(" $").split()
     for count in range(min(_MOST_WORDS, len(words)), 0, -1):
@@ -146,7 +145,7 @@ def _unit(text: str) -> Unit | None:
 
 
 def _only_asks(source: str, asked: str) -> bool:
-    """Whether a question is its source's with one sentence more, that names no unit and has no formula."""
+    """Whether a question is its source's with one additional sentence that names no unit and has no formula."""
     *before, last = [one for one in _SENTENCE.split(asked) if one.strip()] or [""]
     plain = not ("$" in last or "\\" in last or _IN.search(last) or numbers_of(last))
     return plain and same_words("".join(before), source)

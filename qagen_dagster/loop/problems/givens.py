@@ -1,7 +1,7 @@
-r"""What a context variant must keep beside its bare numbers: the scale of their units, and the signs of given relations.
+r"""Checks what a context variant must keep besides its bare numbers: the scale of units, and the signs of given relations.
 
-Only what can be decided is said: units that are read on both sides, and formulas with a number in them that are the
-source's but for a sign, whatever their symbols are called. Whether the numbers are the same is `properties.py`'s.
+Only clear cases are faults: units that can be read on both sides, and formulas with a number that differ from the source's only
+in a sign, whatever their symbols are called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
 
 
 def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
-    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant names and of its source the solution alone has."""
+    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant names and that only the solution of its source has."""
     told, worked = dict(_constants(source)), dict(_constants(solution))
     only_worked = set(numbers_of(solution)) - set(numbers_of(source))
     for symbol, value in dict(_constants(variant)).items():
@@ -57,7 +57,7 @@ def named_constants(source: str, solution: str, variant: str) -> Iterator[Fracti
 
 
 def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
-    """Symbols of constants with the values that formulas give them."""
+    """Symbols of constants with the values in formulas."""
     for formula in _FORMULA.finditer(without_layout(latex)):
         for side in re.split(r"[,;]", next(filter(None, formula.groups()))):
             found = _CONSTANT.fullmatch(side)
@@ -67,7 +67,7 @@ def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
 
 
 def given_faults(source: str, variant: str) -> Iterator[str]:
-    """Where a value has the unit of another scale, and where a relation has another sign, than in the source."""
+    """Values with a unit of another scale than in the source, and relations with another sign."""
     yield from _scales(source, variant)
     old, new = _relations(source), _relations(variant)
     before = Counter({side: len(written) for side, written in old.items()})
@@ -96,7 +96,7 @@ def _scales(source: str, variant: str) -> Iterator[str]:
 
 
 def _lost(unit: Unit, before: Sequence[Unit | None], after: Sequence[Unit | None]) -> bool:
-    """Whether values of this kind cannot be the same, even if each one whose unit is not read is what it must be."""
+    """Whether the values cannot be the same, even if each value with an unreadable unit is right."""
     old, new = _kind(unit, before), _kind(unit, after)
     more, fewer = sum((old - new).values()), sum((new - old).values())
     return more > len(after) - sum(new.values()) or fewer > len(before) - sum(old.values())
@@ -107,7 +107,7 @@ def _kind(unit: Unit, units: Sequence[Unit | None]) -> Counter[_Scale]:
 
 
 def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
-    """The units behind each value; None where none is read."""
+    """The units of each value; None for an unreadable unit."""
     found: dict[Fraction, list[Unit | None]] = {}
     for value, behind, inside in amounts_of(latex):
         found.setdefault(value, []).append(_unit(behind, inside=inside))
@@ -115,7 +115,7 @@ def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
 
 
 def _unit(behind: str, *, inside: bool) -> Unit | None:
-    """The unit at the beginning of a text. In a formula it is upright: m in italics is a symbol."""
+    """The unit at the beginning of a text. In a formula a unit is upright: m in italics is a symbol."""
     text = behind.replace(r"\per ", "/")
     if inside:
         end = _END.search(text)
@@ -147,7 +147,7 @@ def _read(text: str) -> Unit | None:
 
 
 def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
-    """The sides of formulas that hold a number and a sign between two terms, symbols alike, each with how it is written."""
+    """The sides of formulas that contain a number and a sign between two terms, with normalized symbols, each with its text."""
     found: dict[tuple[str, ...], list[str]] = {}
     for formula in _FORMULA.finditer(without_layout(_DISPLAY.sub("$$", latex))):
         for side in _SIDE.split(next(filter(None, formula.groups()))):
@@ -170,7 +170,7 @@ def _pieces(side: str) -> Iterator[str]:
 
 
 def _signs(pieces: Sequence[str]) -> Iterator[int]:
-    """Where signs stand between two terms."""
+    """The positions of signs between two terms."""
     for place, one in enumerate(pieces[1:-1], 1):
         if one in _OTHER and (
             pieces[place - 1] == "x" or pieces[place - 1][0].isdigit() or pieces[place - 1] in ")]|'"
@@ -179,7 +179,7 @@ def _signs(pieces: Sequence[str]) -> Iterator[int]:
 
 
 def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether the one is the other one but for signs between terms."""
+    """Whether the two differ only in signs between terms."""
     if len(before) != len(after):
         return False
     places = set(_signs(before)) & set(_signs(after))

@@ -1,8 +1,7 @@
-"""Work one physics problem: perform each task of its machine, durable before the next; known results are taken again.
+"""Works one physics problem: performs each task of its state machine and stores its result before the next. Stored results are reused.
 
-Effects only; what happens when is decided in `states.py`, how a task is done in `task.py`. The result of a task lies
-under a key that names everything it depends on: that is journal and resume in one, and branches may be worked by different
-processes.
+The key of a result names everything that it depends on, so the stored results replace a journal. Several processes can work on
+different branches.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from qagen_dagster.store import Keys, Store
 
 @dataclass(frozen=True)
 class Shelf:
-    """Where the results of one problem lie."""
+    """Stores the results of one problem."""
 
     store: Store
     problem_set: str
@@ -38,7 +37,7 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Worked:
-    """How far a problem has come; `asked` counts the tasks done in this run, `stopped` says which budget has ended."""
+    """The progress of a problem. `asked` counts the tasks done in this run, `stopped` says which budget ended."""
 
     state: ProblemState
     step: Step
@@ -53,9 +52,9 @@ class Worked:
 
 
 def work_problem(work: ProblemWork, shelf: Shelf, stages: Collection[Stage]) -> Worked:
-    """Do the tasks of `stages` that are not done yet, in order; those of other stages are only looked up.
+    """Do the missing tasks of `stages` in order. Results of other stages are only looked up.
 
-    Raises ModelError; what was done before is kept.
+    Raises ModelError. Finished tasks are kept.
     """
     state, asked = ProblemState(), 0
     step = next_step(state, work.tasks)

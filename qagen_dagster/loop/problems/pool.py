@@ -1,4 +1,4 @@
-"""Runs stages over the problems of a set side by side; every task is durable when done. The pool of problems is here."""
+"""Runs stages over the problems of a set in parallel. Each task result is stored as soon as it is done."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, ProblemRecord, Stage
 
-STOP_AFTER = 3  # permanent model failures in a row, with no success, that end a run early
+STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
 Progress = Callable[[int, int, str], None]
 _NOT_TRIED = "not tried: the model failed for good before"
 
 
 @dataclass
 class SetOutcome:
-    """How a run ended: problems by what became of them.
+    """How a run ended: problems by outcome.
 
-    A finished one has every task of the stages, or was rejected; `reused` ones had it before.
+    A finished problem has every task of the stages, or was rejected. A reused one had them before.
     """
 
     finished: list[str] = field(default_factory=list[str])
     reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run goes on from there
+    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -47,9 +47,10 @@ def run_stages(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> SetOutcome:
-    """Do the tasks of `stages` for the named problems, those that are not done yet.
+    """Do the missing tasks of `stages` for the named problems.
 
-    Runs of one `spending_id` (else `run_id`) share a budget. Raises ConfigError for an unknown problem, or when a model cannot be built.
+    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError for an unknown problem, or when a model
+    cannot be built.
     """
     problems = [plan.problem(one) for one in problem_ids]
     run = _SetRun(workspace, plan, tuple(stages), spending_id or run_id, progress)
@@ -57,14 +58,14 @@ def run_stages(
 
 
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
-    """What a problem has given so far. Nobody is asked and nothing is written."""
+    """The current record of a problem. Asks no model and writes nothing."""
     work = plan.work(problem, plan.unasked(), workspace.store)
     worked = work_problem(work, plan.shelf(problem, workspace.store), ())
     return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
 
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
-    """All problems of the set as far as they are."""
+    """All problems of the set in their current state."""
     records = tuple(gather_record(workspace, plan, problem) for problem in plan.problems)
     return ProblemBank(name=plan.name, title=title, problems=records)
 
@@ -78,7 +79,7 @@ class _SetRun:
     progress: Progress | None
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[str] = field(default_factory=list[str])  # problems that failed for good
+    permanent: list[str] = field(default_factory=list[str])  # problems with a permanent failure
 
     @cached_property
     def models(self) -> dict[Role, Model]:
@@ -92,14 +93,14 @@ class _SetRun:
         outcome = SetOutcome()
         if not problems:
             return outcome
-        _ = self.models, self.book  # built once, before threads share them
+        _ = self.models, self.book  # built before threads share them
         workers = min(self.workspace.settings.document_workers, len(problems))
         threads = ThreadPoolExecutor(workers, thread_name_prefix="problem")
         try:
             self._gather({threads.submit(self._guarded, one): one.id for one in problems}, outcome)
         except BaseException as error:
             self.stop.set()
-            # Who interrupts does not wait for calls in flight: what was finished is kept.
+            # An interrupt does not wait for calls in flight: finished tasks are kept.
             threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
         threads.shutdown()
@@ -109,7 +110,7 @@ class _SetRun:
         return outcome
 
     def _guarded(self, problem: Problem) -> Worked | None:
-        """Work a problem; None when the run was stopped before it began."""
+        """Work a problem; None when the run was stopped before the problem began."""
         if self.stop.is_set():
             return None
         try:

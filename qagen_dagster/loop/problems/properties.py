@@ -1,8 +1,7 @@
 r"""The correctness properties of the physics question pipeline, as pure checks of one output each.
 
-A breach has the property's number and words that a model can act on. Property 1 is the schema of the classification and
-12 the search's own; 2, 13, 14 and 15 are about the pipeline and not about what a model wrote: see `rules.py`.
-What is wrong with one text alone is `faults.py`'s, how numbers and words of LaTeX are read `latex/`'s.
+A breach has the number of its property and words that a model can act on. Property 1 is the schema of the classification, and
+property 12 belongs to the search. Properties 2, 13, 14 and 15 are about the pipeline, not about outputs: see `rules.py`.
 """
 
 from __future__ import annotations
@@ -60,9 +59,9 @@ _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
 
 
 def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
-    r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment where `kind` has options in one.
+    r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment if `kind` has options in one.
 
-    Not `strict`, a tasks environment is let pass in kinds that need none. Without a kind options are not looked at.
+    If not `strict`, a tasks environment is allowed in kinds that need none. Without a kind, options are not checked.
     """
     faults = whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -78,7 +77,7 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
 def diagram_breaches(
     classification: ClassificationResult | None, tikz_code: str | None
 ) -> tuple[Breach, ...]:
-    """Property 4: where there is a diagram, there is TikZ code with a tikzpicture. Without a classification there is one."""
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. Without a classification it must have a diagram."""
     if classification is not None and not classification.has_diagram:
         return ()
     if not (tikz_code or "").strip():
@@ -91,7 +90,7 @@ def diagram_breaches(
 
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
-    """Property 5: concepts and techniques are there."""
+    """Property 5: there are concepts and techniques."""
     missing = [
         name
         for name, said in (("concepts", ideas.concepts), ("techniques", ideas.techniques))
@@ -103,7 +102,7 @@ def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
 def alternate_breaches(
     item: str, alternate: AlternateResult, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 6: another solution than the original and `earlier` ones, that reaches the original's answer."""
+    """Property 6: a solution that differs from the original and the `earlier` ones and reaches the original's answer."""
     text = alternate.solution.strip()
     if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
         return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
@@ -121,8 +120,8 @@ def alternate_breaches(
 def variant_breaches(
     kind: VariantKind, source: str, variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Properties 7, 8 and 9: what a variant of one problem may change, that it is unlike the `earlier` ones of its kind, and
-    that its solution is complete.
+    """Properties 7, 8 and 9: a variant of one problem changes only what it may change, differs from the `earlier` ones of its kind, and
+    has a complete solution.
     """
     again = repeated(statement_of(variant), [statement_of(one) for one in earlier])
     complete = _complete(kind, source, variant)
@@ -138,7 +137,7 @@ def variant_breaches(
 def combined_breaches(
     sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 10: one coherent problem with one solution, no fragments joined together, and none of the `earlier` ones."""
+    """Property 10: one coherent problem with one solution, not joined fragments, and different from the `earlier` ones."""
     faults = whole_item(variant)
     if has_environment(variant, "tasks"):
         faults += [*right_ones(variant, one=False), *unlike_options(variant), *other_key(variant)]
@@ -189,7 +188,7 @@ def _numerical(source: str, variant: str) -> Iterator[str]:
 
 
 def _drawing(item: str) -> list[list[str]]:
-    """Its drawings, layout aside: values may stand in them alone."""
+    """The drawings of an item without layout. Values may occur only there."""
     return [one.split() for one in tikz_pictures(question_of(item))]
 
 
@@ -238,7 +237,7 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
-    """Answers that an alternate does not reach: the final one, and of several boxes each, in whatever order."""
+    """Answers that an alternate does not reach: the final one, or if there are several boxes each of them, in any order."""
     original, several = answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return
@@ -263,7 +262,7 @@ def _other_letters(original: str, alternate: str) -> Iterator[str]:
 
 
 def _letters(solution: str) -> set[str]:
-    """The option letters that the last sentence about an option names."""
+    """The option letters in the last sentence about an option."""
     found = _LETTERS.findall(solution)
     return {letter.lower() for letter in _ONE_LETTER.findall(found[-1])} if found else set()
 
@@ -285,6 +284,6 @@ def _shown(numbers: Counter[Fraction]) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """As people write it, where that is exact."""
+    """The usual notation, where it is exact."""
     text = f"{float(number):.12g}"
     return text if Fraction(text) == number else str(number)

@@ -1,6 +1,6 @@
-"""The properties of the pipeline itself, that no model can break: which prompt is used, which items are, what is written.
+"""The properties of the pipeline itself: which prompt is used, which items are selected, what is written.
 
-Properties 2, 13, 14 and 15; those of outputs are `properties.py`.
+These are properties 2, 13, 14 and 15. The properties of outputs are in `properties.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from qagen_dagster.records.problems.item import Breach, Problem, QuestionKind, V
 
 
 def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
-    """Property 2: the scanner's prompt is that of the kind; for a kind that nobody knows, that of mcq_sc."""
+    """Property 2: the scanner's prompt is that of the kind, or that of mcq_sc for an unknown kind."""
     known = kind if kind in {one.value for one in QuestionKind} else scanner.FALLBACK.value
     if prompt == f"problem_scan_{known}":
         return ()
@@ -22,9 +22,9 @@ def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
 
 
 def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) -> tuple[Problem, ...]:
-    """Property 13: the problems whose index lies in [start, end], both included; all without a range.
+    """Property 13: the problems with an index in [start, end], both included; all problems without a range.
 
-    Raises ConfigError for a range that is none, or that holds no problem.
+    Raises ConfigError for an invalid range or a range without a problem.
     """
     if wanted is None:
         return tuple(problems)
@@ -39,7 +39,7 @@ def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) ->
 
 
 def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Breach, ...]:
-    """Property 14: what was asked to be written is there."""
+    """Property 14: every requested file is written."""
     if found == expected:
         return ()
     return (
@@ -50,7 +50,7 @@ def output_breaches(path: str, expected: bytes, found: bytes | None) -> tuple[Br
 def prompts() -> tuple[Prompt, ...]:
     """Property 15: the prompt of every role and kind, each with a system and a user part.
 
-    Raises ConfigError that names the file that has not both.
+    Raises ConfigError, which names the file that lacks a part.
     """
     return (
         classifier.prompt(),
@@ -64,5 +64,5 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def problem_prompt_hashes() -> dict[str, str]:
-    """All prompts of the seven roles, with their hashes."""
+    """The hashes of all prompts of the seven roles, by name."""
     return {prompt.name: prompt.hash for prompt in prompts()}

@@ -1,7 +1,7 @@
-"""One physics problem as a pure state machine: which tasks it has, which comes next, and when it is over.
+"""The state machine of one physics problem: its tasks, the next task, and when the problem is finished.
 
-The order is that of the design: classify, scan, draw, read the ideas; then alternates, variants and conversions, which do
-not wait for each other. How a task ended is for `task.py`; nothing here asks a model or looks at a clock.
+The order is that of the design: classify, scan, draw, read the ideas; then alternates, variants and conversions, which do not
+depend on each other. The code is pure.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, V
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
 
 FULL = tuple(Stage)
-DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # a problem that lacks one of these is lost
-BASE = (*DECISIVE, Stage.IDEA)  # what everything else is made from
+DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # a problem without one of these is lost
+BASE = (*DECISIVE, Stage.IDEA)  # everything else is made from these
 _Count = Annotated[int, Field(ge=0, le=MOST_VARIANTS)]
 
 
 class Wishes(Record):
-    """What is to be made of every problem. Of a stage that is not among `stages` nothing is."""
+    """What to make of every problem. Stages that are not in `stages` are left out."""
 
     stages: tuple[Stage, ...] = FULL
     alternates: _Count = 0
@@ -33,7 +33,7 @@ class Wishes(Record):
 
 
 class Absent(Record):
-    """A task that is not done yet, and is not this run's to do."""
+    """A task that has no result and is not part of this run."""
 
     task: Task
 
@@ -42,17 +42,17 @@ Event = TaskResult | Absent
 
 
 class ProblemState(Record):
-    """Where the work on a problem stands."""
+    """The state of the work on a problem."""
 
     results: tuple[TaskResult, ...] = ()
     absent: tuple[Task, ...] = ()
 
     def of(self, task: Task) -> TaskResult | None:
-        """What a task gave."""
+        """The result of a task."""
         return next((one for one in self.results if one.task == task), None)
 
     def first(self, stage: Stage) -> TaskResult | None:
-        """What the first task of a stage gave."""
+        """The result of the first task of a stage."""
         return next((one for one in self.results if one.task.stage is stage), None)
 
 
@@ -73,7 +73,7 @@ Step = Perform | Ended
 
 
 def tasks_of(problem: Problem, wishes: Wishes) -> tuple[Task, ...]:
-    """Everything that is to be made of a problem, in order."""
+    """All tasks of a problem, in order."""
     if problem.input is ProblemInput.COMBINED:
         return tuple(
             Task(stage=Stage.VARIANT, variant=VariantKind.MULTI, number=number)
@@ -89,7 +89,7 @@ def tasks_of(problem: Problem, wishes: Wishes) -> tuple[Task, ...]:
 
 
 def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
-    """What to do now."""
+    """The next step."""
     for task in tasks:
         if task in state.absent:
             if task.stage in BASE:
@@ -109,7 +109,7 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
 
 
 def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> ProblemState:
-    """The state after `event`. Raises ValueError for an event that is not of the task that waits."""
+    """The state after `event`. Raises ValueError for an event of another task than the next one."""
     step = next_step(state, tasks)
     if not isinstance(step, Perform) or step.task != event.task:
         raise ValueError(f"{event.task.key} does not fit what the loop waits for")
@@ -119,7 +119,7 @@ def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> Pr
 
 
 def earlier(state: ProblemState, task: Task) -> tuple[TaskResult, ...]:
-    """The good results of the same sort with lower numbers: a new one is told to be unlike them."""
+    """The good results of the same kind with lower numbers, from which a new one must differ."""
     return tuple(
         one
         for one in state.results

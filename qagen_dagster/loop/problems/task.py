@@ -1,7 +1,4 @@
-"""Do one task of a problem: take by code what is there, else ask the role, and judge what it submits.
-
-What a breach is is said in `properties.py`; what comes next in `states.py`.
-"""
+"""Does one task of a problem: uses what code can provide, else asks the role and checks its output."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ _FIELDS = {
 
 
 def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
-    """Do `task`. Raises ModelError when the model cannot be had, and then nothing of it is kept."""
+    """Do `task`. Raises ModelError when the model is not available; then nothing of the task is kept."""
     found = _Doing(task, work, state).do()
     return found.model_copy(
         update={"warnings": _warnings(found), "at": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -190,7 +187,7 @@ class _Doing:
             )
         item = item_of(problem, self.state)
         if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
-            # Whatever a model wrote would break property 7: nobody is asked, and nothing is paid.
+            # Every variant would break property 7, so no model is asked and nothing is paid.
             return TaskResult(
                 task=self.task,
                 end=TaskEnd.DECLINED,
@@ -256,14 +253,14 @@ class _Doing:
         ).model_copy(update={_FIELDS[self.task.stage]: said.result})
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
-        """Code took it: nobody was asked."""
+        """The result of code, without a model."""
         preamble = self.work.problem.preamble
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
         taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
         return taken.model_copy(update={_FIELDS[self.task.stage]: result})
 
     def _pictures(self) -> tuple[Image, ...]:
-        """What the role is shown: only those who read pictures are, and only models that can."""
+        """The pictures for the role: only roles that read pictures and models that accept them get any."""
         picture = self.work.problem.picture
         reads = self.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
         if picture is None or not reads or not self.work.models[ROLE_OF[self.task.stage]].spec.images:
@@ -271,7 +268,7 @@ class _Doing:
         return (self.work.see(picture),)
 
     def _is_blind(self) -> bool:
-        """Whether there is nothing but a picture, and the model takes none."""
+        """Whether the problem is only a picture and the model does not accept pictures."""
         return not self.work.problem.tex.strip() and not self._pictures()
 
     def _blind(self) -> TaskResult:
@@ -289,7 +286,7 @@ class _Doing:
         return found.ideas if found is not None and found.end.ok else self.work.problem.ideas
 
     def _libraries(self) -> tuple[str, ...]:
-        """What the diagram of the problem needs, which variants and conversions show again."""
+        """The TikZ libraries of the problem's diagram, which variants and conversions contain, too."""
         drawn = self.state.first(Stage.DIAGRAM)
         return drawn.tikz.libraries if drawn is not None and drawn.tikz is not None else ()
 
@@ -328,7 +325,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 
 
 def _to_draw(item: str) -> str:
-    """What the draughtsman reads: the question, and its options only where one of them has a figure."""
+    """The text for the role that draws: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
     pictured = any(DIAGRAM_MARK in one.text for one in options_of(item))
     return stated if pictured else question_of(item)

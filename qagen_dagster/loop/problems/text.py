@@ -1,4 +1,4 @@
-"""The LaTeX of a problem as tasks see it: its item with the diagram in it, and what format it has. Pure."""
+"""The LaTeX of a problem as its tasks use it: the item with its diagram, its kind and its format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
-    """`latex` with the diagram at its mark, else before the options, else before the solution; as it is if it has one."""
+    """`latex` with the diagram at its mark, else before the options, else before the solution; unchanged if it has a diagram."""
     if not tikz_code.strip() or tikz_pictures(latex):
         return latex
     shown = _centred(tikz_code)
@@ -34,7 +34,7 @@ def with_diagram(latex: str, tikz_code: str) -> str:
 
 
 def with_figure_of(latex: str, source: str) -> str:
-    """`latex` with the drawings of its source at its marks, where it has none of its own: one at each, or all at the first."""
+    """`latex` with the drawings of its source at its marks, if it has none of its own: one at each mark, or all at the first."""
     drawings = tikz_pictures(source)
     lines = latex.split("\n")
     marks = _marks(lines)
@@ -56,7 +56,7 @@ def _centred(drawing: str) -> str:
 
 
 def item_of(problem: Problem, state: ProblemState) -> str:
-    """The item as later tasks see it, diagram included."""
+    """The item as later tasks use it, with its diagram."""
     scanned = state.first(Stage.SCAN)
     latex = scanned.scan.latex if scanned is not None and scanned.scan is not None else problem.tex.strip()
     if problem.input is ProblemInput.DESCRIPTION:
@@ -67,7 +67,7 @@ def item_of(problem: Problem, state: ProblemState) -> str:
 
 
 def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
-    """What a person said it is, else the classifier; None: nobody said."""
+    """The kind that a person gave, else the classifier's; None if nobody gave one."""
     if problem.kind is not None:
         return problem.kind
     known = problem.classification
@@ -78,7 +78,7 @@ def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
 
 
 def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
-    """The kind whose prompt the scanner uses: what is known, else what loose TeX looks like, else mcq_sc."""
+    """The kind whose prompt the scanner uses: the known one, else the one that loose TeX looks like, else mcq_sc."""
     known = kind_of(problem, state)
     if known is not None:
         return known
@@ -87,7 +87,7 @@ def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
 
 
 def format_of(problem: Problem, state: ProblemState) -> Format:
-    """What it is converted from: what a person said, else what its structure shows and its words ask for."""
+    """The format to convert from: the one that a person gave, else the one that its structure and its words show."""
     if problem.source_format is not None:
         return problem.source_format
     item = item_of(problem, state)

@@ -1,4 +1,4 @@
-"""One problem's work as a value: its place, its models, what it may use. And what the result of a task depends on. No effects."""
+"""The work on one problem as a value: the problem, its models, its tools; and the fingerprint of a task result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qagen_dagster.records.problems.item import Picture, Problem, VariantKind
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.tool import Tool
 
-PROBLEM_VERSION = "3"  # raised when the same responses would give another result
+PROBLEM_VERSION = "3"  # increase when the same responses would give another result
 ROLE_OF = {
     Stage.CLASSIFY: Role.CLASSIFIER,
     Stage.SCAN: Role.SCANNER,
@@ -37,7 +37,7 @@ CompileLatex = Callable[
 
 @dataclass(frozen=True)
 class Compiler:
-    """A TeX engine as tasks use it; `name` says which, so that another one looks at everything anew."""
+    """A TeX engine for tasks. `name` identifies it, so that another engine checks everything again."""
 
     name: str
     compile: CompileLatex
@@ -52,7 +52,7 @@ NO_ENGINE = Compiler("none", _uncompiled)
 
 @dataclass(frozen=True)
 class References:
-    """What the draughtsman may search. `version` changes with the files."""
+    """What the role that draws may search. `version` changes with the files."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     version: str = ""
@@ -60,7 +60,7 @@ class References:
 
 @dataclass(frozen=True)
 class ProblemWork:
-    """One problem, with everything that decides what its tasks give."""
+    """One problem, with everything that decides the results of its tasks."""
 
     problem: Problem
     tasks: tuple[Task, ...]
@@ -71,12 +71,12 @@ class ProblemWork:
     references: References = field(default_factory=References)
 
     def charged_to(self, toll: Toll) -> ProblemWork:
-        """The same work, whose calls `toll` allows and counts."""
+        """The same work, whose calls `toll` checks and records."""
         return replace(self, models={role: charged(model, toll) for role, model in self.models.items()})
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
-    """The prompt that a task is asked with."""
+    """The prompt of a task."""
     match task.stage:
         case Stage.CLASSIFY:
             return classifier.prompt()
@@ -95,7 +95,7 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
 
 
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
-    """Changes with whatever can change what a task gives: model, prompt, problem, and what was made of it before."""
+    """Changes with everything that can change the result of a task: model, prompt, problem, and earlier results."""
     told = [
         one.result.model_dump_json()
         for one in state.results
