@@ -12,7 +12,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
 
 BATCHES = "batches"
-FINISHED_DAYS = 2.0  # a run excludes younger batches when it looks for one that it may have sent
+FINISHED_DAYS = 2.0  # younger ones are kept: a run that looks for a batch it sent must exclude them
 _NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
 
 

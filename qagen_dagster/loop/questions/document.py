@@ -1,7 +1,4 @@
-"""Work one document to its end: perform each step of the state machine, and write it down first.
-
-Effects only; what happens when is decided in `loop/questions/states.py`.
-"""
+"""Works one document to its end: performs each step of the state machine and stores it in the journal before the next."""
 
 from __future__ import annotations
 
@@ -37,9 +34,9 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 
 
 def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal) -> GenerationResult:
-    """Resume or start a document and work it to its end, or until its budget ends, by the strategy of its limits.
+    """Start or resume a document and work it to its end, or until its budget ends, by the strategy of its limits.
 
-    Raises ModelError; the journal then keeps its place, as it does when the budget ends.
+    Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
     """
     reason = unusable(work.context)
     if reason is not None:
@@ -63,7 +60,7 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
-    """Why a document gives no questions in this mode, known before any model is asked."""
+    """Why a document gives no questions in this mode, before any model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
 
@@ -71,7 +68,7 @@ def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
 def why_unusable(
     document: Document | IndexEntry, mode: Mode, *, has_text: bool, visuals: int
 ) -> tuple[DocumentEnd, str] | None:
-    """As `unusable`, of a document that is not open."""
+    """As `unusable`, for a document that is not open."""
     if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
         return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
     if mode is Mode.TEXTUAL and not has_text:
@@ -82,7 +79,7 @@ def why_unusable(
 
 
 def perform(step: Step, state: QAState, work: DocumentWork, models: QAModels) -> Event:
-    """Do one step. Raises ModelError."""
+    """Perform one step. Raises ModelError."""
     match step:
         case Generate():
             return _generate(step, state, work, models.generator)

@@ -1,4 +1,4 @@
-"""The journal of one document: events of either strategy, and those of the strategy that resumes it."""
+"""The journal of one document, with the events of either strategy."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
 
 
 def agent_events(journal: DocumentJournal) -> tuple[Event, ...]:
-    """The events of the agent strategy. Raises ResumeError when there is another one among them."""
+    """The events of the agent strategy. Raises ResumeError if the journal has others."""
     found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_AGENT)))
     return _all_of(found, journal)
 
 
 def batch_events(journal: DocumentJournal) -> tuple[BatchEvent, ...]:
-    """The events of the batch strategy. Raises ResumeError when there is another one among them."""
+    """The events of the batch strategy. Raises ResumeError if the journal has others."""
     found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_BATCH)))
     return _all_of(found, journal)
 

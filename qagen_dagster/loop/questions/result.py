@@ -1,4 +1,4 @@
-"""From a finished state to the described records: pairs, rejections, statistics."""
+"""Converts a final state into the described records: pairs, rejections, statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the documents of one op side by side; each is durable as soon as it is done. The pool of documents is here."""
+"""Runs the documents of one op in parallel. Each result is stored as soon as it is done."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 
-STOP_AFTER = 5  # permanent model failures in a row, with no success, that end a shard early
+STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a shard early
 Progress = Callable[[str, GenerationResult | None], None]
 
 
 @dataclass
 class ShardOutcome:
-    """How a shard ended: document ids by what became of them."""
+    """How a shard ended: document ids by outcome."""
 
     finished: list[str] = field(default_factory=list[str])
     reused: list[str] = field(default_factory=list[str])
-    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run goes on from there
+    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -47,10 +47,10 @@ def run_shard(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> ShardOutcome:
-    """Work the named documents side by side; each is durable as soon as it is done.
+    """Work the named documents in parallel.
 
-    A document whose model fails is reported and the others go on; after STOP_AFTER permanent failures
-    without one success the rest is not tried. Runs of one `spending_id` (else `run_id`) share a budget.
+    A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
+    remaining documents are not tried. Runs with the same `spending_id` (default `run_id`) share a budget.
     Raises ConfigError when a model cannot be built.
     """
     wanted = set(document_ids)
@@ -74,7 +74,7 @@ def run_shard(
 
 
 def _meanings(workspace: Workspace, planned: CombinationPlan, book: SpendingBook) -> Meanings | None:
-    """Search by meaning where the scenario wants it; embeddings are charged to run and partition."""
+    """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
     if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
         return None
     shared = planned.budget.model_copy(update={"document": Allowance()})
@@ -93,10 +93,10 @@ class _ShardRun:
     meanings: Meanings | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[str] = field(default_factory=list[str])  # documents that failed for good
+    permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
 
     def document(self, entry: IndexEntry) -> GenerationResult | None:
-        """Work one document and store its result; None when the shard was stopped before it began."""
+        """Work one document and store its result; None when the shard was stopped before the document began."""
         if self.stop.is_set():
             return None
         try:
@@ -133,7 +133,7 @@ class _ShardRun:
         return finished
 
     def _models(self, journal: DocumentJournal) -> QAModels:
-        """The models, charged to the document's budget where there is one."""
+        """The models, with the budget of the document if there is one."""
         if self.planned.budget.unlimited:
             return self.models
         spent = spent_on(call for event in journal.events for call in event.calls)
@@ -149,7 +149,7 @@ def _run_all(
         _gather(run, {threads.submit(run.document, entry): entry for entry in todo}, outcome, progress)
     except BaseException as error:
         run.stop.set()
-        # Who interrupts does not wait for calls in flight: journals keep what was finished.
+        # An interrupt does not wait for calls in flight: journals keep the finished steps.
         threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
         raise
     threads.shutdown()

@@ -1,8 +1,7 @@
-"""The question loop of one document as a pure state machine: generate, dedupe, validate, accept or reject.
+"""The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
 
-States, order and exits follow "Single-Document Question Generator Architecture", section The Agent
-Loop. Nothing here calls a model or touches a disk: `next_step` says what to do, an event says what came
-of it, `transition` folds it in. A journal of events therefore restores any state exactly.
+States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
+`next_step` says what to do, an event says what happened, `transition` applies it. So a journal of events restores any state.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from qagen_dagster.records.questions.results import (
 
 
 class QALimits(Record):
-    """When a document's loop ends."""
+    """When the loop of a document ends."""
 
     target_count: int
     max_consecutive_failures: int
@@ -50,7 +49,7 @@ class GenerationFailed(Record):
 
 
 class Exhausted(Record):
-    """The generator reported that nothing more can be asked."""
+    """The generator reported that no more questions can be asked."""
 
     kind: Literal["exhausted"] = "exhausted"
     reason: str
@@ -59,13 +58,13 @@ class Exhausted(Record):
 
 
 class Compared(Record):
-    """The candidate was compared with the accepted questions; `duplicate_of` indexes them."""
+    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
 
     kind: Literal["compared"] = "compared"
     duplicate_of: int | None
     detail: str = ""
     score: float | None = None  # similarity to that question, or to the nearest one
-    step: DuplicateStep = ""  # what decided; journals from before it was written down do not say
+    step: DuplicateStep = ""  # what decided; older journals do not say
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -82,7 +81,7 @@ Event = Annotated[Proposed | GenerationFailed | Exhausted | Compared | Judged, F
 
 
 class Rejected(Record):
-    """A candidate that failed, with what the generator should learn from it."""
+    """A candidate that failed, with the feedback for the generator."""
 
     candidate: Candidate
     attempt: int
@@ -121,7 +120,7 @@ Step = Generate | Dedupe | Validate | Done
 
 
 class QAState(Record):
-    """Everything the loop knows of a document."""
+    """The state of the loop for a document."""
 
     accepted: tuple[Accepted, ...] = ()
     rejected: tuple[Rejected, ...] = ()
@@ -137,7 +136,7 @@ class QAState(Record):
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
-    """What to do now. Success is checked first, so a document that reached its target is never exhausted."""
+    """The next step. Success is checked first, so a document that reached its target is never exhausted."""
     attempt = state.attempts + 1
     if state.current is not None:
         kind = Validate if _is_compared(state) else Dedupe
@@ -177,9 +176,9 @@ def transition(state: QAState, event: Event) -> QAState:
 
 
 def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
-    """Fold events until the limits say done; returns the state and how many events it took.
+    """Apply events until the limits end the loop. Returns the state and the number of events used.
 
-    With a smaller target than the journal was written under, later events stay unused.
+    With a smaller target than that of the journal, later events are not used.
     """
     state = QAState()
     for taken, event in enumerate(events):
@@ -194,7 +193,7 @@ def _awaits_candidate(state: QAState) -> bool:
 
 
 def _is_compared(state: QAState) -> bool:
-    """Whether the current candidate is known not to repeat an accepted one; the first has none to repeat."""
+    """Whether the current candidate is known not to be a duplicate. The first one has nothing to be compared with."""
     return state.is_unique or not state.accepted
 
 

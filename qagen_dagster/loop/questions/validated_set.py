@@ -1,4 +1,4 @@
-"""From a combination's candidates to its validated set: duplicates across documents go, proof is checked again."""
+"""Makes the validated set of a combination from its candidates: removes duplicates across documents and verifies the evidence again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from qagen_dagster.store import Keys
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
-    """The results a candidate set points to, in document order."""
+    """The results in a candidate set, in document order."""
     return [
         workspace.store.read(document.result_key, GenerationResult)
         for document in candidates.documents
@@ -42,7 +42,7 @@ def validate_set(
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
 ) -> ValidatedSet:
-    """Remove repeats across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
+    """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
 
     `run_budget` and `spending_id` are those of the run, as for its documents.
     """
@@ -76,11 +76,10 @@ def validate_set(
 def deduplicate(
     pairs: Sequence[QAPair], model: Model, encode: compare.Encode, *, workers: int = 1
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
-    """Keep the first of each group of questions that ask the same; order decides, so it is stable.
+    """Keep the first of each group of duplicates, in order, so the result is stable.
 
-    `workers` comparisons are asked at once. Each waits for those that decide what it compares with, so the result is
-    that of asking one after the other. What cannot be compared because the budget ended is left out as not
-    validated: it may be a repeat.
+    Up to `workers` comparisons run in parallel. Each one waits for those that decide what it compares with, so the result is the same
+    as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
     """
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
     found = compare.links_among(known, encode)
@@ -114,7 +113,7 @@ def deduplicate(
 
 
 def _may_repeat(new: QAPair, old: QAPair) -> bool:
-    """Inside one document the loop has compared them already; only equal words are compared again."""
+    """Inside a document the loop has compared the questions already, so only equal words are compared again."""
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
@@ -142,7 +141,7 @@ def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -
 
 
 def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
-    """Ids of questions without proof, or whose quotes do not stand in the stored text on the lines they claim."""
+    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
     texts: dict[str, list[str]] = {}
     broken: list[str] = []
     for pair in questions:
@@ -161,5 +160,5 @@ def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) ->
     if not quote.strip():
         return False
     if start is None or end is None:
-        return not lines  # a page picture without text: there is nothing to match against
+        return not lines  # a picture of a page without text: there is nothing to compare with
     return quote in "\n".join(lines[start - 1 : end])

@@ -1,4 +1,4 @@
-"""One document's work in one combination, as a value. No effects."""
+"""The work on one document in one combination, as a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qagen_dagster.records.ids import Combination, Mode
 
 @dataclass(frozen=True)
 class QAModels:
-    """The models of one combination. The batch strategy asks two more; without an answerer the generator answers."""
+    """The models of one combination. The batch strategy needs two more. Without an answerer the generator answers."""
 
     generator: Model
     validator: Model
@@ -29,7 +29,7 @@ class QAModels:
     encode: Encode = minilm.encode
 
     def charged_to(self, toll: Toll) -> QAModels:
-        """The same models, whose calls `toll` allows and counts."""
+        """The same models, whose calls `toll` checks and records."""
         return replace(
             self,
             generator=charged(self.generator, toll),
@@ -43,7 +43,7 @@ class QAModels:
 def question_models(
     space: Workspace, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT
 ) -> QAModels:
-    """The models that a strategy asks. Raises ConfigError for an unknown provider or a missing key."""
+    """The models of a strategy. Raises ConfigError for an unknown provider or a missing key."""
     build = {role: space.model(profile.spec(role, mode)) for role in QUESTION_ROLES}
     found = QAModels(
         build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR], encode=space.encode
@@ -56,9 +56,9 @@ def question_models(
 
 @dataclass(frozen=True)
 class DocumentWork:
-    """One document in one combination, with everything that decides what it gives.
+    """One document in one combination, with everything that decides its result.
 
-    `fingerprint` names the configuration: models, prompts, corpus and scenario, code.
+    `fingerprint` covers the configuration: models, prompts, corpus and scenario, code.
     """
 
     combination: Combination
@@ -68,5 +68,5 @@ class DocumentWork:
 
     @property
     def source_document(self) -> str:
-        """Path of the document under its corpus folder."""
+        """The path of the document in its corpus folder."""
         return f"documents/{self.context.view.document.source}"

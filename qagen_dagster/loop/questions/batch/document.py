@@ -1,7 +1,4 @@
-"""Work one document by the batch strategy: perform each step of its state machine, and write it down first.
-
-Effects only; what happens when is decided in `loop/questions/batch/transitions.py`, what becomes of it in `result.py`.
-"""
+"""Works one document by the batch strategy: performs each step of its state machine and stores it in the journal before the next."""
 
 from __future__ import annotations
 
@@ -55,15 +52,15 @@ from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 
-_SAMPLES = 1_000  # attempts at one question at most: they tell equal requests apart
+_SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
 
 
 def run_batch(
     work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
 ) -> GenerationResult:
-    """Resume or start a document and work it to its end, or until its budget ends.
+    """Start or resume a document and work it to its end, or until its budget ends.
 
-    Raises ModelError; the journal then keeps its place, as it does when the budget ends.
+    Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
     """
     desk = Desk(work, limits, models)
     events = batch_events(journal)
@@ -84,7 +81,7 @@ def run_batch(
 
 @dataclass(frozen=True)
 class Desk:
-    """One document with everything its steps need."""
+    """One document with everything that its steps need."""
 
     work: DocumentWork
     limits: BatchLimits
@@ -103,7 +100,7 @@ class Desk:
         return Source("\n".join(self.work.context.view.lines), self.models.encode)
 
     def perform(self, step: Step, state: BatchState) -> BatchEvent:
-        """Do one step. Raises ModelError."""
+        """Perform one step. Raises ModelError."""
         match step:
             case Ask():
                 return self._ask(step, state)
@@ -187,7 +184,7 @@ class Desk:
         return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
 
     def _refused(self, question: str, current: Current, state: BatchState) -> str:
-        """Why a new wording is not taken: it is no new one, or repeats another question. It may be close to the one it replaces."""
+        """Why a new wording is refused: it changes nothing, or is a duplicate. It may be similar to the wording that it replaces."""
         own = {current.draft.question, *(one.question for one in current.versions)}
         if question in own:
             return "it is the rejected question again"
@@ -220,7 +217,7 @@ class Desk:
         return AnswerGraded(grade=found)
 
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
-        """About the parts that the question came from, and those that share its words; about fewer where that is too much."""
+        """The parts that the question came from and the parts that share its words; fewer parts where these are too long."""
         attempt = state.qa.attempts + 1
         fewer = [
             self.reading.about(question, budget // PART) or self.reading.choose(1, budget)
@@ -231,7 +228,7 @@ class Desk:
 
 
 class Watched:
-    """A judge that remembers why it was not heard: a grade without it is no result of the document then."""
+    """A judge that remembers its failure. A grade without the judge does not become part of the document's result."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -245,14 +242,14 @@ class Watched:
         try:
             return self._model.respond(request)
         except (MalformedResponseError, ContextOverflowError):
-            raise  # an answer of a kind: it would be the same again
+            raise  # a response that would be replayed
         except ModelError as error:
             self.ended = error
             raise
 
 
 def _tried(current: Current) -> tuple[tuple[str, str], ...]:
-    """The wordings that were refused, each with the reason, but for the one that is shown as rejected anyway."""
+    """The refused wordings with their reasons, without the one that the prompt shows as rejected."""
     graded = (
         (one.question, "; ".join(one.grade.issues))
         for one in current.versions[1:]
@@ -262,7 +259,7 @@ def _tried(current: Current) -> tuple[tuple[str, str], ...]:
 
 
 def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
-    """Questions that stand or wait, in their newest wording."""
+    """Accepted and waiting questions, in their newest wording."""
     accepted = [
         (one.candidate.question, QuestionType(one.candidate.question_type)) for one in state.qa.accepted
     ]
@@ -271,7 +268,7 @@ def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
 
 
 def _every(state: BatchState) -> list[str]:
-    """Every question there ever was, rejected ones too: asking one again leads nowhere."""
+    """All questions, including rejected ones: none of them should be asked again."""
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
     return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))

@@ -1,4 +1,4 @@
-"""How many questions of which type the batch strategy wants of a document, and what it accepts. Values, no steps."""
+"""The limits of the batch strategy: how many questions of each type a document should give, and which grades are accepted."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Wanted = tuple[tuple[QuestionType, int], ...]
 
 
 class BatchLimits(QALimits):
-    """When a document's work by the batch strategy ends. `target_count` is the sum of the mix where there is one."""
+    """When work on a document by the batch strategy ends. `target_count` is the sum of the mix if there is one."""
 
     options: BatchOptions
     method: Method
 
     def wanted(self, document_id: str) -> Wanted:
-        """Types with their counts, in order; those of 0 are left out.
+        """The number of questions of each type, in order, without types that have 0.
 
-        Without a mix the target is spread evenly. What cannot be is given to other types from document to document,
-        so that a corpus has about as many of each.
+        Without a mix the target is spread evenly. The remainder goes to other types from document to document, so that a corpus has
+        about the same number of each.
         """
         if self.options.mix is not None:
             return tuple(self.options.mix.items())
@@ -32,7 +32,7 @@ class BatchLimits(QALimits):
 
 
 def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLimits:
-    """The limits of a scenario. A mix decides the target, whatever is asked for."""
+    """The limits of a scenario. A mix replaces the target."""
     options = scenario.batch or BatchOptions()
     target = sum(options.mix.values()) if options.mix is not None else target_count or scenario.target_count
     return BatchLimits(
@@ -47,7 +47,7 @@ def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLim
 def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | None:
     """Why a text is not grounded enough; None when it is, or when nothing could be measured.
 
-    An answer must be grounded as a `whole`; of a question, which claims little, the confidence alone counts.
+    An answer must be grounded as a `whole`. A question states little, so only its confidence counts.
     """
     if grade.confidence is None:
         return None
@@ -58,7 +58,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | N
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """Orders attempts, best last: graded, grounded, confident."""
+    """Sort key of attempts, best last: graded, grounded, confident."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0

@@ -1,4 +1,4 @@
-"""What the batch strategy knows of a document, and the steps it may take next. Values; deciding is `batch_qa`'s."""
+"""The state of the batch strategy on a document, and its steps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from qagen_dagster.records.questions.results import Candidate
 
 
 class Version(Record):
-    """A wording of a question, graded once it is."""
+    """A wording of a question, with its grade if it has one."""
 
     question: str
     grade: AnswerGrade | None = None
 
 
 class Try(Record):
-    """An attempt at the answer: no candidate where there was no answer, no grade where the gate refused it."""
+    """An attempt at the answer. It has no candidate if there was no answer, and no grade if the evidence check rejected it."""
 
     candidate: Candidate | None
     failure: str = ""
@@ -29,17 +29,17 @@ class Try(Record):
 
 
 class Current(Record):
-    """The question under way."""
+    """The question that is being worked on."""
 
     draft: Draft
     versions: tuple[Version, ...]
     rewrites: int = 0
-    refused: tuple[tuple[str, str], ...] = ()  # offered in its place and not taken, with the reason
+    refused: tuple[tuple[str, str], ...] = ()  # refused wordings with their reasons
     tries: tuple[Try, ...] = ()
 
 
 class Graded(Record):
-    """The grade of an answer that left the work, accepted or not."""
+    """The grade of an answer whose work is finished, accepted or not."""
 
     question: str
     answer: str
@@ -47,11 +47,11 @@ class Graded(Record):
 
 
 class BatchState(Record):
-    """Everything the loop knows of a document. `qa` holds what became of questions."""
+    """The state of the loop for a document. `qa` has the outcomes of questions."""
 
     qa: QAState = QAState()
-    drafts: tuple[Draft, ...] = ()  # every one that was no repeat, in order
-    taken: tuple[int, ...] = ()  # numbers of drafts that were taken up
+    drafts: tuple[Draft, ...] = ()  # all drafts that were not duplicates, in order
+    taken: tuple[int, ...] = ()  # numbers of the drafts whose work began
     current: Current | None = None
     rounds: int = 0
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
@@ -87,7 +87,7 @@ class GradeAnswer(Record):
 
 
 class Settle(Record):
-    """The work on an answer is over: this is what goes to the gates, perhaps with what speaks against it."""
+    """The work on an answer is finished: this candidate goes to the final checks, with its fault if it has one."""
 
     candidate: Candidate
 

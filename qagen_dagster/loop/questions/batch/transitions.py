@@ -1,8 +1,8 @@
-"""The batch strategy on one document as a pure state machine: ask for many questions, then work them one by one.
+"""The state machine of the batch strategy on one document: ask for many questions, then work them one by one.
 
-Order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4; from the finished answer on a question goes through the
-gates of `loop/questions/states.py`, whose state is a part of the state here. `next_step` alone knows what is wanted and the
-limits; `transition` folds any event into any state it fits, so a journal serves a higher target as well.
+The order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4. A question with a finished answer then passes the checks of
+the agent strategy, whose state is part of the state here. Only `next_step` uses the target and the limits. `transition` accepts an
+event in every state that it fits, so a journal can be resumed with a higher target.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NO_ANSWER = "the answerer gave no answer"
 
 
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
-    """What to do now. What is begun is brought to its end before anything else is looked at."""
+    """The next step. A step that has begun is finished before anything else."""
     if state.qa.current is not None:
         gate = states.next_step(state.qa, limits)
         if not isinstance(gate, (Dedupe, Validate)):
@@ -102,7 +102,7 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
 
 
 def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, int]:
-    """As `qa.replay`."""
+    """As `replay` of the agent strategy."""
     state = BatchState()
     for taken, event in enumerate(events):
         if isinstance(next_step(state, limits, wanted), Done):
@@ -112,7 +112,7 @@ def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) 
 
 
 def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
-    """How many accepted questions of which type are missing; nothing of types that are complete."""
+    """The number of missing accepted questions by type, without complete types."""
     have = Counter(one.candidate.question_type for one in state.qa.accepted)
     return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
 

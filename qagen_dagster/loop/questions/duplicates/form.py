@@ -1,8 +1,4 @@
-"""What a question asks for and who does what to whom in it, read without a parser.
-
-What belongs here: the form of one question as a value, and whether two forms have their roles swapped. What does not:
-numbers, names and directions (`grounding/facts.py`), and what follows from a difference (`guard.py`).
-"""
+"""Reads, without a parser, what a question asks for and who does what to whom in it."""
 
 from __future__ import annotations
 
@@ -17,10 +13,10 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 
 def _stem(word: str) -> str:
-    """As `stem`, for short deeds too: "sue" and "sued"."""
+    """As `stem`, also for short verbs: "sue" and "sued"."""
     found = stem(word)
     if word.removesuffix("s").endswith("ee"):
-        return word.removesuffix("s")  # an employee is no employer
+        return word.removesuffix("s")  # "employee" and "employer" stay different
     return (found.removesuffix("ed") if 3 < len(found) < 6 else found).removesuffix("e")
 
 
@@ -59,7 +55,7 @@ _HEADS = {
     }.items()
     for word in words.split()
 }
-# Words that only say what kind of answer is wanted: "what is the date of ..." beside "when ...".
+# Words that only name the kind of answer: "what is the date of ..." beside "when ...".
 _FRAMES = frozenset(
     map(
         _stem,
@@ -84,14 +80,14 @@ Run = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Form:
-    """One question. Words are stems; numbers and dates are one word each, in one spelling."""
+    """One question. Words are stems. Each number or date is one word in a standard spelling."""
 
-    words: Run  # all but articles, in order
-    symbols: tuple[str, ...]  # "--", "%", "+": what words do not show
-    asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" when it may be anything
-    kind: str  # the noun right behind "what" or "which", or ""
+    words: Run  # all words except articles, in order
+    symbols: tuple[str, ...]  # "--", "%", "+": these are not part of words
+    asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
+    kind: str  # the noun directly after "what" or "which", or ""
     content: Counter[str]  # without `kind` and words that only frame the question
-    frame: Run  # function words in order, an underscore for each run between them
+    frame: Run  # function words in order, with an underscore for each run between them
     runs: tuple[tuple[str, Run], ...]  # the function word before each run, and the run
     passive: bool
 
@@ -116,7 +112,7 @@ def form(question: str) -> Form:
 
 
 def swapped(one: Form, other: Form) -> bool:
-    """Whether the two say the same words with the roles exchanged ("A bought B", "B bought A")."""
+    """Whether both have the same words with the roles exchanged ("A bought B", "B bought A")."""
     if Counter(_told(one)) != Counter(_told(other)):
         return False
     if one.frame == other.frame:
@@ -129,7 +125,7 @@ def swapped(one: Form, other: Form) -> bool:
 
 
 def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words stand in the same order, or only whole phrases moved."""
+    """Whether the words have the same order, or only whole phrases moved."""
     if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
         return True
     active, passive = sorted((one, other), key=lambda form: form.passive)
@@ -137,7 +133,7 @@ def same_roles(one: Form, other: Form) -> bool:
 
 
 def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
-    """What stands in the place of what, if the two are one sentence but for that."""
+    """The words that replace each other, if the two are otherwise one sentence."""
     a, b = one.words, other.words
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
@@ -151,7 +147,7 @@ def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
 
 
 def _words(text: str) -> list[str]:
-    """Stems in order, "X's Y" turned to "Y of X"."""
+    """Stems in order, with "X's Y" as "Y of X"."""
     text = _POSSESSIVE.sub(r"\2 of \1 ", text)
     read = facts(text)
     spans = sorted(
@@ -171,7 +167,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _asked(words: list[str]) -> tuple[str, int]:
-    """What kind of answer is wanted, and where the word stands that says so."""
+    """The kind of answer that is asked for, and the position of the word that says so."""
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
         if word in ("who", "whom"):
@@ -186,16 +182,16 @@ def _asked(words: list[str]) -> tuple[str, int]:
 
 
 def _kind_of_answer(words: list[str], at: int) -> str:
-    """What the noun after "what" at `at` wants: "what year", "what is the number of"."""
+    """The kind of answer that the noun after "what" at `at` asks for: "what year", "what is the number of"."""
     if at + 1 < len(words) and words[at + 1] not in _AUX:
         return _HEADS.get(words[at + 1], "")
     head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
-    alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is no date
+    alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is not a date
     return head if alone or head == "quantity" else ""
 
 
 def _kind_at(words: list[str], at: int) -> int:
-    """Where the noun stands that "what" asks for; -1 if it is not right behind it."""
+    """The position of the noun directly after "what"; -1 if there is none."""
     return at + 1 if 0 <= at < len(words) - 2 and words[at] == "what" else -1
 
 
@@ -238,12 +234,12 @@ def _told(one: Form) -> list[str]:
 
 
 def _has_deed(run: tuple[str, Run]) -> bool:
-    """Whether the run may be "A bought B": the words of others ("the daily maximum dose") stand in any order."""
+    """Whether the run may be "A bought B". The words of other runs ("the daily maximum dose") may have any order."""
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
 
 def _order(one: Form) -> Run:
-    """Agent, deed, object: the passive turned round where it is plain."""
+    """Agent, verb, object. A clear passive is turned into the active."""
     runs = [
         (before, run[before == "what" :]) for before, run in one.runs
     ]  # without the noun that "what" asks for
@@ -258,7 +254,7 @@ def _order(one: Form) -> Run:
 
 
 def _asks_subject(one: Form) -> bool:
-    """ "Who built it?" and not "What did they build?"."""
+    """ "Who built it?", but not "What did they build?"."""
     return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
 
 

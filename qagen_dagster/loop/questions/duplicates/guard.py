@@ -1,8 +1,4 @@
-"""What tells two questions apart without a model: where the guard speaks, no similarity and no model may join them.
-
-What belongs here: comparing two questions with their answers. What does not: how alike they sound and what is asked of a
-model (`compare.py`).
-"""
+"""Rules over the words of two questions. When a rule tells them apart, neither similarity nor a model can make them duplicates."""
 
 from __future__ import annotations
 
@@ -40,12 +36,12 @@ class Known:
 
 
 class Ruling(StrEnum):
-    """What words alone say of a pair."""
+    """What the words say about a pair."""
 
     SAME = "same"  # the same words
     FREE = "free"  # the same content words in the same roles
-    DOUBT = "doubt"  # something is told in one only, or in other words
-    CROSSED = "crossed"  # each asks for what the other tells
+    DOUBT = "doubt"  # one says something that the other does not, or in other words
+    CROSSED = "crossed"  # each asks for what the other states
     DIFFERENT = "different"
 
 
@@ -56,7 +52,7 @@ class Finding:
 
 
 def examine(one: Known, other: Known) -> Finding:
-    """What words alone say; the order of the two does not matter."""
+    """What the words say. The order of the two does not matter."""
     if normalise(one.question) == normalise(other.question):
         return Finding(Ruling.SAME, "the same words")
     a, b = form(one.question), form(other.question)
@@ -82,7 +78,7 @@ def _denial(one: str, other: str) -> str:
 
 
 def _apart(one: str, other: str) -> str:
-    """Why two questions cannot ask for one fact whatever their answers; empty if they can."""
+    """Why two questions cannot ask for the same fact, whatever their answers; empty if they can."""
     a, b = form(one), form(other)
     if a.asked != b.asked and a.asked in _DIFFERENT and b.asked in _DIFFERENT:
         return _DIFFERENT[a.asked]
@@ -101,7 +97,7 @@ def _apart(one: str, other: str) -> str:
 
 
 def _numbers_differ(a: Facts, b: Facts) -> bool:
-    """Whether each has a number or a date that the other has not."""
+    """Whether each has a number or a date that the other does not have."""
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
 
 
@@ -113,7 +109,7 @@ def _names(question: str) -> tuple[tuple[str, str], ...]:
 
 
 def _names_left(question: str, other: str) -> list[str]:
-    """Names of a question that the other has neither as a word nor as its initials or its long form."""
+    """Names of a question that the other does not have, neither as a word nor as initials or long form."""
     words = {word for word, _ in facts(other).names} | {*form(other).words, *facts(other).stems}
     left = [(name, shown) for name, shown in _names(question) if name not in words]
     return (
@@ -129,7 +125,7 @@ def _kin(name: str, words: set[str]) -> bool:
 
 
 def _abbreviates(short: str, text: str) -> bool:
-    """Whether capitals stand for words of `text`: their initials, or letters in order from one or two words on."""
+    """Whether capitals stand for words of `text`: their initials, or letters in order from one or two words."""
     if not (2 <= len(short) <= 6 and short.isalpha() and short.isupper()):
         return any(_abbreviates(word, short) for word in re.findall(r"\b[A-Z]{2,6}\b", text) if word != short)
     words, letters = tokens(plain(text)), short.lower()
@@ -164,13 +160,13 @@ def _negated_form(words: set[str], others: set[str]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _units(question: str) -> frozenset[tuple[str, float]]:
-    """Units that a question wants its answer in."""
+    """The units in which a question wants its answer."""
     found = (unit_of(match.group(1)) for match in _IN_UNIT.finditer(question))
     return frozenset(one for one in found if one is not None)
 
 
 def _doubt(one: str, other: str) -> str:
-    """What may tell two questions apart, or be only another wording; empty if nothing does."""
+    """A difference that may be only another wording; empty if there is none."""
     a, b = form(one), form(other)
     changed = substitution(a, b)
     if changed is not None:
@@ -190,12 +186,12 @@ def _doubt(one: str, other: str) -> str:
 
 
 def _decides(doubt: str) -> bool:
-    """Whether a doubt together with another answer is enough to tell the questions apart."""
+    """Whether the difference, together with another answer, is enough to tell the questions apart."""
     return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
 
 
 def crossed(one: Known, other: Known) -> bool:
-    """Whether each answer stands in the other question and not in its own."""
+    """Whether each answer occurs in the other question but not in its own."""
     return _told(one.answer, other.question, one.question) and _told(
         other.answer, one.question, other.question
     )
