@@ -22,7 +22,7 @@ from qagen_dagster.records.ids import normalise
 T = TypeVar("T")
 
 SHORT = 4  # content words: different words in longer answers do not imply different facts
-MOST_ROUNDED = 0.06  # of the amount
+MAX_ROUNDING = 0.06  # of the amount
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
@@ -71,7 +71,7 @@ def match(one: str, other: str) -> Match:
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
 
 
-def clearly_other(one: str, other: str) -> bool:
+def clearly_different(one: str, other: str) -> bool:
     """Whether the answers state different facts. Different words are enough only for short answers."""
     found = match(one, other)
     if found is Match.APART:
@@ -114,7 +114,7 @@ def _numbers(a: Facts, b: Facts) -> Match | None:
         return Match.APART
     parts = (
         _pairing(a.amounts, b.amounts, _same_amount, _rounded),
-        _pairing(a.dates, b.dates, Date.agrees, _tells_less),
+        _pairing(a.dates, b.dates, Date.agrees, _not_comparable),
     )
     found = [part for part in parts if part is not None]
     if not found:
@@ -152,7 +152,7 @@ def _as_written(amount: Amount) -> float | None:
     return next((one.value for one in amounts(amount.text.split()[0])), None)
 
 
-def _tells_less(one: Date, other: Date) -> bool:
+def _not_comparable(one: Date, other: Date) -> bool:
     return not one.comparable(other)
 
 
@@ -161,7 +161,7 @@ def _rounded(one: Amount, other: Amount) -> bool:
     if one.measured and other.measured and one.unit != other.unit:
         return False
     few, many = sorted((one.value, other.value), key=_digits)
-    if _digits(few) == _digits(many) or not math.isclose(few, many, rel_tol=MOST_ROUNDED):
+    if _digits(few) == _digits(many) or not math.isclose(few, many, rel_tol=MAX_ROUNDING):
         return False
     place = _digits(few) - 1 - math.floor(math.log10(abs(few)))
     return math.isclose(round(many, place), few, rel_tol=1e-9)

@@ -8,12 +8,12 @@ from qagen_dagster.models.budget import Spent
 from qagen_dagster.records.call import CallSummary
 
 
-def each_once(calls: Iterable[CallSummary]) -> list[CallSummary]:
+def unique_calls(calls: Iterable[CallSummary]) -> list[CallSummary]:
     """The calls, each request once. Calls that were never sent all count."""
     return list({call.request_key or str(number): call for number, call in enumerate(calls)}.values())
 
 
-def spent_on(calls: Iterable[CallSummary]) -> Spent:
+def total_spent(calls: Iterable[CallSummary]) -> Spent:
     """The total spending on calls. An unknown price counts as 0."""
     made = list(calls)
     return Spent(

@@ -12,10 +12,10 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import Finding, probe
 from qagen_dagster.models.vectors.probe import probe_embedder
 
-SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
+PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
 
 
-class Bound(NamedTuple):
+class RoleBinding(NamedTuple):
     """A model with all the roles that it has."""
 
     spec: ModelSpec
@@ -42,12 +42,12 @@ def checkup(
             yield f"embedder {profile.embedder.name}", finding
 
 
-def bindings(profile: Profile) -> list[Bound]:
+def bindings(profile: Profile) -> list[RoleBinding]:
     """The distinct models in the order of their first role. Specs that differ only in price or timeouts count as one model.
 
     Roles without a model of their own are left out.
     """
-    found: dict[str, Bound] = {}
+    found: dict[str, RoleBinding] = {}
     for role in Role:
         textual = profile.roles.get(role)
         visual = profile.visual.get(role) or textual
@@ -55,7 +55,7 @@ def bindings(profile: Profile) -> list[Bound]:
         played += [] if visual is None or visual is textual else [(visual, f"visual {role.value}")]
         for spec, name in played:
             key = json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)
-            known = found.get(key, Bound(spec, (), pictures=False))
-            sees = known.pictures or (role in SEEING and spec is visual)
-            found[key] = Bound(known.spec, (*known.roles, name), sees)
+            known = found.get(key, RoleBinding(spec, (), pictures=False))
+            sees = known.pictures or (role in PICTURE_ROLES and spec is visual)
+            found[key] = RoleBinding(known.spec, (*known.roles, name), sees)
     return list(found.values())

@@ -11,16 +11,16 @@ from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
 
-BATCH_WORKERS = 200  # threads that wait for provider batches
+BATCH_THREADS = 200  # threads that wait for provider batches
 
 
-def workers_for(model: Model | None, usual: int, *, unlimited: bool) -> int:
+def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
     """How many requests wait at once: many for a model that uses provider batches, unless a budget limits the calls."""
     wide = model is not None and model.spec.execution == "batch" and unlimited
-    return BATCH_WORKERS if wide else usual
+    return BATCH_THREADS if wide else usual
 
 
-def side_by_side(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
+def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
     """The results of `part(0)`, `part(1)`, ... Part n starts when all parts in `needs[n]`, which have smaller numbers, are done.
 
     Among the parts that can start, the one with the lowest number starts first, so one worker runs them in order. After the first

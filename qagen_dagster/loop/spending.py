@@ -17,14 +17,14 @@ from typing import Protocol, runtime_checkable
 from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Budget, Spent, Toll, reached
+from qagen_dagster.models.budget import Allowance, Budget, Spent, Meter, reached
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.index import IndexPart
 from qagen_dagster.store import Keys, Store
 
 
-class SpendingBook:
+class RunSpending:
     """The paid calls of one process for a run and partition. It also reads the spending of the other processes.
 
     The partition of a problem set is its name.
@@ -68,14 +68,14 @@ def _partition(spending_id: str, partition: Combination | ExamPart | IndexPart |
 
 
 @dataclass
-class DocumentToll:
+class BudgetMeter:
     """Checks the budgets of run, partition and document before a paid call, and records the spending after it.
 
     Exam items and problems have the same limits. `subject` is their name in messages.
     """
 
     budget: Budget
-    book: SpendingBook
+    spending: RunSpending
     spent: Spent = field(default_factory=Spent)  # on this document, including earlier runs
     subject: str = "document"
 
@@ -83,31 +83,31 @@ class DocumentToll:
     def _counts_shared(self) -> bool:
         return not (self.budget.run.unlimited and self.budget.partition.unlimited)
 
-    def before(self) -> None:
+    def check(self) -> None:
         """Raise BudgetExhaustedError, which names scope and limit, if a limit is reached."""
         scopes = [(self.subject, self.budget.document, self.spent)]
         if self._counts_shared:
-            run, partition = self.book.totals()
+            run, partition = self.spending.totals()
             scopes += [("partition", self.budget.partition, partition), ("run", self.budget.run, run)]
         for name, allowance, spent in scopes:
             limit = reached(allowance, spent)
             if limit is not None:
                 raise BudgetExhaustedError(f"the {name}'s {limit} is used up")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         self.spent = self.spent.plus(spent)
         if self._counts_shared:
-            self.book.add(spent)
+            self.spending.add(spent)
 
 
 @runtime_checkable
-class _Chargeable(Protocol):
-    def charged_to(self, toll: Toll) -> Model: ...
+class _Meterable(Protocol):
+    def metered(self, meter: Meter) -> Model: ...
 
 
-def charged(model: Model, toll: Toll) -> Model:
-    """The model with its calls checked and recorded by `toll`. A model that costs nothing is returned as it is."""
-    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
+def metered(model: Model, meter: Meter) -> Model:
+    """The model with its calls checked and recorded by `meter`. A model that costs nothing is returned as it is."""
+    return model.metered(meter) if isinstance(model, _Meterable) else model
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:

@@ -57,14 +57,14 @@ class Spent(Record):
         )
 
 
-class Toll(Protocol):
+class Meter(Protocol):
     """Who lets a call be paid, and writes down what it cost."""
 
-    def before(self) -> None:
+    def check(self) -> None:
         """Raises BudgetExhaustedError when nothing more may be paid."""
         ...
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         """A call was paid; also one whose response cannot be read."""
         ...
 

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.budget import Spent, Toll, cost_of
+from qagen_dagster.models.budget import Spent, Meter, cost_of
 from qagen_dagster.models.limits.file_lock import lock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
@@ -130,7 +130,7 @@ class Ledger:
 
 
 class LedgeredModel:
-    """A `Model` that pays for each request once, and only if its toll lets it."""
+    """A `Model` that pays for each request once, and only if its meter lets it."""
 
     def __init__(
         self,
@@ -138,14 +138,14 @@ class LedgeredModel:
         ledger: Ledger,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        toll: Toll | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        self._provider, self._ledger, self._sleep, self._toll = provider, ledger, sleep, toll
+        self._provider, self._ledger, self._sleep, self._meter = provider, ledger, sleep, meter
 
-    def charged_to(self, toll: Toll) -> LedgeredModel:
-        """The same model, whose paid calls `toll` allows and counts."""
+    def metered(self, meter: Meter) -> LedgeredModel:
+        """The same model, whose paid calls `meter` allows and counts."""
         other = copy.copy(self)
-        other._toll = toll
+        other._meter = meter
         return other
 
     @property
@@ -166,11 +166,11 @@ class LedgeredModel:
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
 
     def _charged(self, key: str, request: Request) -> Entry:
-        if self._toll is not None:
-            self._toll.before()
+        if self._meter is not None:
+            self._meter.check()
         entry = self._pay(key, request)
-        if self._toll is not None:
-            self._toll.paid(self._cost(entry))
+        if self._meter is not None:
+            self._meter.record(self._cost(entry))
         return entry
 
     def _cost(self, entry: Entry) -> Spent:
@@ -198,12 +198,12 @@ class LocalModel:
     Storing would serve yesterday's answers after the rules that make them have changed.
     """
 
-    def __init__(self, provider: Provider, *, toll: Toll | None = None) -> None:
-        self._provider, self._toll = provider, toll
+    def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
+        self._provider, self._meter = provider, meter
 
-    def charged_to(self, toll: Toll) -> LocalModel:
-        """The same model, whose calls `toll` allows and counts: they cost no money, but tokens and calls."""
-        return LocalModel(self._provider, toll=toll)
+    def metered(self, meter: Meter) -> LocalModel:
+        """The same model, whose calls `meter` allows and counts: they cost no money, but tokens and calls."""
+        return LocalModel(self._provider, meter=meter)
 
     @property
     def spec(self) -> ModelSpec:
@@ -211,12 +211,12 @@ class LocalModel:
 
     def respond(self, request: Request) -> Response:
         """Compute the response. Raises ModelError."""
-        if self._toll is not None:
-            self._toll.before()
+        if self._meter is not None:
+            self._meter.check()
         started = time.monotonic()
         response = self._provider.read(self._provider.send(request))
-        if self._toll is not None:
-            self._toll.paid(cost_of(self.spec, response.usage))
+        if self._meter is not None:
+            self._meter.record(cost_of(self.spec, response.usage))
         return response.model_copy(
             update={
                 "request_key": request_key(self.spec, request),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, bar_chart, crop_markdown, markdown_table, path
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
@@ -98,7 +98,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
 
     With `accepted`, also what each accepted question cost. An unknown price is said to be unknown.
     """
-    every = each_once(calls)
+    every = unique_calls(calls)
     usd = _money(every)
     shown: Metadata = {
         "model_calls": dg.MetadataValue.int(len(every)),

@@ -18,7 +18,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.models.vectors.base import Embedder
@@ -64,15 +64,15 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
 
 
 def corpus_place(
-    space: Workspace, corpus: str, profile: str | None = None, toll: Toll | None = None
+    space: Workspace, corpus: str, profile: str | None = None, meter: Meter | None = None
 ) -> Place:
     """The place for answering from the documents of a corpus, with the search index if there is one. Raises ConfigError.
 
-    `toll` checks the budget of embeddings and records their cost.
+    `meter` checks the budget of embeddings and records their cost.
     """
     config = space.corpus(corpus).config
-    index = _index(space, corpus, toll)
-    return _place(space, space.store, corpus, config.answering, config.index, profile, index, toll)
+    index = _index(space, corpus, meter)
+    return _place(space, space.store, corpus, config.answering, config.index, profile, index, meter)
 
 
 @contextmanager
@@ -109,9 +109,9 @@ def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     return exact or [entry.id for entry in entries if entry.source == document]
 
 
-def _index(space: Workspace, corpus: str, toll: Toll | None) -> Indexed | None:
+def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None:
     try:
-        opened = open_index(space, corpus, toll)
+        opened = open_index(space, corpus, meter)
     except StoreError:
         return None  # never built: texts are embedded when a question about them is asked
     known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
@@ -126,11 +126,11 @@ def _place(
     chunking: IndexOptions,
     profile: str | None,
     index: Indexed | None,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> Place:
     chosen = space.profile(profile or space.settings.profile)
     ledger = Ledger(space.store.blobs("ledger"))
-    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, toll=toll)
+    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, meter=meter)
 
     def model(name: str | None, temperature: float | None) -> Model:
         spec = chosen.spec(Role.ANSWERER, Mode.TEXTUAL)

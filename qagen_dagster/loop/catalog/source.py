@@ -21,7 +21,7 @@ from qagen_dagster.catalog.source import (
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.exams.bank import REJECTED, REPEATS
+from qagen_dagster.loop.exams.bank import REJECTED, DUPLICATE_STAGE
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import PartSet, RejectedItem
@@ -175,7 +175,7 @@ def _exams(store: Store) -> Iterator[ExamRow]:
     for exam in sorted({key.split("/")[1] for key in keys}):
         for line in (store.get(Keys.exam_file(exam, REJECTED)) or b"").splitlines():
             one = RejectedItem.model_validate_json(line)
-            if one.stage == REPEATS:
+            if one.stage == DUPLICATE_STAGE:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
                 repeats[part, one.slot] = "; ".join(one.reasons)
     for key in keys:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.catalog.past import PastDocument, PastSet, PastUse, past_documents, past_sets
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.questions.combination import CombinationPlan
@@ -86,7 +86,7 @@ def size_of(mode: Mode, *, characters: int, pages: int, lines: int, visuals: int
 def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
     """The amounts of calls by role, each request once."""
     found: dict[str, Use] = {}
-    for call in each_once(calls):
+    for call in unique_calls(calls):
         one = Use(
             1.0,
             call.input_tokens,

@@ -22,11 +22,11 @@ from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import Evaluation, Pieces, given, head, keep, pieces_of
-from qagen_dagster.loop.evaluation.work import Hearing, Progress, Work
+from qagen_dagster.loop.evaluation.published_set import Evaluation, EvaluationPlan, question_fields, report_fields, store_report, plan_evaluation
+from qagen_dagster.loop.evaluation.work import Session, Progress, EvaluationRun
 from qagen_dagster.loop.grading.plan import judge_spec, picture_of
 from qagen_dagster.loop.grading.pool import Asked, Grader
-from qagen_dagster.loop.parallel import workers_for
+from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
 from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
@@ -41,11 +41,11 @@ _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATA
 _KEPT_SOURCES = 64  # documents whose sentences are cached for the next question
 
 
-def plan_answers(found: Evaluation) -> Pieces:
+def plan_answers(found: Evaluation) -> EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
     how = _how(found)
     known = _indexed(found)
-    return pieces_of(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
+    return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
 
 def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None = None) -> AnswerReport:
@@ -55,21 +55,21 @@ def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None
     """
     planned = plan_answers(found)
     spec, judge = _spec(found), _judge(found)
-    answerer = found.charged(found.space.model(spec))
-    examiner = None if judge is None else found.charged(found.space.model(judge))
-    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.toll)
-    asking = _Asking(found, place, answerer, examiner, Grader(_method(found), encode))
-    workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    questions = Work(found, asking, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)
+    answerer = found.metered(found.space.model(spec))
+    judge_model = None if judge is None else found.metered(found.space.model(judge))
+    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
+    evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found), encode))
+    workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)
     report = AnswerReport(
-        **head(found, Kind.ANSWERS),
+        **report_fields(found, Kind.ANSWERS),
         fingerprint=planned.fingerprint,
         model=spec.name,
         judge_model="" if judge is None else judge.name,
         metrics=dict(_metrics(questions)),
         questions=questions,
     )
-    keep(found, report)
+    store_report(found, report)
     return report
 
 
@@ -145,8 +145,8 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
     return (here, *(content_hash(text.encode("utf-8", "surrogatepass")) for text in shown))
 
 
-class _Asking:
-    """Implements `Examiner` of `work.py`."""
+class _AnswerEvaluator:
+    """Implements `Evaluator` of `work.py`."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
@@ -156,21 +156,21 @@ class _Asking:
         self._source = lru_cache(_KEPT_SOURCES)(self._read)
 
     def blank(self, pair: QAPair) -> BaselineAnswer:
-        return BaselineAnswer(**given(pair))
+        return BaselineAnswer(**question_fields(pair))
 
-    def ask(self, hearing: Hearing) -> BaselineAnswer:
+    def ask(self, session: Session) -> BaselineAnswer:
         """The answer with its scores."""
-        pair, blank = hearing.pair, self.blank(hearing.pair)
-        witness = hearing.of(self._answerer, Role.ANSWERER.value)
+        pair, blank = session.pair, self.blank(session.pair)
+        model = session.recorded(self._answerer, Role.ANSWERER.value)
 
         def model(_name: str | None, _temperature: float | None) -> Model:
-            return witness
+            return model
 
         place = replace(self._place, model=model)
         answered = answer_from_document(pair.document_id, pair.question, place=place, download_missing=False)
         if answered.error is not None:
-            if witness.error is not None:
-                raise witness.error
+            if model.error is not None:
+                raise model.error
             why = answered.error_message or answered.error.description
             again = {"unheard": answered.error in _AGAIN, "failure": why, "error": answered.error}
             return blank.model_copy(update=again)
@@ -178,13 +178,13 @@ class _Asking:
         again = answered.fulltext_error in _AGAIN
         if answered.answerable is False:
             return scored.model_copy(update={"unheard": again})
-        grading, heard = self._grading(hearing, answered.answer)
+        grading, heard = self._grading(session, answered.answer)
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
-    def _grading(self, hearing: Hearing, answer: str) -> tuple[AnswerGrade, bool]:
+    def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
         """The grade of the answer, and whether the judge (if needed) gave a verdict."""
-        pair = hearing.pair
-        judge = None if self._judge is None else hearing.of(self._judge, Role.JUDGE.value)
+        pair = session.pair
+        judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""
         asked = Asked(id=pair.id, question=pair.question, answer=answer, picture=picture)
         grader = replace(self._grader, judge=judge)

@@ -8,7 +8,7 @@ from typing import Any
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.evaluation.answer_baseline import plan_answers
 from qagen_dagster.loop.evaluation.closed_book import plan_closed_book
-from qagen_dagster.loop.evaluation.published_set import Evaluation, latest
+from qagen_dagster.loop.evaluation.published_set import Evaluation, latest_report
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
@@ -23,7 +23,7 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
 
 def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
     """The latest report of a kind; None when there is none. Raises StoreError when it cannot be read."""
-    return latest(store, REPORTS[kind], combination, kind)
+    return latest_report(store, REPORTS[kind], combination, kind)
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:

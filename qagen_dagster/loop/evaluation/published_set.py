@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, metered, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
@@ -44,16 +44,16 @@ class Evaluation:
         return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
 
     @cached_property
-    def toll(self) -> DocumentToll | None:
+    def meter(self) -> BudgetMeter | None:
         """The check of the budget before paid calls; None when nothing is limited."""
         if self.budget.unlimited:
             return None
         shared = self.budget.model_copy(update={"document": Allowance()})  # only questions have one
-        return DocumentToll(shared, SpendingBook(self.space.store, self.run.launch, self.combination))
+        return BudgetMeter(shared, RunSpending(self.space.store, self.run.launch, self.combination))
 
-    def charged(self, model: Model) -> Model:
+    def metered(self, model: Model) -> Model:
         """The same model with the budget of the run."""
-        return model if self.toll is None else charged(model, self.toll)
+        return model if self.meter is None else metered(model, self.meter)
 
     def text(self, document_id: str) -> str:
         """The parsed text of a document; empty if it has none."""
@@ -87,7 +87,7 @@ def open_evaluation(
 
 
 @dataclass(frozen=True)
-class Piece:
+class DocumentQuestions:
     """The questions of one document, and the store key of their evaluation. The key depends on everything that decides the results."""
 
     document_id: str
@@ -96,30 +96,30 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class EvaluationPlan:
     """The questions to evaluate, by document."""
 
-    pieces: tuple[Piece, ...]
+    documents: tuple[DocumentQuestions, ...]
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(one.key for one in self.pieces)
+        return fingerprint(one.key for one in self.documents)
 
 
-def pieces_of(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> Pieces:
+def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
     """Plan an evaluation of the published questions. `how` names what else the results of a document depend on."""
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
         by_document.setdefault(pair.document_id, []).append(pair)
-    pieces: list[Piece] = []
+    documents: list[DocumentQuestions] = []
     for name, pairs in by_document.items():
         asked = (text for pair in pairs for text in (pair.id, pair.question, pair.answer))
         key = Keys.evaluated(found.combination, kind.value, name, fingerprint([*how(name), *asked]))
-        pieces.append(Piece(name, key, tuple(pairs)))
-    return Pieces(tuple(pieces))
+        documents.append(DocumentQuestions(name, key, tuple(pairs)))
+    return EvaluationPlan(tuple(documents))
 
 
-def given(pair: QAPair) -> dict[str, Any]:
+def question_fields(pair: QAPair) -> dict[str, Any]:
     """The fields of an EvaluatedQuestion."""
     return {
         "question_id": pair.id,
@@ -129,7 +129,7 @@ def given(pair: QAPair) -> dict[str, Any]:
     }
 
 
-def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
+def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
     """The fields that every report has."""
     return {
         "kind": kind,
@@ -143,19 +143,19 @@ def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
     }
 
 
-def keep(found: Evaluation, report: EvaluationReport[Any]) -> None:
+def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
     """Store a report as the latest one and in the history of its run."""
     store, name = found.space.store, report.kind.value
     store.write(Keys.history(found.combination, report.run_id, f"{name}.json"), report)
     store.write(Keys.evaluation(found.combination, name), report)
 
 
-def latest(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
+def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
     """The latest report; None when there is none."""
     return store.find(Keys.evaluation(combination, name.value), kind)
 
 
-def earlier(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
+def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
     """Every report of all runs, newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
     return sorted((store.read(key, kind) for key in keys), key=lambda one: one.created, reverse=True)

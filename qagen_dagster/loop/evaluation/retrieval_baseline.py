@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
-from qagen_dagster.loop.evaluation.published_set import Evaluation, given, head, keep
+from qagen_dagster.loop.evaluation.published_set import Evaluation, question_fields, report_fields, store_report
 from qagen_dagster.loop.evaluation.retrieval_scores import metrics
 from qagen_dagster.loop.evaluation.work import Progress
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
-from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, RetrievedQuestion
 from qagen_dagster.records.ids import fingerprint
@@ -41,42 +41,42 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     Raises StoreError when there is no index, and ModelError when a question cannot be embedded.
     """
     print_ = retrieval_fingerprint(found)
-    search = open_index(found.space, found.combination.corpus, found.toll)
+    search = open_index(found.space, found.combination.corpus, found.meter)
     spec = EmbedderSpec.model_validate(search.index.embedder)
     workers = 1 if spec.local else found.space.settings.document_workers
-    asking = _Asking(found, search)
+    finder = _RankFinder(found, search)
     done: list[str] = []
 
     def one(number: int) -> RetrievedQuestion:
-        result = asking.ask(found.questions[number])
+        result = finder.ask(found.questions[number])
         done.append(result.document_id)
         if progress is not None:
             progress(len(done), len(found.questions), result.document_id)
         return result
 
     try:
-        questions = tuple(side_by_side([()] * len(found.questions), one, workers=workers))
+        questions = tuple(run_in_parallel([()] * len(found.questions), one, workers=workers))
     finally:
         search.searcher.close()
     report = RetrievalReport(
-        **head(found, Kind.RETRIEVAL),
+        **report_fields(found, Kind.RETRIEVAL),
         fingerprint=print_,
         model=spec.name,
         metrics=metrics(questions),
         questions=questions,
     )
-    keep(found, report)
+    store_report(found, report)
     return report
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _RankFinder:
     found: Evaluation
     search: CorpusSearch
 
     def ask(self, pair: QAPair) -> RetrievedQuestion:
         """The ranks of a question's document and evidence in each ranking."""
-        blank = RetrievedQuestion(**given(pair))
+        blank = RetrievedQuestion(**question_fields(pair))
         entry = self.found.entries.get(pair.document_id)
         if entry is None or not self.search.holds(entry):
             why = "the search index does not hold this version of the document"

@@ -14,22 +14,22 @@ from qagen_dagster.errors import (
     ModelError,
     PermanentModelError,
 )
-from qagen_dagster.loop.evaluation.published_set import Evaluation, Piece, Pieces
-from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.loop.evaluation.published_set import Evaluation, DocumentQuestions, EvaluationPlan
+from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion
 from qagen_dagster.records.questions.results import QAPair
 
-PATIENCE = 5  # questions in a row without a response: then the models fail, not the questions
+MAX_FAILURES = 5  # questions in a row without a response: then the models fail, not the questions
 
 QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 ResultT = TypeVar("ResultT", bound=EvaluatedQuestion, covariant=True)
 Progress = Callable[[int, int, str], None]  # questions done, all questions, document of the last one
 
 
-class Witness:
+class RecordingModel:
     """A `Model` that remembers its responses and its last error."""
 
     def __init__(self, model: Model) -> None:
@@ -52,46 +52,46 @@ class Witness:
 
 
 @dataclass
-class Hearing:
+class Session:
     """The models that are asked about one question. Their calls are recorded however the question ends."""
 
     pair: QAPair
-    _witnesses: list[tuple[str, Witness]] = field(default_factory=list[tuple[str, Witness]])
+    _models: list[tuple[str, RecordingModel]] = field(default_factory=list[tuple[str, RecordingModel]])
 
-    def of(self, model: Model, role: str) -> Witness:
+    def recorded(self, model: Model, role: str) -> RecordingModel:
         """The model, with its responses recorded."""
-        witness = Witness(model)
-        self._witnesses.append((role, witness))
-        return witness
+        recording = RecordingModel(model)
+        self._models.append((role, recording))
+        return recording
 
     @property
     def calls(self) -> tuple[CallSummary, ...]:
         attempt = self.pair.generation_metadata.attempt_number
         return tuple(
             call
-            for role, one in self._witnesses
+            for role, one in self._models
             for call in response_summaries(one.responses, role, one.spec, self.pair.document_id, attempt)
         )
 
 
-class Examiner(Protocol[ResultT]):
+class Evaluator(Protocol[ResultT]):
     """Evaluates one question. Called from many threads."""
 
     def blank(self, pair: QAPair) -> ResultT:
         """The question without a result."""
         ...
 
-    def ask(self, hearing: Hearing) -> ResultT:
+    def ask(self, session: Session) -> ResultT:
         """The question with its result. Raises ModelError when no model is available."""
         ...
 
 
 @dataclass
-class Work(Generic[QuestionT]):
+class EvaluationRun(Generic[QuestionT]):
     """One evaluation in progress."""
 
     found: Evaluation
-    examiner: Examiner[QuestionT]
+    evaluator: Evaluator[QuestionT]
     record: type[DocumentEvaluation[QuestionT]]
     progress: Progress | None = None
     _done: int = 0
@@ -99,64 +99,64 @@ class Work(Generic[QuestionT]):
     _fault: ModelError | None = None
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, planned: Pieces, workers: int) -> tuple[QuestionT, ...]:
+    def run(self, planned: EvaluationPlan, workers: int) -> tuple[QuestionT, ...]:
         """Evaluate the questions that no earlier run has, and return all of them in order.
 
         Raises ModelError when the models fail for several questions in a row. Finished documents are kept.
         """
         store = self.found.space.store
-        kept = {one.key: store.find(one.key, self.record) for one in planned.pieces}
-        todo = [one for one in planned.pieces if kept[one.key] is None]
-        units = [(piece, number) for piece in todo for number in range(len(piece.questions))]
+        kept = {one.key: store.find(one.key, self.record) for one in planned.documents}
+        todo = [one for one in planned.documents if kept[one.key] is None]
+        units = [(document, number) for document in todo for number in range(len(document.questions))]
         open_: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}
 
         def unit(at: int) -> None:
-            piece, number = units[at]
-            result = self._ask(piece.questions[number])
+            document, number = units[at]
+            result = self._ask(document.questions[number])
             with self._guard:
-                results = open_[piece.key]
+                results = open_[document.key]
                 results[number] = result
-                ended = len(results) == len(piece.questions)
+                ended = len(results) == len(document.questions)
             if ended:
                 whole = tuple(results[place] for place in range(len(results)))
-                kept[piece.key] = self._keep(piece, whole)
-            self._tell(len(units), piece.document_id)
+                kept[document.key] = self._keep(document, whole)
+            self._tell(len(units), document.document_id)
 
-        side_by_side([()] * len(units), unit, workers=workers)
+        run_in_parallel([()] * len(units), unit, workers=workers)
         if self._fault is not None:
             raise PermanentModelError(
-                f"{PATIENCE} questions in a row could not be asked, the last: {self._fault}"
+                f"{MAX_FAILURES} questions in a row could not be asked, the last: {self._fault}"
             )
-        return tuple(question for one in planned.pieces for question in _of(kept[one.key]).questions)
+        return tuple(question for one in planned.documents for question in _of(kept[one.key]).questions)
 
     def _ask(self, pair: QAPair) -> QuestionT:
-        hearing = Hearing(pair)
+        session = Session(pair)
         if self._fault is not None:
-            return self._failed(hearing, "not asked: the model failed for others", unheard=True)
+            return self._failed(session, "not asked: the model failed for others", unheard=True)
         try:
-            result = self.examiner.ask(hearing)
+            result = self.evaluator.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:
-            return self._failed(hearing, _told(error), unheard=isinstance(error, BudgetExhaustedError))
+            return self._failed(session, _told(error), unheard=isinstance(error, BudgetExhaustedError))
         except ModelError as error:
             self._count(error)
-            return self._failed(hearing, _told(error), unheard=True)
+            return self._failed(session, _told(error), unheard=True)
         self._count(None)
-        return result.model_copy(update={"calls": (*result.calls, *hearing.calls)})
+        return result.model_copy(update={"calls": (*result.calls, *session.calls)})
 
-    def _failed(self, hearing: Hearing, why: str, *, unheard: bool) -> QuestionT:
-        blank = self.examiner.blank(hearing.pair)
-        return blank.model_copy(update={"failure": why, "unheard": unheard, "calls": hearing.calls})
+    def _failed(self, session: Session, why: str, *, unheard: bool) -> QuestionT:
+        blank = self.evaluator.blank(session.pair)
+        return blank.model_copy(update={"failure": why, "unheard": unheard, "calls": session.calls})
 
     def _count(self, error: ModelError | None) -> None:
         with self._guard:
             self._in_a_row = 0 if error is None else self._in_a_row + 1
-            if self._in_a_row >= PATIENCE:
+            if self._in_a_row >= MAX_FAILURES:
                 self._fault = error
 
-    def _keep(self, piece: Piece, questions: tuple[QuestionT, ...]) -> DocumentEvaluation[QuestionT]:
-        record = self.record(document_id=piece.document_id, questions=questions)
+    def _keep(self, document: DocumentQuestions, questions: tuple[QuestionT, ...]) -> DocumentEvaluation[QuestionT]:
+        record = self.record(document_id=document.document_id, questions=questions)
         if not any(one.unheard for one in questions):
-            self.found.space.store.write(piece.key, record)
+            self.found.space.store.write(document.key, record)
         return record
 
     def _tell(self, total: int, document_id: str) -> None:
@@ -172,5 +172,5 @@ def _told(error: ModelError) -> str:
 
 def _of(record: DocumentEvaluation[QuestionT] | None) -> DocumentEvaluation[QuestionT]:
     if record is None:
-        raise AssertionError("every piece has been worked")
+        raise AssertionError("every document has been worked")
     return record

@@ -21,7 +21,7 @@ from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 from qagen_dagster.store import Keys
 
-REPEATS = "repeats"  # the stage at which a duplicate is rejected
+DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
 REJECTED = "rejected.jsonl"
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
@@ -78,7 +78,7 @@ def gather(workspace: Workspace, key: str) -> Bank:
     exam = find_exam(workspace.settings.corpora, key)
     sets = [found for part in exam.parts() if (found := part_set(workspace, part)) is not None]
     results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
-    items, repeated = _without_repeats(results)
+    items, repeated = _without_duplicates(results)
     rejected = tuple(one.rejected for one in results if one.rejected is not None) + repeated
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
     return Bank(bank, rejected, results, stats_of(exam, sets, results, items, repeated))
@@ -139,7 +139,7 @@ def schema_library(exam: Exam) -> bytes:
     ).encode()
 
 
-def _without_repeats(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
+def _without_duplicates(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
     """Accepted items, and accepted items that are duplicates of earlier ones."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
@@ -154,10 +154,10 @@ def _without_repeats(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...
     for later, (kept, why) in repeats(items).items():
         again.append((first.pop(later), kept, why))
     kept_items = tuple(item for item in items if item.id in first)
-    return kept_items, tuple(_repeated(result, other, why) for result, other, why in again)
+    return kept_items, tuple(_rejected_duplicate(result, other, why) for result, other, why in again)
 
 
-def _repeated(result: SlotResult, other: str, why: str) -> RejectedItem:
+def _rejected_duplicate(result: SlotResult, other: str, why: str) -> RejectedItem:
     item = result.item
     if item is None:
         raise ValueError("only an accepted item can be a repeat")
@@ -167,7 +167,7 @@ def _repeated(result: SlotResult, other: str, why: str) -> RejectedItem:
         schema_title=item.schema_title,
         difficulty=item.difficulty,
         slot=result.slot,
-        stage=REPEATS,
+        stage=DUPLICATE_STAGE,
         failure_type="duplicate",
         severity=Severity.FIXABLE,
         reasons=(f"it repeats {other}: {why}",),

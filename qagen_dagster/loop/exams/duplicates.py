@@ -25,7 +25,7 @@ _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|
 
 
 @dataclass(frozen=True)
-class _Face:
+class _Comparable:
     """The properties of an item that are compared."""
 
     stem: str
@@ -43,30 +43,30 @@ class _Face:
         return (f"stem {self.stem}", f"numbers {numbers}", *computed)
 
 
-def repeats(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
+def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
     """The ids of duplicates, each with the id of the earlier item and the reason."""
     found: dict[str, tuple[str, str]] = {}
-    kept: list[tuple[str, _Face]] = []
+    kept: list[tuple[str, _Comparable]] = []
     places: dict[str, list[int]] = defaultdict(list)  # kept items by trait
     for item in items:
-        face = _face(item.question_package)
-        near = sorted({place for trait in face.traits for place in places[trait]})
-        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], face))), None)
+        compared = _comparable(item.question_package)
+        near = sorted({place for trait in compared.traits for place in places[trait]})
+        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], compared))), None)
         if hit is not None:
             found[item.id] = hit
             continue
-        for trait in face.traits:
+        for trait in compared.traits:
             places[trait].append(len(kept))
-        kept.append((item.id, face))
+        kept.append((item.id, compared))
     return found
 
 
 def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
     """Why two questions are duplicates; empty when they are not."""
-    return _same(_face(first), _face(second))
+    return _same(_comparable(first), _comparable(second))
 
 
-def _same(first: _Face, second: _Face) -> str:
+def _same(first: _Comparable, second: _Comparable) -> str:
     if first.stem == second.stem:
         return "the stems are the same"
     if first.order == second.order and _overlap(first.words, second.words) >= SAME_WORDS:
@@ -78,13 +78,13 @@ def _same(first: _Face, second: _Face) -> str:
     return ""
 
 
-def _face(package: QuestionPackage) -> _Face:
+def _comparable(package: QuestionPackage) -> _Comparable:
     plain = " ".join(_SPACING.sub(" ", package.question.stem).lower().split())
     words = Counter(_WORD.findall(plain))
     order = (*_NUMBER.findall(plain), *_SIGN.findall(" ".join(package.question.stem.split("$")[1::2])))
     computation, operations = _computation(package.check) if package.check else ("", 0)
     stem = re.sub(r"[^\w+\-*/^=<>.]", "", plain)
-    return _Face(stem, words, order, Counter(order), computation, operations)
+    return _Comparable(stem, words, order, Counter(order), computation, operations)
 
 
 def _overlap(first: Counter[str], second: Counter[str]) -> float:

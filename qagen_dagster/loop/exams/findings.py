@@ -26,7 +26,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
         return attempt.broken
     found: Finding | None = None
     if attempt.examination is not None:
-        found = _of_gates(attempt.examination)
+        found = _of_code_checks(attempt.examination)
     if found is None and attempt.blind is not None and attempt.package is not None:
         found = _of_blind(attempt.blind, attempt.package.question)
     if found is None and attempt.report is not None:
@@ -36,7 +36,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     return found
 
 
-def _of_gates(examination: Examination) -> Finding | None:
+def _of_code_checks(examination: Examination) -> Finding | None:
     if not examination.faults:
         return None
     worst = min(examination.faults, key=lambda one: _SEVERITY_ORDER.index(one.severity))

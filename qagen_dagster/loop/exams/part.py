@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.calls import spent_on
+from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.exams.events import ExamEvent
 from qagen_dagster.loop.exams.item import Worked, work_item
 from qagen_dagster.loop.exams.plan import PartPlan
@@ -21,7 +21,7 @@ from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.states import Accepted, replay
 from qagen_dagster.loop.exams.work import ExamModels
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.item import IdeaPlan
 from qagen_dagster.records.exams.result import SlotPlan, SlotResult
@@ -104,8 +104,8 @@ class _PartRun:
         return self.plan.models(self.workspace)
 
     @cached_property
-    def book(self) -> SpendingBook:
-        return SpendingBook(self.workspace.store, self.spending_id, self.plan.part)
+    def spending(self) -> RunSpending:
+        return RunSpending(self.workspace.store, self.spending_id, self.plan.part)
 
     def design(self) -> PartOutcome:
         """Each design is told of the earlier ones. A design that an earlier run failed to make is also told of the later ones."""
@@ -131,12 +131,12 @@ class _PartRun:
             elif slot not in outcome.failed:
                 todo.append(slot)
         if todo:
-            self._side_by_side(todo, outcome)
+            self._run_in_parallel(todo, outcome)
         return outcome
 
     def _design(self, slot: int, outcome: PartOutcome) -> IdeaPlan | None:
         try:
-            worked = self._guarded(slot, design_only=True)
+            worked = self._unless_stopped(slot, design_only=True)
         except ModelError as error:
             outcome.failed[slot] = str(error)
             return None
@@ -148,7 +148,7 @@ class _PartRun:
         self._say(slot, len(outcome.finished) + len(outcome.reused), note)
         return worked.state.plan
 
-    def _guarded(self, slot: int, *, design_only: bool = False) -> Worked | None:
+    def _unless_stopped(self, slot: int, *, design_only: bool = False) -> Worked | None:
         """Work a slot; None when the part was stopped before the slot began."""
         if self.stop.is_set():
             return None
@@ -179,14 +179,14 @@ class _PartRun:
         """The models, with the budget of the item if there is one."""
         if self.plan.budget.unlimited:
             return self.models
-        spent = spent_on(call for event in journal.events for call in event.calls)
-        return self.models.charged_to(DocumentToll(self.plan.budget, self.book, spent, "item"))
+        spent = total_spent(call for event in journal.events for call in event.calls)
+        return self.models.metered(BudgetMeter(self.plan.budget, self.spending, spent, "item"))
 
-    def _side_by_side(self, todo: Sequence[int], outcome: PartOutcome) -> None:
+    def _run_in_parallel(self, todo: Sequence[int], outcome: PartOutcome) -> None:
         workers = min(self.workspace.settings.document_workers, len(todo))
         threads = ThreadPoolExecutor(workers, thread_name_prefix="item")
         try:
-            self._gather({threads.submit(self._guarded, slot): slot for slot in todo}, outcome)
+            self._gather({threads.submit(self._unless_stopped, slot): slot for slot in todo}, outcome)
         except BaseException as error:
             self.stop.set()
             # An interrupt does not wait for calls in flight: journals keep the finished steps.

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from qagen_dagster.configuration.exams.loading import Exam
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.exams.findings import finding_of
 from qagen_dagster.records.exams.bank import BankStats, Counts, ExamItem, PartSet, RejectedItem
 from qagen_dagster.records.exams.config import StyleThresholds
@@ -27,7 +27,7 @@ def stats_of(
         for kind, group in (("accepted", items), ("rejected", rejected))
         for one in group
     ]
-    calls = each_once(call for result in results for call in result.calls)
+    calls = unique_calls(call for result in results for call in result.calls)
     prices = [call.usd for call in calls]
     return BankStats(
         exam=exam.key,

@@ -13,9 +13,9 @@ from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.states import ItemLimits
-from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.spending import metered
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.records.exams.item import ExamPart, QuestionPackage
 from qagen_dagster.records.exams.proof import Examination
 from qagen_dagster.records.ids import fingerprint
@@ -33,14 +33,14 @@ class ExamModels:
     verifier: Model
     style_judge: Model
 
-    def charged_to(self, toll: Toll) -> ExamModels:
-        """The same models, whose calls `toll` checks and records."""
+    def metered(self, meter: Meter) -> ExamModels:
+        """The same models, whose calls `meter` checks and records."""
         return replace(
             self,
-            designer=charged(self.designer, toll),
-            implementer=charged(self.implementer, toll),
-            verifier=charged(self.verifier, toll),
-            style_judge=charged(self.style_judge, toll),
+            designer=metered(self.designer, meter),
+            implementer=metered(self.implementer, meter),
+            verifier=metered(self.verifier, meter),
+            style_judge=metered(self.style_judge, meter),
         )
 
     @property

@@ -14,7 +14,7 @@ from qagen_dagster.errors import BudgetExhaustedError, DocumentError
 from qagen_dagster.grounding.grade import of_document, overall, report
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
-from qagen_dagster.loop.grading.pool import Asked, Grader, Paper, grade_all
+from qagen_dagster.loop.grading.pool import AnswerToGrade, Grader, DocumentAnswers, grade_all
 from qagen_dagster.models.budget import Allowance, Spent, reached
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.questions.results import CallSummary
@@ -24,20 +24,20 @@ _FAULTS = TypeAdapter(tuple[RowFault, ...])
 
 
 @dataclass
-class CommandToll:
+class CommandMeter:
     """Checks the budget of one command before a paid call and records the spending after it."""
 
     allowance: Allowance
     spent: Spent = field(default_factory=Spent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def before(self) -> None:
+    def check(self) -> None:
         """Raise BudgetExhaustedError, which names the limit, if a limit is reached."""
         limit = reached(self.allowance, self.spent)
         if limit is not None:
             raise BudgetExhaustedError(f"the command's {limit} is used up")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         with self._lock:
             self.spent = self.spent.plus(spent)
 
@@ -86,7 +86,7 @@ class FileGrading:
             if progress is not None:
                 progress(len(places), given.file.name)
 
-        grade_all([self._paper(*work) for work in self._work], self._grader, done)
+        grade_all([self._document(*work) for work in self._work], self._grader, done)
         parts = [self._parts[index] for index in sorted(self._parts)]
         failures = [failure for part in parts for failure in part.failures]
         return FileGrades(
@@ -109,12 +109,12 @@ class FileGrading:
         out.write(b"\n]" + tail.removesuffix("}").encode())
         out.write(b',"failed_rows":' + _FAULTS.dump_json(grades.faults) + b"}\n")
 
-    def _paper(self, given: GivenDocument, places: Sequence[Place]) -> Paper:
-        def asked() -> list[Asked]:
+    def _document(self, given: GivenDocument, places: Sequence[Place]) -> DocumentAnswers:
+        def asked() -> list[AnswerToGrade]:
             rows = self._answers.rows(places)
-            return [Asked(id=row.id, question=row.question, answer=row.answer) for row in rows]
+            return [AnswerToGrade(id=row.id, question=row.question, answer=row.answer) for row in rows]
 
-        return Paper(given.name, "", given.text, asked, len(places))
+        return DocumentAnswers(given.name, "", given.text, asked, len(places))
 
     def _leave_out(self, given: GivenDocument, places: Sequence[Place], error: DocumentError) -> None:
         reason = f"the document {given.file.name!r} cannot be read: {error}"

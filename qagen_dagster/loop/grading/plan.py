@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import calibration
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.loop.grading.pool import Asked, Paper, quoted_lines
+from qagen_dagster.loop.grading.pool import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
@@ -87,7 +87,7 @@ def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
-def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[Paper, str]:
+def document_answers(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[DocumentAnswers, str]:
     """A planned document with its answers, and the time of its result. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
@@ -98,12 +98,12 @@ def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> t
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
-    asked = (*map(_accepted, one.kept), *(_kept_back(combination, pair) for pair in kept_back))
-    return Paper(name, title, text, lambda: asked, len(asked)), result.finished
+    asked = (*map(_accepted, one.kept), *(_ungrounded(combination, pair) for pair in kept_back))
+    return DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
 
 
-def _accepted(pair: QAPair) -> Asked:
-    return Asked(
+def _accepted(pair: QAPair) -> AnswerToGrade:
+    return AnswerToGrade(
         id=pair.id,
         question=pair.question,
         answer=pair.answer,
@@ -113,8 +113,8 @@ def _accepted(pair: QAPair) -> Asked:
     )
 
 
-def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
-    return Asked(
+def _ungrounded(combination: Combination, pair: RejectedQA) -> AnswerToGrade:
+    return AnswerToGrade(
         id=question_id(combination, pair.document_id, pair.question, pair.answer),
         question=pair.question,
         answer=pair.answer,

@@ -10,7 +10,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Encode, Source
-from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
 from qagen_dagster.records.questions.results import Evidence
@@ -22,7 +22,7 @@ _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_M
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnswerToGrade:
     """An answer to grade, and the lines of its quotes. `picture` names a picture that may support it instead of the text."""
 
     id: str
@@ -41,13 +41,13 @@ def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
 
 
 @dataclass(frozen=True)
-class Paper:
+class DocumentAnswers:
     """A document with its `count` answers. Both are read when grading of it starts. `text` may raise DocumentError."""
 
     document_id: str
     title: str
     text: Callable[[], str]
-    asked: Callable[[], Sequence[Asked]]
+    asked: Callable[[], Sequence[AnswerToGrade]]
     count: int
 
 
@@ -60,7 +60,7 @@ class Grader:
     judge: Model | None = None
     workers: int = 1
 
-    def grade(self, source: Source, document_id: str, asked: Asked) -> GradedAnswer:
+    def grade(self, source: Source, document_id: str, asked: AnswerToGrade) -> GradedAnswer:
         """The answer with its grade. Never raises because of a judge."""
         return GradedAnswer(
             id=asked.id,
@@ -70,7 +70,7 @@ class Grader:
             marked=asked.marked,
         )
 
-    def _grading(self, source: Source, document_id: str, asked: Asked) -> AnswerGrade:
+    def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
         found = grade_answer(
             asked.question,
             asked.answer,
@@ -87,13 +87,13 @@ class Grader:
 Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
 
 
-def grade_all(papers: Sequence[Paper], grader: Grader, done: Done) -> None:
+def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) -> None:
     """Grade every answer. A worker thread calls `done(index of the document, its answers)` when all answers of a document are graded.
 
     For a document that cannot be read, `done` gets the error. Other errors end the work and are raised.
     """
-    chunks = [-(-paper.count // CHUNK) or 1 for paper in papers]
-    opened = [_Opened(paper, count) for paper, count in zip(papers, chunks, strict=True)]
+    chunks = [-(-document.count // CHUNK) or 1 for document in documents]
+    opened = [_OpenDocument(document, count) for document, count in zip(documents, chunks, strict=True)]
     units = [(index, number) for index, count in enumerate(chunks) for number in range(count)]
 
     def unit(at: int) -> None:
@@ -102,7 +102,7 @@ def grade_all(papers: Sequence[Paper], grader: Grader, done: Done) -> None:
         if finished is not None:
             done(index, finished)
 
-    side_by_side([()] * len(units), unit, workers=grader.workers)
+    run_in_parallel([()] * len(units), unit, workers=grader.workers)
 
 
 def in_picture(answer: GradedAnswer) -> bool:
@@ -126,14 +126,14 @@ def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
     )
 
 
-class _Opened:
+class _OpenDocument:
     """A document in progress: its text while it is needed, and the grades so far."""
 
-    def __init__(self, paper: Paper, chunks: int) -> None:
-        self._paper, self._left = paper, chunks
+    def __init__(self, document: DocumentAnswers, chunks: int) -> None:
+        self._document, self._left = document, chunks
         self._reading, self._counting = threading.Lock(), threading.Lock()
         self._source: Source | DocumentError | None = None
-        self._asked: Sequence[Asked] = ()
+        self._asked: Sequence[AnswerToGrade] = ()
         self._found: dict[int, GradedAnswer] = {}
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
@@ -141,7 +141,7 @@ class _Opened:
         source, start = self._read(grader.encode), number * CHUNK
         if isinstance(source, Source):
             for place, asked in enumerate(self._asked[start : start + CHUNK], start):
-                self._found[place] = grader.grade(source, self._paper.document_id, asked)
+                self._found[place] = grader.grade(source, self._document.document_id, asked)
         with self._counting:
             self._left -= 1
             if self._left:
@@ -154,8 +154,8 @@ class _Opened:
         with self._reading:
             if self._source is None:
                 try:
-                    self._source = Source(self._paper.text(), encode)
-                    self._asked = self._paper.asked()
+                    self._source = Source(self._document.text(), encode)
+                    self._asked = self._document.asked()
                 except DocumentError as error:
                     self._source = error
             return self._source

@@ -16,10 +16,10 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.grounding.grade import of_document, report
 from qagen_dagster.grounding.source import Encode
-from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, judge_spec, paper_of, plan_grading
+from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, judge_spec, document_answers, plan_grading
 from qagen_dagster.loop.grading.pool import Grader, grade_all
-from qagen_dagster.loop.parallel import workers_for
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, effective_budget
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, metered, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
@@ -87,12 +87,12 @@ def _grader(
     budget = effective_budget(profile, run_budget)
     if judge is not None and not budget.unlimited:
         shared = budget.model_copy(update={"document": Allowance()})  # only questions have one
-        judge = charged(judge, DocumentToll(shared, SpendingBook(workspace.store, run.launch, combination)))
+        judge = metered(judge, BudgetMeter(shared, RunSpending(workspace.store, run.launch, combination)))
     return Grader(
         method,
         encode,
         judge,
-        workers_for(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
+        worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
     )
 
 
@@ -109,21 +109,21 @@ class _Work:
         """Grade the documents that no earlier run has graded."""
         store = self.workspace.store
         todo = [one for one in self.plan.documents if not store.exists(one.key)]
-        papers = [paper_of(self.workspace, self.plan, one) for one in todo]
+        documents = [document_answers(self.workspace, self.plan, one) for one in todo]
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             if isinstance(found, DocumentError):
                 raise found
-            paper, finished = papers[index]
-            grades = of_document(paper.document_id, paper.title, found)
+            document, finished = documents[index]
+            grades = of_document(document.document_id, document.title, found)
             grades = grades.model_copy(update={"generated": finished})
             self._fresh[todo[index].key] = grades
             if not any(undecided(answer) for answer in found):
                 store.write(todo[index].key, grades)
             if self.progress is not None:
-                self.progress(len(self._fresh), len(todo), paper.document_id)
+                self.progress(len(self._fresh), len(todo), document.document_id)
 
-        grade_all([paper for paper, _ in papers], grader, done)
+        grade_all([document for document, _ in documents], grader, done)
 
     def documents(self) -> list[DocumentGrades]:
         """All documents with an answer to grade, in order."""

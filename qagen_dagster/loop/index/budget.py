@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.index import IndexPart
 
 
-def index_toll(
+def index_meter(
     space: Workspace,
     corpus: str,
     launch: str,
     profile: str | None = None,
     run_budget: Allowance | None = None,
-) -> DocumentToll | None:
+) -> BudgetMeter | None:
     """The check of the budget for paid embeddings; None when nothing is limited. Raises ConfigError for a limit in dollars without prices."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     if budget.unlimited:
         return None
     shared = budget.model_copy(update={"document": Allowance()})  # only questions have one
-    return DocumentToll(shared, SpendingBook(space.store, launch, IndexPart(corpus=corpus)))
+    return BudgetMeter(shared, RunSpending(space.store, launch, IndexPart(corpus=corpus)))

@@ -23,7 +23,7 @@ from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.vectors.registry import build_embedder
@@ -34,7 +34,7 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Keys, Store
 
 SHARDS = 16
-PATIENCE = 5  # consecutive documents that cannot be embedded: then the embedder fails, not the documents
+MAX_FAILURES = 5  # consecutive documents that cannot be embedded: then the embedder fails, not the documents
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
 Progress = Callable[[int, int, str], None]  # done, all, name
@@ -66,10 +66,10 @@ class CorpusSearch:
 
 
 @dataclass
-class _Patience:
+class _Failures:
     """Counts consecutive documents that could not be embedded."""
 
-    left: int = PATIENCE
+    left: int = MAX_FAILURES
     last: ModelError | None = None
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -77,9 +77,9 @@ class _Patience:
         with self._guard:
             self.left, self.last = self.left - 1, error
 
-    def went_well(self) -> None:
+    def succeeded(self) -> None:
         with self._guard:
-            self.left = PATIENCE if self.left > 0 else self.left
+            self.left = MAX_FAILURES if self.left > 0 else self.left
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Job:
     embedder: Embedder
     fingerprint: str
     threads: ThreadPoolExecutor
-    patience: _Patience
+    failures: _Failures
     done: Callable[[str], None]
 
     def key(self, shard: int) -> str:
@@ -101,11 +101,11 @@ def build_index(
     corpus_key: str,
     profile: str | None = None,
     progress: Progress | None = None,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that fails, or for which `toll` allows no more spending, gets an entry with the error and is tried again next time.
+    A document that fails, or for which `meter` allows no more spending, gets an entry with the error and is tried again next time.
     Raises ConfigError, StoreError when the corpus was never parsed, and ModelError when several consecutive documents cannot be
     embedded. Finished documents are kept.
     """
@@ -114,7 +114,7 @@ def build_index(
     spec = space.profile(profile or space.settings.profile).embedder
     entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
     cpus = space.settings.parser_workers
-    embedder = embedder_of(space, spec, cpus, toll)
+    embedder = embedder_of(space, spec, cpus, meter)
     workers = 1 if spec.local else space.settings.document_workers  # a local embedder uses all CPUs itself
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="embed") as threads:
         job = _Job(
@@ -123,7 +123,7 @@ def build_index(
             embedder=embedder,
             fingerprint=index_fingerprint(spec, corpus.config.index),
             threads=threads,
-            patience=_Patience(),
+            failures=_Failures(),
             done=_counter(progress, len(entries)),
         )
         index, embedded = _build(job, entries)
@@ -140,9 +140,9 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
         found, fresh = _unchanged(job, number, mine, known) or _shard(job, number, mine)
         documents |= {one.id: one for one in found}
         embedded += fresh
-        if job.patience.left <= 0 and job.patience.last is not None:
+        if job.failures.left <= 0 and job.failures.last is not None:
             raise PermanentModelError(
-                f"{PATIENCE} documents in a row could not be embedded, the last: {job.patience.last}"
+                f"{MAX_FAILURES} documents in a row could not be embedded, the last: {job.failures.last}"
             )
     index = SearchIndex(
         corpus=job.corpus.key,
@@ -211,16 +211,16 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     """One document with its vectors, or the error."""
     failure = ""
     try:
-        if job.patience.left > 0:
+        if job.failures.left > 0:
             text = (job.store.get(Keys.text(job.corpus.key, entry.id)) or b"").decode("utf-8")
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
-            job.patience.went_well()
+            job.failures.succeeded()
             return done
         failure = "not tried: the embedder failed for others"
     except BudgetExhaustedError as error:
         failure = str(error)
     except ModelError as error:
-        job.patience.failed(error)
+        job.failures.failed(error)
         failure = str(error)
     finally:
         job.done(entry.id)
@@ -244,8 +244,8 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
 
 
-def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> CorpusSearch:
-    """Read the search index of a corpus into memory. `toll` checks and records paid queries.
+def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
+    """Read the search index of a corpus into memory. `meter` checks and records paid queries.
 
     Raises StoreError, which says how to build one, when there is no index.
     """
@@ -254,7 +254,7 @@ def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> C
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
     spec = EmbedderSpec.model_validate(index.embedder)
     chosen = space.profile(space.settings.profile).embedder  # its key, limits and address may have changed
-    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, toll=toll)
+    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, meter=meter)
     keys = [Keys.search_shard(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
         if len(files) < len(keys):
@@ -278,10 +278,10 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, toll: Toll | None = None) -> Embedder:
+def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, meter: Meter | None = None) -> Embedder:
     """The embedder of a spec, which uses the ledger of the store. Raises ConfigError."""
     return build_embedder(
-        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, toll
+        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, meter
     )
 
 

@@ -18,7 +18,7 @@ from qagen_dagster.store import Keys, Store
 
 
 @dataclass(frozen=True)
-class Shelf:
+class TaskResults:
     """Stores the results of one problem."""
 
     store: Store
@@ -51,7 +51,7 @@ class Worked:
         return Ended(end=ProblemEnd.UNFINISHED, detail=self.stopped or f"{self.step.task.key} waits")
 
 
-def work_problem(work: ProblemWork, shelf: Shelf, stages: Collection[Stage]) -> Worked:
+def work_problem(work: ProblemWork, results: TaskResults, stages: Collection[Stage]) -> Worked:
     """Do the missing tasks of `stages` in order. Results of other stages are only looked up.
 
     Raises ModelError. Finished tasks are kept.
@@ -60,13 +60,13 @@ def work_problem(work: ProblemWork, shelf: Shelf, stages: Collection[Stage]) -> 
     step = next_step(state, work.tasks)
     while not isinstance(step, Ended):
         fingerprint = task_fingerprint(step.task, work, state)
-        found = shelf.find(step.task, fingerprint)
+        found = results.find(step.task, fingerprint)
         if found is None and step.task.stage in stages:
             try:
                 found = perform(step.task, work, state).model_copy(update={"fingerprint": fingerprint})
             except BudgetExhaustedError as error:
                 return Worked(state, step, asked, str(error))
-            shelf.keep(found)
+            results.keep(found)
             asked += 1
         state = transition(state, found or Absent(task=step.task), work.tasks)
         step = next_step(state, work.tasks)

@@ -10,7 +10,7 @@ from functools import cached_property
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.item import Shelf
+from qagen_dagster.loop.problems.item import TaskResults
 from qagen_dagster.loop.problems.rules import prompts
 from qagen_dagster.loop.problems.states import FULL, Wishes, tasks_of
 from qagen_dagster.loop.problems.task import BLIND
@@ -71,9 +71,9 @@ class SetPlan:
         """Raises ConfigError when a model cannot be built."""
         return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
-    def unasked(self) -> dict[Role, Model]:
+    def placeholder_models(self) -> dict[Role, Model]:
         """Models that cannot be asked, for reading results."""
-        return {role: _Unasked(spec) for role, spec in self.specs.items()}
+        return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
 
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         return ProblemWork(
@@ -86,12 +86,12 @@ class SetPlan:
             references=self.references,
         )
 
-    def shelf(self, problem: Problem, store: Store) -> Shelf:
-        return Shelf(store, self.name, problem.id)
+    def results(self, problem: Problem, store: Store) -> TaskResults:
+        return TaskResults(store, self.name, problem.id)
 
 
 @dataclass(frozen=True)
-class _Unasked:
+class _PlaceholderModel:
     """A model that must not be asked."""
 
     spec: ModelSpec

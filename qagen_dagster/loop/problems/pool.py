@@ -10,11 +10,11 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.calls import spent_on
+from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.problems.item import Worked, work_problem
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.record import record_of
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem
@@ -59,8 +59,8 @@ def run_stages(
 
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
     """The current record of a problem. Asks no model and writes nothing."""
-    work = plan.work(problem, plan.unasked(), workspace.store)
-    worked = work_problem(work, plan.shelf(problem, workspace.store), ())
+    work = plan.work(problem, plan.placeholder_models(), workspace.store)
+    worked = work_problem(work, plan.results(problem, workspace.store), ())
     return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
 
 
@@ -86,18 +86,18 @@ class _SetRun:
         return self.plan.models(self.workspace)
 
     @cached_property
-    def book(self) -> SpendingBook:
-        return SpendingBook(self.workspace.store, self.spending_id, self.plan.name)
+    def spending(self) -> RunSpending:
+        return RunSpending(self.workspace.store, self.spending_id, self.plan.name)
 
     def work(self, problems: Sequence[Problem]) -> SetOutcome:
         outcome = SetOutcome()
         if not problems:
             return outcome
-        _ = self.models, self.book  # built before threads share them
+        _ = self.models, self.spending  # built before threads share them
         workers = min(self.workspace.settings.document_workers, len(problems))
         threads = ThreadPoolExecutor(workers, thread_name_prefix="problem")
         try:
-            self._gather({threads.submit(self._guarded, one): one.id for one in problems}, outcome)
+            self._gather({threads.submit(self._unless_stopped, one): one.id for one in problems}, outcome)
         except BaseException as error:
             self.stop.set()
             # An interrupt does not wait for calls in flight: finished tasks are kept.
@@ -109,7 +109,7 @@ class _SetRun:
             names.sort(key=order.index)
         return outcome
 
-    def _guarded(self, problem: Problem) -> Worked | None:
+    def _unless_stopped(self, problem: Problem) -> Worked | None:
         """Work a problem; None when the run was stopped before the problem began."""
         if self.stop.is_set():
             return None
@@ -125,17 +125,17 @@ class _SetRun:
 
     def _work(self, problem: Problem) -> Worked:
         work = self.plan.work(problem, self.models, self.workspace.store)
-        shelf = self.plan.shelf(problem, self.workspace.store)
+        results = self.plan.results(problem, self.workspace.store)
         if not self.plan.budget.unlimited:
-            known = work_problem(work, shelf, ()).state.results
-            toll = DocumentToll(
+            known = work_problem(work, results, ()).state.results
+            meter = BudgetMeter(
                 self.plan.budget,
-                self.book,
-                spent_on(call for result in known for call in result.calls),
+                self.spending,
+                total_spent(call for result in known for call in result.calls),
                 "problem",
             )
-            work = work.charged_to(toll)
-        return work_problem(work, shelf, self.stages)
+            work = work.metered(meter)
+        return work_problem(work, results, self.stages)
 
     def _gather(self, futures: dict[Future[Worked | None], str], outcome: SetOutcome) -> None:
         for done, future in enumerate(as_completed(futures), 1):

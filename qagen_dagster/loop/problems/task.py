@@ -67,14 +67,14 @@ _FIELDS = {
 
 def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
     """Do `task`. Raises ModelError when the model is not available; then nothing of the task is kept."""
-    found = _Doing(task, work, state).do()
+    found = _TaskRun(task, work, state).do()
     return found.model_copy(
         update={"warnings": _warnings(found), "at": datetime.now(UTC).isoformat(timespec="seconds")}
     )
 
 
 @dataclass(frozen=True)
-class _Doing:
+class _TaskRun:
     task: Task
     work: ProblemWork
     state: ProblemState

@@ -11,9 +11,9 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.states import ProblemState, earlier
 from qagen_dagster.loop.problems.text import format_of, item_of, scanned_as
-from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.spending import metered
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import Picture, Problem, VariantKind
@@ -70,9 +70,9 @@ class ProblemWork:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
 
-    def charged_to(self, toll: Toll) -> ProblemWork:
-        """The same work, whose calls `toll` checks and records."""
-        return replace(self, models={role: charged(model, toll) for role, model in self.models.items()})
+    def metered(self, meter: Meter) -> ProblemWork:
+        """The same work, whose calls `meter` checks and records."""
+        return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:

@@ -13,13 +13,13 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.views import open_view
-from qagen_dagster.loop.calls import spent_on
-from qagen_dagster.loop.index.meaning import Meanings
+from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.index.meaning import SemanticSearch
 from qagen_dagster.loop.questions.combination import CombinationPlan
 from qagen_dagster.loop.questions.document import run_document
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels, question_models
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
@@ -65,21 +65,21 @@ def run_shard(
             todo.append(entry)
     if todo:
         models = question_models(workspace, planned.profile, planned.combination.mode, planned.strategy)
-        book = SpendingBook(workspace.store, spending_id or run_id, planned.combination)
+        spending = RunSpending(workspace.store, spending_id or run_id, planned.combination)
         run = _ShardRun(
-            workspace, planned, models, workspace.parsers(), run_id, book, _meanings(workspace, planned, book)
+            workspace, planned, models, workspace.parsers(), run_id, spending, _semantic_search(workspace, planned, spending)
         )
         _run_all(run, todo, outcome, progress)
     return outcome
 
 
-def _meanings(workspace: Workspace, planned: CombinationPlan, book: SpendingBook) -> Meanings | None:
+def _semantic_search(workspace: Workspace, planned: CombinationPlan, spending: RunSpending) -> SemanticSearch | None:
     """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
     if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
         return None
     shared = planned.budget.model_copy(update={"document": Allowance()})
-    toll = None if shared.unlimited else DocumentToll(shared, book)
-    return Meanings(workspace, planned.corpus, planned.profile, toll)
+    meter = None if shared.unlimited else BudgetMeter(shared, spending)
+    return SemanticSearch(workspace, planned.corpus, planned.profile, meter)
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class _ShardRun:
     models: QAModels
     pool: ParserPool
     run_id: str
-    book: SpendingBook
-    meanings: Meanings | None = None
+    spending: RunSpending
+    meanings: SemanticSearch | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     succeeded: threading.Event = field(default_factory=threading.Event)
     permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
@@ -136,8 +136,8 @@ class _ShardRun:
         """The models, with the budget of the document if there is one."""
         if self.planned.budget.unlimited:
             return self.models
-        spent = spent_on(call for event in journal.events for call in event.calls)
-        return self.models.charged_to(DocumentToll(self.planned.budget, self.book, spent))
+        spent = total_spent(call for event in journal.events for call in event.calls)
+        return self.models.metered(BudgetMeter(self.planned.budget, self.spending, spent))
 
 
 def _run_all(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.parallel import side_by_side, workers_for
+from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.work import question_models
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -52,9 +52,9 @@ def validate_set(
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
     if not budget.unlimited:
-        book = SpendingBook(workspace.store, spending_id or candidates.run_id, combination)
-        models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
-    workers = workers_for(
+        spending = RunSpending(workspace.store, spending_id or candidates.run_id, combination)
+        models = models.metered(BudgetMeter(budget.model_copy(update={"document": Allowance()}), spending))
+    workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )
     kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
@@ -84,7 +84,7 @@ def deduplicate(
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
     found = compare.links_among(known, encode)
     near = [
-        [link for link in some if _may_repeat(pairs[n], pairs[link.index])] for n, some in enumerate(found)
+        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])] for n, some in enumerate(found)
     ]
     compared = [n for n, found in enumerate(near) if found]
     place = {n: at for at, n in enumerate(compared)}
@@ -107,12 +107,12 @@ def deduplicate(
         return finding.calls
 
     needs = [[place[link.index] for link in near[n] if link.index in place] for n in compared]
-    calls = [call for spent in side_by_side(needs, part, workers=workers) for call in spent]
+    calls = [call for spent in run_in_parallel(needs, part, workers=workers) for call in spent]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, [removed[index] for index in sorted(removed)], calls
 
 
-def _may_repeat(new: QAPair, old: QAPair) -> bool:
+def _may_be_duplicate(new: QAPair, old: QAPair) -> bool:
     """Inside a document the loop has compared the questions already, so only equal words are compared again."""
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 

@@ -8,10 +8,10 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.questions.states import QALimits
-from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.spending import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
@@ -28,15 +28,15 @@ class QAModels:
     judge: Model | None = None
     encode: Encode = minilm.encode
 
-    def charged_to(self, toll: Toll) -> QAModels:
-        """The same models, whose calls `toll` checks and records."""
+    def metered(self, meter: Meter) -> QAModels:
+        """The same models, whose calls `meter` checks and records."""
         return replace(
             self,
-            generator=charged(self.generator, toll),
-            validator=charged(self.validator, toll),
-            deduplicator=charged(self.deduplicator, toll),
-            answerer=None if self.answerer is None else charged(self.answerer, toll),
-            judge=None if self.judge is None else charged(self.judge, toll),
+            generator=metered(self.generator, meter),
+            validator=metered(self.validator, meter),
+            deduplicator=metered(self.deduplicator, meter),
+            answerer=None if self.answerer is None else metered(self.answerer, meter),
+            judge=None if self.judge is None else metered(self.judge, meter),
         )
 
 

@@ -270,16 +270,16 @@ class BatchModel(LedgeredModel):
                     self._by_batch(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._desk.book.marked(key):
-                    if self._toll is not None:
-                        self._toll.paid(self._cost(entry))
+                    if self._meter is not None:
+                        self._meter.record(self._cost(entry))
                     self._desk.book.unmark(key)
                     return finish(self._provider.read(entry.body), entry, replayed=False)
         return super().respond(request)  # stored and paid, or asked directly
 
     def _by_batch(self, key: str, request: Request) -> None:
-        """Ask the toll, unless the request is in a batch already and so as good as paid."""
-        if self._toll is not None and self._desk.book.open_for(key) is None:
-            self._toll.before()
+        """Ask the meter, unless the request is in a batch already and so as good as paid."""
+        if self._meter is not None and self._desk.book.open_for(key) is None:
+            self._meter.check()
         self._desk.ask(key, request)
 
 

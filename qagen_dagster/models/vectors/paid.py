@@ -19,7 +19,7 @@ import numpy as np
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import deadline
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Spent, Toll
+from qagen_dagster.models.budget import Spent, Meter
 from qagen_dagster.models.ledger import Entry, Ledger
 from qagen_dagster.models.limits import permits, rate
 from qagen_dagster.models.retry import call_with_retry
@@ -40,7 +40,7 @@ class _Reply(faults.Shape):
 
 
 class PaidEmbedder:
-    """An `Embedder` that pays for each batch once, and only if its toll lets it. `state` is where processes share limits."""
+    """An `Embedder` that pays for each batch once, and only if its meter lets it. `state` is where processes share limits."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class PaidEmbedder:
         ledger: Ledger,
         state: Path,
         sleep: Callable[[float], None] = time.sleep,
-        toll: Toll | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._spec, self._key, self._ledger, self._sleep = spec, api_key, ledger, sleep
-        self._toll = toll
+        self._meter = meter
         self._call = ModelSpec(
             provider=spec.provider,
             model=spec.model,
@@ -109,13 +109,13 @@ class PaidEmbedder:
         return entry
 
     def _charged(self, key: str, texts: list[str]) -> Entry:
-        if self._toll is not None:
-            self._toll.before()
+        if self._meter is not None:
+            self._meter.check()
         entry = self._pay(key, texts)
         use = EmbeddingUse(texts=len(texts), calls=1, **self._cost(entry.body))
         self._count(use)
-        if self._toll is not None:
-            self._toll.paid(Spent(usd=use.usd or 0.0, tokens=use.tokens, calls=1))
+        if self._meter is not None:
+            self._meter.record(Spent(usd=use.usd or 0.0, tokens=use.tokens, calls=1))
         return entry
 
     def _cost(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.models.vectors.local import LocalEmbedder
@@ -22,10 +22,10 @@ def build_embedder(
     secret: Callable[[str], str | None],
     state: Path,
     threads: int = 1,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> Embedder:
     """Build the embedder of `spec`; `secret` looks up the value of an environment variable, `state` is the folder by
-    which processes share limits, `threads` what a local one may use of the CPU, `toll` allows and counts what is paid.
+    which processes share limits, `threads` what a local one may use of the CPU, `meter` allows and counts what is paid.
     Raises ConfigError for a missing key, naming its variable, and for an address that is none.
     """
     if spec.local:
@@ -37,5 +37,5 @@ def build_embedder(
             f"{spec.name} needs a key: set {variable} in the environment", key="embedder.api_key_env"
         )
     paid: Any = import_module("qagen_dagster.models.vectors.paid")
-    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, toll=toll)
+    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
     return made

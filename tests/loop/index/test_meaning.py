@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.loop.index.build import build_index
-from qagen_dagster.loop.index.meaning import Meanings
+from qagen_dagster.loop.index.meaning import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors.base import EmbedderSpec
@@ -36,7 +36,7 @@ class Bench:
         """The hits, and the texts of each request that the server got for them."""
         shutil.rmtree(Path(self.space.settings.assets) / "ledger", ignore_errors=True)
         before = len(self.server.bodies)
-        meanings = Meanings(self.space, self.space.corpus("probes"), self.space.profile("mine"))
+        meanings = SemanticSearch(self.space, self.space.corpus("probes"), self.space.profile("mine"))
         hits = list(meanings.of(view)(query, 3))
         return hits, [body["input"] for body in self.server.bodies[before:]]
 

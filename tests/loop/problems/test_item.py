@@ -28,7 +28,7 @@ from tests.support.problems.play import (
     item,
     mcq,
     photo,
-    shelf,
+    task_results,
     typed,
 )
 
@@ -41,7 +41,7 @@ def run(
     stages: Collection[Stage] = FULL,
 ) -> Worked:
     source = problem or photo()
-    return work_problem(play.work(source, wishes), shelf(root, source), stages)
+    return work_problem(play.work(source, wishes), task_results(root, source), stages)
 
 
 def record(worked: Worked, problem: Problem | None = None) -> ProblemRecord:
@@ -327,7 +327,7 @@ def test_a_killed_problem_goes_on_where_it_stopped(tmp_path: Path) -> None:
         root = tmp_path / f"killed-{last}"
         with pytest.raises(TransientModelError):
             run(play, root)
-        known = work_problem(play.work(photo(), ALL), shelf(root, photo()), ())
+        known = work_problem(play.work(photo(), ALL), task_results(root, photo()), ())
         assert record(known).end is ProblemEnd.UNFINISHED
         fresh = ProblemPlay()
         found = record(run(fresh, root))

@@ -13,7 +13,7 @@ from qagen_dagster.loop.problems.states import Wishes
 from qagen_dagster.loop.problems.text import with_figure_of
 from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import Stage, TaskEnd
-from tests.support.problems.play import ProblemPlay, integer, item, shelf, typed
+from tests.support.problems.play import ProblemPlay, integer, item, task_results, typed
 
 ONE, TWO = (f"\\begin{{tikzpicture}}\n\\draw (0,0) -- ({end},0);\n\\end{{tikzpicture}}" for end in (1, 2))
 MARK = "% diagram"
@@ -58,7 +58,7 @@ def test_who_marks_a_figure_need_not_write_it_out(tmp_path: Path) -> None:
             Role.CONVERTER: [{"latex": marked(integer(), MARK)}],
         }
     )
-    worked = work_problem(play.work(problem, wishes), shelf(tmp_path, problem), tuple(Stage))
+    worked = work_problem(play.work(problem, wishes), task_results(tmp_path, problem), tuple(Stage))
     variant, converted = (worked.state.first(stage) for stage in (Stage.VARIANT, Stage.CONVERT))
     assert variant is not None
     assert converted is not None

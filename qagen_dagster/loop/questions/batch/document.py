@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.batch.events import (
     BatchEvent,
     Draft,
     QuestionGraded,
-    Repeat,
+    DuplicateDraft,
     Rewritten,
 )
 from qagen_dagster.loop.questions.batch.result import batch_result
@@ -62,13 +62,13 @@ def run_batch(
 
     Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
     """
-    desk = Desk(work, limits, models)
+    run = DocumentRun(work, limits, models)
     events = batch_events(journal)
-    state, taken = replay(events, limits, desk.wanted)
+    state, taken = replay(events, limits, run.wanted)
     used: list[BatchEvent] = list(events[:taken])
-    while not isinstance(step := next_step(state, limits, desk.wanted), Done):
+    while not isinstance(step := next_step(state, limits, run.wanted), Done):
         try:
-            event = desk.perform(step, state)
+            event = run.perform(step, state)
         except BudgetExhaustedError as error:
             step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
             break
@@ -76,11 +76,11 @@ def run_batch(
         used.append(event)
         state = transition(state, event)
     calls = tuple(call for event in used for call in event.calls)
-    return batch_result(work, models, state, desk.wanted, step, desk.reading, calls)
+    return batch_result(work, models, state, run.wanted, step, run.reading, calls)
 
 
 @dataclass(frozen=True)
-class Desk:
+class DocumentRun:
     """One document with everything that its steps need."""
 
     work: DocumentWork
@@ -141,7 +141,7 @@ class Desk:
         )
         texts = [one.question for one in found.questions]
         drafts: list[Draft] = []
-        repeated: list[Repeat] = []
+        repeated: list[DuplicateDraft] = []
         of = repeats(texts, _every(state), self.models.encode, self.limits.options.similarity)
         for question, repeat in zip(found.questions, of, strict=True):
             number = len(state.drafts) + len(drafts) + 1
@@ -156,7 +156,7 @@ class Desk:
             else:
                 how = "exact" if repeat.exact else "similarity"
                 repeated.append(
-                    Repeat(draft=draft, of=repeat.of, detail=repeat.detail, score=repeat.score, step=how)
+                    DuplicateDraft(draft=draft, of=repeat.of, detail=repeat.detail, score=repeat.score, step=how)
                 )
         return Asked(
             drafts=tuple(drafts),
@@ -201,7 +201,7 @@ class Desk:
         return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
     def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
-        judge = None if self.models.judge is None else Watched(self.models.judge)
+        judge = None if self.models.judge is None else RecordingJudge(self.models.judge)
         found = grade_answer(
             step.candidate.question,
             step.candidate.answer,
@@ -227,7 +227,7 @@ class Desk:
         return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
 
 
-class Watched:
+class RecordingJudge:
     """A judge that remembers its failure. A grade without the judge does not become part of the document's result."""
 
     def __init__(self, model: Model) -> None:

@@ -13,7 +13,7 @@ from qagen_dagster.records.ids import normalise
 
 
 @dataclass(frozen=True)
-class Found:
+class DuplicateMatch:
     """The earlier question, and how it was found."""
 
     of: str
@@ -25,9 +25,9 @@ class Found:
         return "the same words" if self.exact else f"similarity {self.score:.2f}"
 
 
-def repeats(
+def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: compare.Encode, similarity: float
-) -> list[Found | None]:
+) -> list[DuplicateMatch | None]:
     """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
 
     Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation or direction differ.
@@ -37,12 +37,12 @@ def repeats(
     texts = [*known, *new]
     vectors = encode(texts)
     standing = list(range(len(known)))
-    found: list[Found | None] = []
+    found: list[DuplicateMatch | None] = []
     for index in range(len(known), len(texts)):
         near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
         score, of = max(near, default=(0.0, -1))
         if near and score >= similarity:
-            found.append(Found(texts[of], round(min(1.0, score), 4), exact=score > 1))
+            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
         else:
             found.append(None)
             standing.append(index)

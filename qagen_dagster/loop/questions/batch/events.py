@@ -23,7 +23,7 @@ class Draft(Record):
     parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
 
 
-class Repeat(Record):
+class DuplicateDraft(Record):
     """A question that was written but is a duplicate of an earlier one."""
 
     draft: Draft
@@ -38,7 +38,7 @@ class Asked(Record):
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[DuplicateDraft, ...] = ()
     not_possible: tuple[NotPossible, ...] = ()
     parts: tuple[int, ...] = ()
     failure: str = ""

@@ -21,7 +21,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 __all__ = ["Encode", "Known", "Link", "compare", "decide", "links", "links_among", "vetoed"]
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
-MERGE_FROM = (
+MERGE_THRESHOLD = (
     0.8  # from here on no model is asked about questions with the same content words, roles and answer
 )
 GREY_FROM = {
@@ -29,11 +29,11 @@ GREY_FROM = {
     Match.CLOSE: 0.65,
     Match.APART: 0.8,
 }  # the less the answers agree, the higher the threshold
-CROSSED_FROM = 0.4  # "Who wrote X?" and "What did Y write?" have a lower similarity
+CROSSED_THRESHOLD = 0.4  # "Who wrote X?" and "What did Y write?" have a lower similarity
 EQUAL_WORDS = 0.95  # compared whatever the answers are: the words may be the same
 UNLIKE = "no accepted question comes near it that the guard lets pass"
-MOST_COMPARED = 40  # questions shown to the model
-MOST_EXAMINED = 400  # nearest questions that the word rules compare
+MAX_COMPARED = 40  # questions shown to the model
+MAX_EXAMINED = 400  # nearest questions that the word rules compare
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
     for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]
         near = [
-            int(i) for i in np.argsort(-scores)[:MOST_EXAMINED] if _reaches(new, known[int(i)], scores[i])
+            int(i) for i in np.argsort(-scores)[:MAX_EXAMINED] if _reaches(new, known[int(i)], scores[i])
         ]
         found.append(
             _surest_first(_link(new, known[i], i, lambda i=i, scores=scores: float(scores[i])) for i in near)
@@ -112,7 +112,7 @@ def decide(
         return DuplicateFinding(None, UNLIKE, step="")
     if found[0].merged:
         return found[0].finding()
-    chosen = sorted(found[:MOST_COMPARED], key=lambda link: link.index)
+    chosen = sorted(found[:MAX_COMPARED], key=lambda link: link.index)
     listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
     said = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
     if said.index is None:
@@ -129,7 +129,7 @@ def _vector(encode: Encode, question: str) -> Vectors:
 
 def _reaches(new: Known, old: Known, score: float) -> bool:
     """Whether the similarity is high enough for a comparison. This is checked before the slower word rules."""
-    if score < CROSSED_FROM:
+    if score < CROSSED_THRESHOLD:
         return False
     return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS) or crossed(new, old)
 
@@ -142,10 +142,10 @@ def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Li
         return None
     score = min(1.0, cosine())
     if finding.ruling is Ruling.CROSSED:
-        return Link(index, score) if score >= CROSSED_FROM else None
+        return Link(index, score) if score >= CROSSED_THRESHOLD else None
     answers = match(new.answer, old.answer)
     sure = finding.ruling is Ruling.FREE and answers is Match.SAME and informative(new.answer)
-    if sure and score >= MERGE_FROM:
+    if sure and score >= MERGE_THRESHOLD:
         return Link(index, score, f"{finding.reason} and the same answer, similarity {score:.2f}")
     return Link(index, score) if score >= GREY_FROM.get(answers, 1.0) else None
 

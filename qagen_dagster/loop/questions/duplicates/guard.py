@@ -11,7 +11,7 @@ from qagen_dagster.grounding.amounts import unit_of
 from qagen_dagster.grounding.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
 from qagen_dagster.grounding.poles import negates
 from qagen_dagster.grounding.words import content_stems, plain, tokens
-from qagen_dagster.loop.answer_match import Match, clearly_other, match
+from qagen_dagster.loop.answer_match import Match, clearly_different, match
 from qagen_dagster.loop.questions.duplicates.form import form, same_roles, substitution, swapped
 from qagen_dagster.records.ids import normalise
 
@@ -68,7 +68,7 @@ def examine(one: Known, other: Known) -> Finding:
     if answers is Match.CONFLICT:
         return Finding(Ruling.DIFFERENT, "the answers contradict each other")
     doubt = _doubt(one.question, other.question)
-    if doubt and clearly_other(one.answer, other.answer) and _decides(doubt):
+    if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
 

@@ -14,7 +14,7 @@ from qagen_dagster.loop.questions.batch.events import (
     BatchEvent,
     Draft,
     QuestionGraded,
-    Repeat,
+    DuplicateDraft,
     Rewritten,
 )
 from qagen_dagster.loop.questions.batch.rules import BatchLimits, Wanted
@@ -98,7 +98,7 @@ def _asked(step: Ask, state: BatchState, choose: Choose) -> Asked:
         for place, kind in enumerate(kinds, 1)
     ]
     repeats = [
-        Repeat(
+        DuplicateDraft(
             draft=drafts[0].model_copy(update={"number": 99}),
             of="q?",
             detail="",
