@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.loop.ledger import report
+from qagen_dagster.loop.ledger import entries
 from qagen_dagster.loop.ledger.batches import BatchStats
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
@@ -26,7 +26,7 @@ def ledger() -> None:
 @click.pass_obj
 def stats(settings: Settings, as_json: bool) -> None:
     """Show entries, bytes and tokens, by model."""
-    found = report.statistics(Workspace(settings).store)
+    found = entries.statistics(Workspace(settings).store)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
@@ -56,7 +56,7 @@ def stats(settings: Settings, as_json: bool) -> None:
 @click.pass_obj
 def verify(settings: Settings, as_json: bool) -> int:
     """Read every entry and every batch's record, and check it. Exit 1 when one is corrupt: it will be paid again."""
-    found = report.check(Workspace(settings).store)
+    found = entries.check(Workspace(settings).store)
     if as_json:
         click.echo(json.dumps({"ok": found.good, **found.model_dump()}, indent=2))
     else:
@@ -77,7 +77,7 @@ def verify(settings: Settings, as_json: bool) -> int:
 @click.option(
     "--older-than",
     type=click.FloatRange(0),
-    default=report.UNUSED_DAYS,
+    default=entries.UNUSED_DAYS,
     show_default=True,
     metavar="DAYS",
     help="Of the unused, only those of before so many days.",
@@ -93,8 +93,8 @@ def prune(
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes cannot both be meant")
     store = Workspace(settings).store
-    found = report.prunable(store, unused=unused, older_than_days=older_than)
-    removed = report.prune(store, found) if yes else 0
+    found = entries.prunable(store, unused=unused, older_than_days=older_than)
+    removed = entries.prune(store, found) if yes else 0
     if as_json:
         click.echo(json.dumps({"removed": removed, **found.model_dump()}, indent=2))
         return

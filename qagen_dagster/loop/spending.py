@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Budget, Spent, Meter, reached
+from qagen_dagster.models.budget import Allowance, Budget, Meter, Spent, reached
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.index import IndexPart

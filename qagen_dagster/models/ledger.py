@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.budget import Spent, Meter, cost_of
+from qagen_dagster.models.budget import Meter, Spent, cost_of
 from qagen_dagster.models.limits.file_lock import lock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry

@@ -25,9 +25,7 @@ def test_processes_of_a_run_see_what_the_others_paid(root: str, tmp_path: Path) 
     assert [spent.calls for spent in one.totals()] == [4, 3]
     assert [spent.calls for spent in other.totals()] == [4, 3]
     assert [spent.calls for spent in beside.totals()] == [4, 1]
-    assert [spent.usd for spent in RunSpending(store, "run", HERE).totals()] == [1.0, 0.75], (
-        "a later process"
-    )
+    assert [spent.usd for spent in RunSpending(store, "run", HERE).totals()] == [1.0, 0.75], "a later process"
 
 
 @pytest.mark.parametrize(

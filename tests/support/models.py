@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Spent, Meter
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,

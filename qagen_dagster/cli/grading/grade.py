@@ -23,10 +23,10 @@ from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading.answer_file import CommandMeter, FileGrades, FileGrading
 from qagen_dagster.loop.grading.answer_rows import read_answers
 from qagen_dagster.loop.grading.given_documents import Reader, find_documents
+from qagen_dagster.loop.grading.grade_answers import Grader
 from qagen_dagster.loop.grading.plan import judge_spec
-from qagen_dagster.loop.grading.pool import Grader
 from qagen_dagster.loop.parallel import worker_count
-from qagen_dagster.loop.spending import metered, effective_budget
+from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance

@@ -17,7 +17,7 @@ from qagen_dagster.cli.problems.options import (
     tex_option,
 )
 from qagen_dagster.cli.problems.work import Order, as_json_text, carry_out, check_output, tell, told, write
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.result import Stage
 from qagen_dagster.settings import Settings

@@ -34,7 +34,7 @@ from qagen_dagster.cli.problems.work import (
 )
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import bank_files, export_files, export_of, items_of
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.config import MOST_VARIANTS
 from qagen_dagster.records.problems.item import Format, VariantKind

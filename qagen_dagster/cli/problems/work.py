@@ -15,11 +15,11 @@ from rich.console import Console
 from qagen_dagster.cli.output import output_store
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problems.pipeline_properties import output_breaches
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, vision_fault
-from qagen_dagster.loop.problems.pool import SetOutcome, gather_record, run_stages
 from qagen_dagster.loop.problems.record import failures, refusals
-from qagen_dagster.loop.problems.rules import output_breaches
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.run_set import SetOutcome, gather_record, run_stages
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import Problem

@@ -14,7 +14,7 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.problems.bank import keep_sources, open_bank, plan_problem_set, publish_problem_bank
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
-from qagen_dagster.loop.problems.pool import run_stages
+from qagen_dagster.loop.problems.run_set import run_stages
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import fingerprint

@@ -21,7 +21,7 @@ from qagen_dagster.catalog.source import (
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.exams.bank import REJECTED, DUPLICATE_STAGE
+from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, REJECTED
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import PartSet, RejectedItem
@@ -171,17 +171,17 @@ def _run(candidates: CandidateSet) -> RunRow:
 def _exams(store: Store) -> Iterator[ExamRow]:
     """Every slot of the current sets. The last bank says which of them are duplicates."""
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
-    repeats: dict[tuple[ExamPart, int], str] = {}
+    duplicates: dict[tuple[ExamPart, int], str] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
         for line in (store.get(Keys.exam_file(exam, REJECTED)) or b"").splitlines():
             one = RejectedItem.model_validate_json(line)
             if one.stage == DUPLICATE_STAGE:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
-                repeats[part, one.slot] = "; ".join(one.reasons)
+                duplicates[part, one.slot] = "; ".join(one.reasons)
     for key in keys:
         made = store.read(key, PartSet)
         for result in (store.read(one, SlotResult) for one in made.results):
-            again = repeats.get((made.part, result.slot)) if result.item is not None else None
+            again = duplicates.get((made.part, result.slot)) if result.item is not None else None
             yield ExamRow(result=result, schema_title=made.schema_title, models=made.models, repeats=again)
 
 

@@ -15,7 +15,7 @@ from qagen_dagster.loop.estimate.cost import BudgetEnd, batch_share, budget_ends
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.estimate.run_time import run_time
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
-from qagen_dagster.loop.questions.document import why_unusable
+from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record

@@ -16,7 +16,7 @@ from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
-from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.permits import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.models.messages import ToolSpec

@@ -22,10 +22,17 @@ from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import Evaluation, EvaluationPlan, question_fields, report_fields, store_report, plan_evaluation
-from qagen_dagster.loop.evaluation.work import Session, Progress, EvaluationRun
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    EvaluationPlan,
+    plan_evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
+from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.plan import judge_spec, picture_of
-from qagen_dagster.loop.grading.pool import Asked, Grader
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
@@ -60,7 +67,9 @@ def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None
     place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
     evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found), encode))
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)
+    questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(
+        planned, workers
+    )
     report = AnswerReport(
         **report_fields(found, Kind.ANSWERS),
         fingerprint=planned.fingerprint,
@@ -146,7 +155,7 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
 
 
 class _AnswerEvaluator:
-    """Implements `Evaluator` of `work.py`."""
+    """Implements `Evaluator` of `run_questions.py`."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
@@ -161,16 +170,16 @@ class _AnswerEvaluator:
     def ask(self, session: Session) -> BaselineAnswer:
         """The answer with its scores."""
         pair, blank = session.pair, self.blank(session.pair)
-        model = session.recorded(self._answerer, Role.ANSWERER.value)
+        answerer = session.recorded(self._answerer, Role.ANSWERER.value)
 
         def model(_name: str | None, _temperature: float | None) -> Model:
-            return model
+            return answerer
 
         place = replace(self._place, model=model)
         answered = answer_from_document(pair.document_id, pair.question, place=place, download_missing=False)
         if answered.error is not None:
-            if model.error is not None:
-                raise model.error
+            if answerer.error is not None:
+                raise answerer.error
             why = answered.error_message or answered.error.description
             again = {"unheard": answered.error in _AGAIN, "failure": why, "error": answered.error}
             return blank.model_copy(update=again)
@@ -186,7 +195,7 @@ class _AnswerEvaluator:
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""
-        asked = Asked(id=pair.id, question=pair.question, answer=answer, picture=picture)
+        asked = AnswerToGrade(id=pair.id, question=pair.question, answer=answer, picture=picture)
         grader = replace(self._grader, judge=judge)
         graded = grader.grade(self._source(pair.document_id), pair.document_id, asked).grading
         heard = judge is None or judge.error is None or isinstance(judge.error, MalformedResponseError)

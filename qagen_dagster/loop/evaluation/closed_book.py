@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.answer_match import Match, match
-from qagen_dagster.loop.evaluation.published_set import Evaluation, EvaluationPlan, question_fields, report_fields, store_report, plan_evaluation
-from qagen_dagster.loop.evaluation.work import Session, Progress, EvaluationRun
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    EvaluationPlan,
+    plan_evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
+from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.evaluation import (
@@ -94,7 +101,7 @@ def _comparer_of(found: Evaluation) -> tuple[str, ModelSpec]:
 
 @dataclass(frozen=True)
 class _ClosedBookEvaluator:
-    """Implements `Evaluator` of `work.py`."""
+    """Implements `Evaluator` of `run_questions.py`."""
 
     corpus_context: str
     answerer: Model

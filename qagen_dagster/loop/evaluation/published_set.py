@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.spending import BudgetMeter, RunSpending, metered, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget

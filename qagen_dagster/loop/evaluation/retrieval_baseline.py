@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
-from qagen_dagster.loop.evaluation.published_set import Evaluation, question_fields, report_fields, store_report
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
 from qagen_dagster.loop.evaluation.retrieval_scores import metrics
-from qagen_dagster.loop.evaluation.work import Progress
+from qagen_dagster.loop.evaluation.run_questions import Progress
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.vectors.base import EmbedderSpec

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
-from qagen_dagster.loop.exams.duplicates import repeats
+from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
@@ -78,10 +78,10 @@ def gather(workspace: Workspace, key: str) -> Bank:
     exam = find_exam(workspace.settings.corpora, key)
     sets = [found for part in exam.parts() if (found := part_set(workspace, part)) is not None]
     results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
-    items, repeated = _without_duplicates(results)
-    rejected = tuple(one.rejected for one in results if one.rejected is not None) + repeated
+    items, duplicates = _without_duplicates(results)
+    rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
-    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, repeated))
+    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates))
 
 
 def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
@@ -139,7 +139,9 @@ def schema_library(exam: Exam) -> bytes:
     ).encode()
 
 
-def _without_duplicates(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
+def _without_duplicates(
+    results: Sequence[SlotResult],
+) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
     """Accepted items, and accepted items that are duplicates of earlier ones."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
@@ -151,7 +153,7 @@ def _without_duplicates(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, 
         else:
             first[result.item.id] = result
     items = [result.item for result in first.values() if result.item is not None]
-    for later, (kept, why) in repeats(items).items():
+    for later, (kept, why) in find_duplicates(items).items():
         again.append((first.pop(later), kept, why))
     kept_items = tuple(item for item in items if item.id in first)
     return kept_items, tuple(_rejected_duplicate(result, other, why) for result, other, why in again)
@@ -160,7 +162,7 @@ def _without_duplicates(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, 
 def _rejected_duplicate(result: SlotResult, other: str, why: str) -> RejectedItem:
     item = result.item
     if item is None:
-        raise ValueError("only an accepted item can be a repeat")
+        raise ValueError("only an accepted item can be a duplicate")
     return RejectedItem(
         exam=item.exam,
         schema_id=item.schema_id,

@@ -14,7 +14,7 @@ from qagen_dagster.errors import BudgetExhaustedError, DocumentError
 from qagen_dagster.grounding.grade import of_document, overall, report
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
-from qagen_dagster.loop.grading.pool import AnswerToGrade, Grader, DocumentAnswers, grade_all
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.models.budget import Allowance, Spent, reached
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.questions.results import CallSummary

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import calibration
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.loop.grading.pool import AnswerToGrade, DocumentAnswers, quoted_lines
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
@@ -87,7 +87,9 @@ def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
-def document_answers(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[DocumentAnswers, str]:
+def document_answers(
+    workspace: Workspace, plan: GradingPlan, one: PlannedDocument
+) -> tuple[DocumentAnswers, str]:
     """A planned document with its answers, and the time of its result. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)

@@ -278,7 +278,9 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, meter: Meter | None = None) -> Embedder:
+def embedder_of(
+    space: Workspace, spec: EmbedderSpec, threads: int = 1, meter: Meter | None = None
+) -> Embedder:
     """The embedder of a spec, which uses the ledger of the store. Raises ConfigError."""
     return build_embedder(
         spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, meter

@@ -14,17 +14,17 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problems.combine import Combined, combined, whole_item
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
-from qagen_dagster.loop.problems.pool import gather_bank, gather_record
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.output_properties import (
     alternate_breaches,
     conversion_breaches,
     scan_breaches,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
 from qagen_dagster.loop.problems.record import pipeline_result
+from qagen_dagster.loop.problems.run_set import gather_bank, gather_record
 from qagen_dagster.loop.problems.sources import read_set
-from qagen_dagster.loop.problems.states import FULL
+from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.loop.problems.text import with_diagram
+from qagen_dagster.loop.problems.item_latex import with_diagram
 from qagen_dagster.records.problems.item import Problem, ProblemInput
 from qagen_dagster.records.problems.result import ProblemRecord, Stage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from qagen_dagster.loop.problems.item import Worked
+from qagen_dagster.loop.problems.run_problem import Worked
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import PipelineResult, ProblemRecord, Stage, TaskEnd, TaskResult
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.batch.rules import batch_limits
+from qagen_dagster.loop.questions.batch.limits import batch_limits
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
-from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.loop.questions.work import question_models
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace

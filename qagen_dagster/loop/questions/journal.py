@@ -16,7 +16,7 @@ from qagen_dagster.loop.questions.batch.events import (
     QuestionGraded,
     Rewritten,
 )
-from qagen_dagster.loop.questions.states import (
+from qagen_dagster.loop.questions.state_machine import (
     Compared,
     Event,
     Exhausted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.loop.questions.duplicates import compare as dedupe
-from qagen_dagster.loop.questions.states import Compared, Dedupe, Judged, QAState, Validate
+from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Judged, QAState, Validate
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 
 

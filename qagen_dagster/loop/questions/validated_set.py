@@ -84,7 +84,8 @@ def deduplicate(
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
     found = compare.links_among(known, encode)
     near = [
-        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])] for n, some in enumerate(found)
+        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])]
+        for n, some in enumerate(found)
     ]
     compared = [n for n, found in enumerate(near) if found]
     place = {n: at for at, n in enumerate(compared)}

@@ -19,7 +19,7 @@ import numpy as np
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import deadline
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Spent, Meter
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.ledger import Entry, Ledger
 from qagen_dagster.models.limits import permits, rate
 from qagen_dagster.models.retry import call_with_retry

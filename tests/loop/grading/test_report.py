@@ -8,8 +8,8 @@ import pytest
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import Asked, Grader, in_picture
 from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.grading.pool import Asked, Grader, in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish

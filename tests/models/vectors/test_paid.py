@@ -15,7 +15,7 @@ from qagen_dagster.errors import (
     ModelError,
     PermanentModelError,
 )
-from qagen_dagster.models.budget import Spent, Meter
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.models.vectors.registry import build_embedder

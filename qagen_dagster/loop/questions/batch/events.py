@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from qagen_dagster.loop.questions.states import Compared, Judged, Proposed
+from qagen_dagster.loop.questions.state_machine import Compared, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade

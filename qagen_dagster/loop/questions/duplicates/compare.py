@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
 from qagen_dagster.loop.answer_match import Match, informative, match
-from qagen_dagster.loop.questions.duplicates.guard import Known, Ruling, crossed, examine
+from qagen_dagster.loop.questions.duplicates.word_rules import Known, Ruling, crossed, examine
 from qagen_dagster.models.base import Model
 
 Vectors = NDArray[np.float32]
@@ -89,9 +89,7 @@ def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
     found: list[list[Link]] = []
     for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]
-        near = [
-            int(i) for i in np.argsort(-scores)[:MAX_EXAMINED] if _reaches(new, known[int(i)], scores[i])
-        ]
+        near = [int(i) for i in np.argsort(-scores)[:MAX_EXAMINED] if _reaches(new, known[int(i)], scores[i])]
         found.append(
             _surest_first(_link(new, known[i], i, lambda i=i, scores=scores: float(scores[i])) for i in near)
         )

@@ -14,8 +14,8 @@ from qagen_dagster.loop.answer_match import Match
 from qagen_dagster.loop.questions.duplicates.compare import (
     CROSSED_THRESHOLD,
     GREY_FROM,
-    MERGE_THRESHOLD,
     MAX_COMPARED,
+    MERGE_THRESHOLD,
     Known,
     Link,
     compare,
@@ -134,7 +134,9 @@ def test_the_less_the_answers_agree_the_more_alike_the_questions_must_be(answer:
 
 def test_the_other_side_of_a_fact_need_not_sound_alike() -> None:
     one, other = Known("Who wrote the Chronicle?", "Anselm"), Known("What did Anselm write?", "the Chronicle")
-    assert links(one, [other], Encoder(CROSSED_THRESHOLD + 0.01)) == [Link(0, pytest.approx(CROSSED_THRESHOLD + 0.01))]
+    assert links(one, [other], Encoder(CROSSED_THRESHOLD + 0.01)) == [
+        Link(0, pytest.approx(CROSSED_THRESHOLD + 0.01))
+    ]
     assert links(one, [other], Encoder(CROSSED_THRESHOLD - 0.01)) == []
 
 
