@@ -78,7 +78,7 @@ def test_the_cost_of_a_call_is_its_tokens_and_its_price() -> None:
     assert cost == Spent(usd=2.0, tokens=600_000, calls=1)
 
 
-def test_only_what_is_paid_passes_the_toll() -> None:
+def test_only_paid_calls_are_metered() -> None:
     ledger, gate = Ledger(MemoryBlobs()), Gate(1)
     model = LedgeredModel(ScriptedProvider(SPEC, _echo), ledger)
     metered = model.metered(gate)

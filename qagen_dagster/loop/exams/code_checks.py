@@ -67,8 +67,8 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
     case = _Case(package, values, prove(package.question, package.check, values, box))
     faults = tuple(
         Fault(name=name, severity=severity, detail=detail)
-        for gate in _GATES
-        for name, severity, detail in gate(case)
+        for check in _CHECKS
+        for name, severity, detail in check(case)
     )
     return Examination(faults=faults, proof=case.proving.proof)
 
@@ -181,6 +181,6 @@ def _failed(failure: FormError, texts: list[str]) -> _Found:
     return _fixable(FORM_FAILED, detail)
 
 
-_GATES: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
+_CHECKS: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
     _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers,
 )  # fmt: skip

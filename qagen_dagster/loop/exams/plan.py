@@ -12,9 +12,9 @@ from qagen_dagster.configuration.exams.loading import Exam, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
+from qagen_dagster.loop.exams.fingerprint import exam_specs, part_fingerprint
 from qagen_dagster.loop.exams.quota import quotas
 from qagen_dagster.loop.exams.state_machine import ItemLimits
-from qagen_dagster.loop.exams.fingerprint import exam_specs, part_fingerprint
 from qagen_dagster.loop.exams.work import ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.spending import effective_budget

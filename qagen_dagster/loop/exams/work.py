@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from qagen_dagster.agents.exams import designer, implementer, style_judge, verifier
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.configuration.exams.loading import Exam
-from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.loop.spending import metered
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.records.exams.item import ExamPart, QuestionPackage
 from qagen_dagster.records.exams.proof import Examination
-from qagen_dagster.records.ids import fingerprint
 
 Examiner = Callable[[QuestionPackage], Examination]
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
-from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.problems.item_latex import format_of, item_of, scanned_as
-from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
 from qagen_dagster.loop.spending import metered
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.messages import Image
-from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import Picture, Problem, VariantKind
+from qagen_dagster.records.problems.item import Picture, Problem
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.tool import Tool
 

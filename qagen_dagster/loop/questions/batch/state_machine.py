@@ -53,10 +53,10 @@ NO_ANSWER = "the answerer gave no answer"
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     """The next step. A step that has begun is finished before anything else."""
     if state.qa.current is not None:
-        gate = state_machine.next_step(state.qa, limits)
-        if not isinstance(gate, (Dedupe, Validate)):
-            raise ValueError("a candidate waits, but not for a gate")
-        return gate
+        step = state_machine.next_step(state.qa, limits)
+        if not isinstance(step, (Dedupe, Validate)):
+            raise ValueError("a candidate waits, but not for a check")
+        return step
     if state.current is not None:
         return _on_current(state.current, limits)
     missing = missing_of(state, wanted)
@@ -192,10 +192,10 @@ def _waiting(state: BatchState) -> list[Draft]:
 
 def _asked(state: BatchState, event: Asked) -> BatchState:
     _expect(state.current is None and state.qa.current is None, event)
-    gates = state.qa
+    questions = state.qa
     if event.failure:
-        gates = state_machine.transition(gates, GenerationFailed(reason=event.failure))
-    repeats = tuple(
+        questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
+    duplicates = tuple(
         state_machine.Rejected(
             candidate=Candidate(
                 question=one.draft.question,
@@ -214,10 +214,10 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
     )
     return state.model_copy(
         update={
-            "qa": gates.model_copy(
+            "qa": questions.model_copy(
                 update={
-                    "rejected": (*gates.rejected, *repeats),
-                    "compared_count": gates.compared_count + len(repeats),
+                    "rejected": (*questions.rejected, *duplicates),
+                    "compared_count": questions.compared_count + len(duplicates),
                 }
             ),
             "drafts": (*state.drafts, *event.drafts),
