@@ -18,7 +18,7 @@ SPEC = ModelSpec(provider="scripted", model="test")
 AMOUNTS = st.builds(Spent, usd=st.floats(0, 1e6), tokens=st.integers(0, 10**9), calls=st.integers(0, 10**6))
 
 
-class Gate:
+class Meter:
     """A meter that ends after a number of calls."""
 
     def __init__(self, left: int) -> None:
@@ -79,22 +79,22 @@ def test_the_cost_of_a_call_is_its_tokens_and_its_price() -> None:
 
 
 def test_only_paid_calls_are_metered() -> None:
-    ledger, gate = Ledger(MemoryBlobs()), Gate(1)
+    ledger, meter = Ledger(MemoryBlobs()), Meter(1)
     model = LedgeredModel(ScriptedProvider(SPEC, _echo), ledger)
-    metered = model.metered(gate)
+    metered = model.metered(meter)
     first, again = metered.respond(ask()), metered.respond(ask())
     assert (first.replayed, again.replayed) == (False, True)
-    assert len(gate.spent) == 1
+    assert len(meter.spent) == 1
     with pytest.raises(BudgetExhaustedError, match="nothing is left"):
         metered.respond(ask().model_copy(update={"sample": 7}))
     assert not model.respond(ask().model_copy(update={"sample": 7})).replayed, "nothing was sent before"
-    assert len(gate.spent) == 1
+    assert len(meter.spent) == 1
 
 
 def test_models_of_this_process_are_counted_too() -> None:
-    gate = Gate(1)
-    metered = LocalModel(ScriptedProvider(SPEC, _echo)).metered(gate)
+    meter = Meter(1)
+    metered = LocalModel(ScriptedProvider(SPEC, _echo)).metered(meter)
     metered.respond(ask())
-    assert [(one.usd, one.calls) for one in gate.spent] == [(0.0, 1)]
+    assert [(one.usd, one.calls) for one in meter.spent] == [(0.0, 1)]
     with pytest.raises(BudgetExhaustedError):
         metered.respond(ask())
