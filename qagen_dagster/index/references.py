@@ -156,7 +156,7 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
     """The files to read, with the paths to show. A path begins with the name of the folder, wherever the folder is."""
     for folder in dict.fromkeys(folders):
         if not folder.is_dir():
-            _skip(skipped, f"{folder}: there is no such folder; going on without it")
+            _skip(skipped, f"{folder}: there is no such folder; it is left out")
             continue
         found = [
             path
@@ -172,14 +172,14 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
 def _bytes(path: Path) -> bytes:
     """Raises OSError, and ValueError for a file that is too large."""
     if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; going on without it")
+        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; it is left out")
     return path.read_bytes()
 
 
 def _tex(data: bytes, shown: str) -> tuple[Passage, ...]:
     text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise ValueError("not a text file; going on without it")
+        raise ValueError("not a text file; it is left out")
     return passages_of(shown, text)
 
 
@@ -187,7 +187,7 @@ def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:
     parsed = parsers.parse(FileSource(shown, path), ParseOptions(ocr=False))
     text = next((one for one in parsed.entries if isinstance(one, ParsedText) and one.text.strip()), None)
     if text is None:
-        raise ValueError(f"{parsed.detail or 'it has no text'}; going on without it")
+        raise ValueError(f"{parsed.detail or 'it has no text'}; it is left out")
     headings = [(one.start_line, one.level, one.title) for one in text.sections]
     return passages_of(shown, text.text, headings)
 

@@ -56,9 +56,9 @@ def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str 
     found = [(key, entry) for key in keys for entry in _entries(space, key, document)]
     if len(found) > 1:
         named = ", ".join(f"{key}/{entry}" for key, entry in found[:8])
-        raise ConfigError(f"{document} is several documents ({named}): give one id, and --corpus")
+        raise ConfigError(f"several documents match {document} ({named}): give one id and --corpus")
     if not found and corpus is None:
-        raise ConfigError(f"{document} is no file, and no corpus has parsed a document of that name")
+        raise ConfigError(f"{document} is not a file, and no parsed corpus has a document with this name")
     key, name = found[0] if found else (corpus or "", document)
     return Asked(name, corpus_place(space, key, profile))
 

@@ -48,7 +48,7 @@ class Evaluation:
         """The check of the budget before paid calls; None when nothing is limited."""
         if self.budget.unlimited:
             return None
-        shared = self.budget.model_copy(update={"document": Allowance()})  # only questions have one
+        shared = self.budget.model_copy(update={"document": Allowance()})  # that limit is for questions
         return BudgetMeter(shared, RunSpending(self.space.store, self.run.launch, self.combination))
 
     def metered(self, model: Model) -> Model:

@@ -110,7 +110,7 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
     seed = exam.config.seed if options.seed is None else options.seed
     items = exam.config.items if options.n_items is None else options.n_items
     if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
-        raise ConfigError(f"a seed is 0 to {MOST_SEED}, and items are 1 to {MOST_ITEMS}")
+        raise ConfigError(f"the seed must be 0 to {MOST_SEED}, and the number of items 1 to {MOST_ITEMS}")
     return PartPlan(
         part=part,
         exam=exam,
@@ -130,7 +130,7 @@ def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
     config = exam.config
     designs, retries = options.max_designer_retries, options.max_implementer_retries
     if min(designs or 0, retries or 0) < 0:
-        raise ConfigError("retries are 0 or more")
+        raise ConfigError("the number of retries must be 0 or more")
     return ItemLimits(
         max_designer_retries=config.max_designer_retries if designs is None else designs,
         max_implementer_retries=config.max_implementer_retries if retries is None else retries,

@@ -41,11 +41,11 @@ def quotas(
         if one not in difficulties:
             raise ConfigError(f"exam {exam.key} has no {one.value} items to give a weight to")
         if not 0 <= weight < math.inf:
-            raise ConfigError(f"the weight of {one.value} items must be a number from 0 on, not {weight}")
+            raise ConfigError(f"the weight of {one.value} items must be a number of at least 0, not {weight}")
         difficulties[one] = weight
     for name, shares in (("schema", schemas.values()), ("difficulty", difficulties.values())):
         if not any(shares):
-            raise ConfigError(f"no {name} of exam {exam.key} that is asked for has a weight above 0")
+            raise ConfigError(f"no selected {name} of exam {exam.key} has a weight above 0")
     by_schema = _deal(tuple(schemas.items()), seed, items)
     by_difficulty = _deal(tuple((one.value, weight) for one, weight in difficulties.items()), seed, items)
     dealt = Counter(zip(by_schema, by_difficulty, strict=True))

@@ -224,4 +224,4 @@ def _expect(holds: bool, event: ExamEvent) -> None:
 
 
 def _unfit(event: ExamEvent) -> ValueError:
-    return ValueError(f"{event.kind} does not fit what the loop waits for")
+    return ValueError(f"{event.kind} does not fit the current state")

@@ -86,7 +86,7 @@ def _grader(
     judge = workspace.find_model(profile, Role.JUDGE, combination.mode) if method in ASKING else None
     budget = effective_budget(profile, run_budget)
     if judge is not None and not budget.unlimited:
-        shared = budget.model_copy(update={"document": Allowance()})  # only questions have one
+        shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
         judge = metered(judge, BudgetMeter(shared, RunSpending(workspace.store, run.launch, combination)))
     return Grader(
         method,

@@ -102,7 +102,7 @@ def latest_reports(store: Store) -> list[GroundingReport]:
     """The reports of the last command or backfill that graded anything. Raises StoreError when there is none."""
     found = [store.read(key, GroundingReport) for key in store.list("grounding")]
     if not found:
-        raise StoreError(f"nothing has been graded in {store.root} yet: `qagen run` does it")
+        raise StoreError(f"nothing has been graded in {store.root} yet: run `qagen run` first")
     newest = max(found, key=lambda one: one.created)
     return [one for one in found if one.launch == newest.launch]
 

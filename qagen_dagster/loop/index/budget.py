@@ -19,5 +19,5 @@ def index_meter(
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     if budget.unlimited:
         return None
-    shared = budget.model_copy(update={"document": Allowance()})  # only questions have one
+    shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
     return BudgetMeter(shared, RunSpending(space.store, launch, IndexPart(corpus=corpus)))

@@ -98,7 +98,7 @@ class _PlaceholderModel:
 
     def respond(self, request: Request) -> Response:
         raise RuntimeError(
-            f"{self.spec.name} is asked where only results are looked at: {request.system[:80]}"
+            f"{self.spec.name} must not be asked, because only results are read: {request.system[:80]}"
         )
 
 

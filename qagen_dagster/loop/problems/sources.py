@@ -55,7 +55,7 @@ def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
         return tuple(_of_pdf(space, named))
     if suffix in IMAGES:
         return select_range((_of_picture(space, named, 1, _prefix(named.path)),), named.wanted)
-    raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not taken; {_KINDS}")
+    raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not supported; {_KINDS}")
 
 
 def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
@@ -88,14 +88,14 @@ def described(words: str) -> Problem:
 def _of_tex(named: Named) -> tuple[Problem, ...]:
     text = decode(_bytes_of(named)).text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise DocumentError("binary", f"{named.shown} is no text")
+        raise DocumentError("binary", f"{named.shown} is not text")
     cut = split_items(text)
     items = list(cut.bare_items)
     if not items:
         body = _BODY.search(text)
         items = [(body.group(1) if body else text).strip()]
     if not any(items):
-        raise ConfigError(f"{named.shown} holds no problem")
+        raise ConfigError(f"{named.shown} contains no problem")
     width = max(2, len(str(len(items))))
     problems = [
         Problem(

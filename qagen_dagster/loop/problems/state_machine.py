@@ -112,7 +112,7 @@ def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> Pr
     """The state after `event`. Raises ValueError for an event of another task than the next one."""
     step = next_step(state, tasks)
     if not isinstance(step, Perform) or step.task != event.task:
-        raise ValueError(f"{event.task.key} does not fit what the loop waits for")
+        raise ValueError(f"{event.task.key} does not fit the current state")
     if isinstance(event, Absent):
         return state.model_copy(update={"absent": (*state.absent, event.task)})
     return state.model_copy(update={"results": (*state.results, event)})

@@ -71,5 +71,5 @@ def batch_events(journal: DocumentJournal) -> tuple[BatchEvent, ...]:
 
 def _all_of(found: tuple[E, ...], journal: DocumentJournal) -> tuple[E, ...]:
     if len(found) != len(journal.events):
-        raise ResumeError("the journal holds steps of another strategy")
+        raise ResumeError("the journal contains steps of another strategy")
     return found

@@ -276,4 +276,4 @@ def _current(state: QAState, event: Event) -> Candidate:
 
 def _expect(holds: bool, event: Event) -> None:
     if not holds:
-        raise ValueError(f"{event.kind} does not fit what the loop waits for")
+        raise ValueError(f"{event.kind} does not fit the current state")

@@ -199,10 +199,10 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
 def test_options_are_checked(space: Space) -> None:
     here = space(ExamPlay())
     for options, said in (
-        ({"seed": -1}, "a seed is 0 to"),
+        ({"seed": -1}, "the seed must be 0 to"),
         ({"n_items": 100_000}, "items are 1 to"),
         ({"n_items": 0}, "items are 1 to"),
-        ({"max_designer_retries": -1}, "retries are 0 or more"),
+        ({"max_designer_retries": -1}, "the number of retries must be 0 or more"),
         ({"schema_prefixes": ("P",)}, "no schema of exam trial"),
         ({"weights": {Difficulty.EASY: 0}}, "no difficulty of exam trial"),
         ({"models": {"judge": "x"}}, "there is no exam role 'judge'"),

@@ -55,7 +55,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     if state.qa.current is not None:
         step = state_machine.next_step(state.qa, limits)
         if not isinstance(step, (Dedupe, Validate)):
-            raise ValueError("a candidate waits, but not for a check")
+            raise ValueError("the candidate waits for no check")
         return step
     if state.current is not None:
         return _on_current(state.current, limits)
@@ -164,7 +164,7 @@ def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
 
 def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
     if one.candidate is None:
-        raise ValueError("there is no answer to settle on")
+        raise ValueError("there is no answer to check")
     if one.candidate.gate is not None or ungrounded is None:
         return one.candidate
     return one.candidate.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": ungrounded})
@@ -235,7 +235,7 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
     if current is None:
         draft = next((one for one in _waiting(state) if one.number == event.number), None)
         if draft is None:
-            raise ValueError(f"there is no question {event.number} to take up")
+            raise ValueError(f"there is no waiting question {event.number}")
         fresh = Current(draft=draft, versions=(Version(question=draft.question, grade=event.grade),))
         taken = (*state.taken, draft.number)
         return state.model_copy(update={"current": fresh, "taken": taken})
@@ -285,10 +285,10 @@ def _with(state: BatchState, current: Current) -> BatchState:
 
 def _current(state: BatchState, event: BatchEvent) -> Current:
     if state.current is None:
-        raise ValueError(f"{event.kind} without a question under way")
+        raise ValueError(f"{event.kind} without a current question")
     return state.current
 
 
 def _expect(holds: bool, event: BatchEvent) -> None:
     if not holds:
-        raise ValueError(f"{event.kind} does not fit what the loop waits for")
+        raise ValueError(f"{event.kind} does not fit the current state")
