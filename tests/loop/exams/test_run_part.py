@@ -200,11 +200,11 @@ def test_options_are_checked(space: Space) -> None:
     here = space(ExamPlay())
     for options, said in (
         ({"seed": -1}, "the seed must be 0 to"),
-        ({"n_items": 100_000}, "items are 1 to"),
-        ({"n_items": 0}, "items are 1 to"),
+        ({"n_items": 100_000}, "number of items 1 to"),
+        ({"n_items": 0}, "number of items 1 to"),
         ({"max_designer_retries": -1}, "the number of retries must be 0 or more"),
-        ({"schema_prefixes": ("P",)}, "no schema of exam trial"),
-        ({"weights": {Difficulty.EASY: 0}}, "no difficulty of exam trial"),
+        ({"schema_prefixes": ("P",)}, "no selected schema of exam trial"),
+        ({"weights": {Difficulty.EASY: 0}}, "no selected difficulty of exam trial"),
         ({"models": {"judge": "x"}}, "there is no exam role 'judge'"),
         ({"models": {"verifier": "implementer"}}, "implementer and verifier are the same model"),
         ({"profile": "nowhere"}, "there is no profile"),

@@ -235,7 +235,7 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
     if current is None:
         draft = next((one for one in _waiting(state) if one.number == event.number), None)
         if draft is None:
-            raise ValueError(f"there is no waiting question {event.number}")
+            raise ValueError(f"there is no question {event.number} waiting")
         fresh = Current(draft=draft, versions=(Version(question=draft.question, grade=event.grade),))
         taken = (*state.taken, draft.number)
         return state.model_copy(update={"current": fresh, "taken": taken})
