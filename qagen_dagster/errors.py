@@ -1,20 +1,18 @@
-"""Every exception the package raises on purpose.
+"""Every exception that the package raises on purpose.
 
-What belongs here: names, and the one line a person reads. What does not: handling.
-
-    QagenError
-    ├── ConfigError             a file or flag that a person must correct (exit code 2)
-    ├── StoreError              a stored value that is missing or unreadable
-    ├── DocumentError           a document that cannot be parsed, with its named outcome
-    ├── ToolError               content for the model: what went wrong and what to do instead
-    ├── ResumeError             a journal that belongs to other work
-    └── ModelError              a model call that gave no usable response
-        ├── TransientModelError     worth another try (rate limit, time-out, 5xx, connection)
-        │   └── RateLimitedError        asked too much at once; the others who ask should slow down
-        ├── PermanentModelError     not worth another try (bad key, bad request)
-        │   └── ContextOverflowError    the request does not fit the model
-        ├── MalformedResponseError  the body is not what the wire promises
-        └── BudgetExhaustedError    a limit on spending is reached; the call was not made
+QagenError
+├── ConfigError             a file or flag that a person must correct (exit code 2)
+├── StoreError              a stored value that is missing or unreadable
+├── DocumentError           a document that cannot be parsed, with its outcome
+├── ToolError               text for the model: what went wrong and what to do instead
+├── ResumeError             a journal that belongs to other work
+└── ModelError              a model call that gave no usable response
+    ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
+    │   └── RateLimitedError        too many requests; all processes should back off
+    ├── PermanentModelError     a retry would fail as well (bad key, bad request)
+    │   └── ContextOverflowError    the request does not fit the context window
+    ├── MalformedResponseError  the body does not follow the API
+    └── BudgetExhaustedError    a limit on spending is reached; the call was not made
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from pathlib import Path
 
 
 class QagenError(Exception):
-    """Base of all expected failures; its text is one line fit for a person."""
+    """Base class of all expected errors. The message is one line for a person."""
 
 
 class ConfigError(QagenError):
@@ -31,7 +29,7 @@ class ConfigError(QagenError):
 
     Args:
         message: what is wrong, without the place.
-        file: the file that holds the fault, if there is one.
+        file: the file that contains the error, if there is one.
         line: 1-based line in that file.
         key: dotted key (`scenarios.rag_eval.name`).
     """
@@ -50,7 +48,7 @@ class ConfigError(QagenError):
 
 
 class StoreError(QagenError):
-    """A stored value is missing or unreadable; the text names it."""
+    """A stored value is missing or unreadable. The message names it."""
 
 
 class DocumentError(QagenError):
@@ -62,19 +60,19 @@ class DocumentError(QagenError):
 
 
 class ToolError(QagenError):
-    """A tool could not do what it was asked; the text tells the model what to do instead."""
+    """A tool could not do what it was asked. The message tells the model what to do instead."""
 
 
 class ResumeError(QagenError):
-    """A journal on disk belongs to other work than the one that asks for it."""
+    """A journal in the store belongs to other work."""
 
 
 class ModelError(QagenError):
-    """A model call gave no usable response. Never carries headers, keys or request bodies."""
+    """A model call gave no usable response. The message never contains headers, keys or request bodies."""
 
 
 class TransientModelError(ModelError):
-    """Worth another try. `retry_after` is the server's own wish in seconds, if it said one."""
+    """A retry may succeed. `retry_after` is the delay in seconds that the server asked for, if it did."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after
@@ -82,20 +80,20 @@ class TransientModelError(ModelError):
 
 
 class RateLimitedError(TransientModelError):
-    """The server refused because too much was asked of it (429, 529)."""
+    """The server refused the request because of too many requests or overload (429, 529)."""
 
 
 class PermanentModelError(ModelError):
-    """Another try would end the same way (bad key, unknown model, invalid request)."""
+    """A retry would fail in the same way (bad key, unknown model, invalid request)."""
 
 
 class ContextOverflowError(PermanentModelError):
-    """The request is larger than the model's context window."""
+    """The request is larger than the context window of the model."""
 
 
 class MalformedResponseError(ModelError):
-    """The server's body is not what its wire promises."""
+    """The body of a response does not follow the API."""
 
 
 class BudgetExhaustedError(ModelError):
-    """A limit on spending is reached: the call was not made. The text names scope and limit."""
+    """A limit on spending is reached, so the call was not made. The message names scope and limit."""

@@ -27,7 +27,7 @@ class Settings:
     """The settings of a run that are not in its corpora and profiles.
 
     Attributes:
-        corpora: folder of corpora, read-only.
+        corpora: folder of the corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
         profiles: folder of profiles that come before the shipped ones; None for only the shipped ones.

@@ -19,8 +19,8 @@ import pytest
 from qagen_dagster.agents.answering import answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
-from qagen_dagster.loop.exams.work import exam_prompt_hashes
-from qagen_dagster.loop.problems.rules import problem_prompt_hashes
+from qagen_dagster.loop.exams.fingerprint import exam_prompt_hashes
+from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Mode

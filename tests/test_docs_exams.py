@@ -7,7 +7,7 @@ import re
 import click
 
 from qagen_dagster.cli.exams.commands import run
-from qagen_dagster.loop.exams.bank import FILES, REPEATS
+from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, FILES
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
@@ -35,7 +35,7 @@ def test_keys_of_exam_yaml_are_documented_with_defaults_and_flags() -> None:
 
 def test_stages_files_and_formats_are_documented() -> None:
     stages = [row[0].strip("`") for row in markdown.table(EXAMS, "| stage ")]
-    assert stages == [*(stage.value for stage in Stage), REPEATS]
+    assert stages == [*(stage.value for stage in Stage), DUPLICATE_STAGE]
     files = re.findall(r"^- `([a-z.]+)`:", EXAMS, re.MULTILINE)
     assert files == list(FILES)
     formats = {row[0].strip("`"): row[1].strip("`") for row in markdown.table(EXAMS, "| `--format` ")}

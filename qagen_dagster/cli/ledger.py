@@ -10,7 +10,7 @@ from rich.table import Table
 
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import fail, print_json
-from qagen_dagster.loop.ledger import report
+from qagen_dagster.loop.ledger import entries
 from qagen_dagster.loop.ledger.batches import BatchStats
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
@@ -26,7 +26,7 @@ def ledger() -> None:
 @click.pass_obj
 def stats(settings: Settings, as_json: bool) -> None:
     """Show entries, bytes and tokens of each model."""
-    found = report.statistics(Workspace(settings).store)
+    found = entries.statistics(Workspace(settings).store)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
@@ -59,7 +59,7 @@ def verify(settings: Settings, as_json: bool) -> int:
 
     Exits with 1 if one is corrupt. A corrupt entry is never used, so its model call is paid again.
     """
-    found = report.check(Workspace(settings).store)
+    found = entries.check(Workspace(settings).store)
     if as_json:
         print_json({"ok": found.good, **found.model_dump()})
     else:
@@ -78,7 +78,7 @@ def verify(settings: Settings, as_json: bool) -> int:
 @click.option(
     "--older-than",
     type=click.FloatRange(0),
-    default=report.UNUSED_DAYS,
+    default=entries.UNUSED_DAYS,
     show_default=True,
     metavar="DAYS",
     help="With --unused: only entries older than this many days.",
@@ -98,8 +98,8 @@ def prune(
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes exclude each other")
     store = Workspace(settings).store
-    found = report.prunable(store, unused=unused, older_than_days=older_than)
-    removed = report.prune(store, found) if yes else 0
+    found = entries.prunable(store, unused=unused, older_than_days=older_than)
+    removed = entries.prune(store, found) if yes else 0
     if as_json:
         print_json({"removed": removed, **found.model_dump()})
         return

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import Field
 from rich.table import Table
 
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
@@ -38,7 +38,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     removed = validated.removed if validated else ()
     made = [call for result in results for call in result.calls]
-    calls = each_once([*made, *(validated.calls if validated else ())])
+    calls = unique_calls([*made, *(validated.calls if validated else ())])
     rejected = Counter(
         one.rejection_reason.value
         for one in (*removed, *(one for result in results for one in result.rejected))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.records.questions.results import CallSummary
 
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
@@ -18,7 +18,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
 
     `accepted`, a count of what was accepted, adds the cost per accepted one. The cost is "unknown" when the price of a call is.
     """
-    every = each_once(calls)
+    every = unique_calls(calls)
     usd = _money(every)
     shown: Metadata = {
         "model_calls": len(every),

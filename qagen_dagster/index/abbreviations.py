@@ -12,17 +12,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A name or another word always follows.
+# The sentence always continues: a name or another word follows.
 BEFORE_NAMES = _words(
     "mr mrs ms mx dr prof hon sgt lt col gen rep sen gov capt cmdr adm maj pvt cpl rev fr pres supt messrs mt ft vs v cf "
     "viz ca approx e.g i.e eg ie a.k.a incl esp resp"
 )
-# A number, a numeral or a single letter follows; before any other word the sentence is over.
+# The sentence continues before a number, a numeral or a single letter, and ends before any other word.
 BEFORE_NUMBERS = _words(
     "no nos art arts sec secs ch chap fig figs tab eq eqs eqn vol vols p pp par para cl app ed eds n nr c b d in n° "
     "jan feb mar apr jun jul aug sep sept oct nov dec ver"
 )
-# The sentence ends if a capital follows, unless that is a day, a month or a zone.
+# The sentence ends if a capital follows, unless that begins a day, a month or a time zone.
 TIMES = frozenset(("a.m", "p.m"))
 AFTER_TIMES = _words(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September "
@@ -45,7 +45,7 @@ CONNECTIVES = _words(
     "a an the of in on at by for from with to and or but as than that which who whose is are was were be been has have had "
     "will would can could may might must should not no into over under between per via its their his her our"
 )
-# `"Stop!" Mary said` is one sentence.
+# A quotation followed by one of these does not end the sentence: `"Stop!" Mary said`.
 ATTRIBUTION = _words(
     "said says asked asks replied added cried shouted exclaimed wrote answered told whispered noted"
 )

@@ -18,7 +18,7 @@ _MOST_OF_EXAMPLE = 3_600  # examples up to this length are not cut
 _EXAMPLE = re.compile(
     r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
 )
-_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that somebody has commented out
+_DISUSED = re.compile(r"[ \t]*%[ \t%]*\\[A-Za-z]")  # code that is commented out
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
 _HEADING = re.compile(
     rf"[ \t]*\\(?P<level>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,200}}\])?\{{(?P<title>.*)"

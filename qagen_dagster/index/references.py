@@ -73,7 +73,7 @@ class ReferenceStore:
     def search(
         self, query: str, file_types: Collection[str] | None = None, limit: int = 3
     ) -> list[Reference]:
-        """The best passages for `query`, best first, of files of these types; at most two of one file."""
+        """The best passages for `query` from files of these types, best first, at most two of one file."""
         rows = self._of_types(file_types)
         if not query.strip() or not rows.size:
             return []
@@ -137,7 +137,7 @@ class ReferenceStore:
 
 
 def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceStore:
-    """Read every PDF, TeX and STY file below the folders, in the order of their names."""
+    """Read all PDF, TeX and STY files in the folders, in the order of their names."""
     files: list[_File] = []
     skipped: list[str] = []
     with ParserPool(workers=1) as parsers:  # starts a process at the first PDF
@@ -156,7 +156,7 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
     """The files to read, with their displayed paths, which begin with the name of the folder."""
     for folder in dict.fromkeys(folders):
         if not folder.is_dir():
-            _skip(skipped, f"{folder}: there is no such folder; going on without it")
+            _skip(skipped, f"{folder}: there is no such folder; it is left out")
             continue
         found = [
             path
@@ -172,14 +172,14 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
 def _bytes(path: Path) -> bytes:
     """The content of a file. Raises OSError, and ValueError if it is too large."""
     if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; going on without it")
+        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; it is left out")
     return path.read_bytes()
 
 
 def _tex(data: bytes, shown: str) -> tuple[Passage, ...]:
     text = decode(data).text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise ValueError("not a text file; going on without it")
+        raise ValueError("not a text file; it is left out")
     return passages_of(shown, text)
 
 
@@ -187,7 +187,7 @@ def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:
     parsed = parsers.parse(FileSource(shown, path), ParseOptions(ocr=False))
     text = next((one for one in parsed.entries if isinstance(one, ParsedText) and one.text.strip()), None)
     if text is None:
-        raise ValueError(f"{parsed.detail or 'it has no text'}; going on without it")
+        raise ValueError(f"{parsed.detail or 'it has no text'}; it is left out")
     headings = [(one.start_line, one.level, one.title) for one in text.sections]
     return passages_of(shown, text.text, headings)
 

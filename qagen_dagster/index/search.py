@@ -32,7 +32,7 @@ class Searcher:
         threshold: float = 0.0,
         ranking: Ranking = Ranking.BOTH,
     ) -> list[ChunkHit]:
-        """The best chunks for `query`, best first: of one document, or of all where `document_id` is None.
+        """The best chunks for `query`, best first, of one document or of all when `document_id` is None.
 
         A hit has a score by `ranking` of at least `threshold`. The weight of a word depends on how rare it is in the searched chunks.
         Raises ModelError when the query cannot be embedded, and StoreError when the index cannot be read.

@@ -195,7 +195,7 @@ class _Stop:
 
     @cached_property
     def last(self) -> str:
-        """The word before the mark, its last 24 characters at most."""
+        """The word before the mark, at most its last 24 characters."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 

@@ -74,7 +74,7 @@ def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
 
 
 class ChunkTable:
-    """Chunks in memory, ready to be searched by many threads."""
+    """Chunks in memory, for searches by many threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         """`connection` has a table or view `rows` with a shard's columns; this object owns it from now on."""

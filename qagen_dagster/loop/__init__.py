@@ -1,1 +1,1 @@
-"""State machines over agents: pure transitions, and the effects that perform their steps."""
+"""The work of each product: pure state machines, and the effects that perform their steps."""

@@ -1,8 +1,4 @@
-"""Whether two answers can be two wordings of one: the evidence that answers give about their questions.
-
-What belongs here: comparing two short texts. What does not: what follows for the questions (`loop/questions/duplicates/compare.py`), and how
-numbers, dates and names are read (`grounding/facts.py`).
-"""
+"""Compares two short answers: whether they can state the same fact."""
 
 from __future__ import annotations
 
@@ -25,8 +21,8 @@ from qagen_dagster.records.ids import normalise
 
 T = TypeVar("T")
 
-SHORT = 4  # content words: of longer answers, other words do not mean another fact
-MOST_ROUNDED = 0.06  # of the amount
+SHORT = 4  # content words: different words in longer answers do not imply different facts
+MAX_ROUNDING = 0.06  # of the amount
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
@@ -39,29 +35,29 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Match(StrEnum):
-    """How two answers relate."""
+    """Whether two answers state the same fact."""
 
-    SAME = "same"  # one fact in the same words, numbers and units converted
-    CLOSE = "close"  # may well be one fact: they share words or round to each other
-    APART = "apart"  # nothing in common, and nothing that contradicts
-    CONFLICT = "conflict"  # cannot both be the answer to one question
+    SAME = "same"  # one fact in the same words, with numbers and units converted
+    CLOSE = "close"  # probably one fact: they share words, or one is the other rounded
+    APART = "apart"  # nothing in common and no contradiction
+    CONFLICT = "conflict"  # cannot both answer the same question
 
 
 @dataclass(frozen=True)
 class _Answer:
     normal: str
     facts: Facts
-    words: frozenset[str]  # stems, those of numbers and dates left out
+    words: frozenset[str]  # stems, without those of numbers and dates
     polarity: bool | None
     negates: bool
-    named: bool  # made of names alone
+    named: bool  # only names
 
 
 def match(one: str, other: str) -> Match:
-    """How two answers relate; the order does not matter."""
+    """Compare two answers. Their order does not matter."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal:
-        return Match.SAME if one == other and one else Match.CLOSE  # nothing to go by
+        return Match.SAME if one == other and one else Match.CLOSE  # nothing to compare
     if a.normal == b.normal:
         return Match.SAME
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
@@ -75,8 +71,8 @@ def match(one: str, other: str) -> Match:
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
 
 
-def clearly_other(one: str, other: str) -> bool:
-    """Whether the answers state different facts, not merely in different words. Long ones never do by words alone."""
+def clearly_different(one: str, other: str) -> bool:
+    """Whether the answers state different facts. Different words are enough only for short answers."""
     found = match(one, other)
     if found is Match.APART:
         return max(len(_answer(one).words), len(_answer(other).words)) < SHORT
@@ -84,7 +80,7 @@ def clearly_other(one: str, other: str) -> bool:
 
 
 def informative(answer: str) -> bool:
-    """Whether few other questions have this answer: not a yes or no, not a lone number without a unit."""
+    """Whether few other questions have this answer. A yes, a no or a number without a unit is not informative."""
     parsed = _answer(answer)
     if parsed.polarity is not None:
         return False
@@ -111,14 +107,14 @@ def _answer(text: str) -> _Answer:
 
 
 def _numbers(a: Facts, b: Facts) -> Match | None:
-    """How the numbers and dates relate; None if neither answer has one."""
+    """Compare the numbers and dates; None if neither answer has any."""
     if not (a.amounts or a.dates or b.amounts or b.dates):
         return None
     if not (a.amounts or a.dates) or not (b.amounts or b.dates):
         return Match.APART
     parts = (
         _pairing(a.amounts, b.amounts, _same_amount, _rounded),
-        _pairing(a.dates, b.dates, Date.agrees, _tells_less),
+        _pairing(a.dates, b.dates, Date.agrees, _not_comparable),
     )
     found = [part for part in parts if part is not None]
     if not found:
@@ -129,7 +125,7 @@ def _numbers(a: Facts, b: Facts) -> Match | None:
 def _pairing(
     a: Sequence[T], b: Sequence[T], same: Callable[[T, T], bool], near: Callable[[T, T], bool]
 ) -> Match | None:
-    """How two lists of like things relate; None if one of them is empty."""
+    """Compare two lists of the same kind; None if one of them is empty."""
     if not a or not b:
         return None
     mine = [one for one in a if not any(same(one, other) for other in b)]
@@ -137,7 +133,7 @@ def _pairing(
     if not mine and not theirs:
         return Match.SAME
     if not mine or not theirs:
-        return Match.CLOSE  # one tells more
+        return Match.CLOSE  # one says more
     return Match.CLOSE if any(near(one, other) for one in mine for other in theirs) else Match.CONFLICT
 
 
@@ -145,39 +141,39 @@ def _same_amount(one: Amount, other: Amount) -> bool:
     if one.measured == other.measured:
         return one.same(other)
     measured, bare = (one, other) if one.measured else (other, one)
-    return bare.value in (measured.value, _as_written(measured))  # the question may have told the unit
+    return bare.value in (measured.value, _as_written(measured))  # the question may have named the unit
 
 
 def _as_written(amount: Amount) -> float | None:
-    """The number without what its unit makes of it."""
+    """The number as written, without the effect of its unit."""
     digits = _DIGITS.search(amount.text)
     if digits:
         return float(digits.group().replace(",", ""))
     return next((one.value for one in amounts(amount.text.split()[0])), None)
 
 
-def _tells_less(one: Date, other: Date) -> bool:
+def _not_comparable(one: Date, other: Date) -> bool:
     return not one.comparable(other)
 
 
 def _rounded(one: Amount, other: Amount) -> bool:
-    """Whether the amount written with fewer digits is the other, rounded."""
+    """Whether the amount with fewer digits is the other one rounded."""
     if one.measured and other.measured and one.unit != other.unit:
         return False
     few, many = sorted((one.value, other.value), key=_digits)
-    if _digits(few) == _digits(many) or not math.isclose(few, many, rel_tol=MOST_ROUNDED):
+    if _digits(few) == _digits(many) or not math.isclose(few, many, rel_tol=MAX_ROUNDING):
         return False
     place = _digits(few) - 1 - math.floor(math.log10(abs(few)))
     return math.isclose(round(many, place), few, rel_tol=1e-9)
 
 
 def _digits(value: float) -> int:
-    """Significant digits."""
+    """The number of significant digits."""
     return len(f"{abs(value):.12g}".replace(".", "").strip("0")) if "e" not in f"{value:.12g}" else 12
 
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
-    """Whether one denies what the other says, or says the opposite."""
+    """Whether one answer negates the other or states the opposite direction."""
     if (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True
     kinds = {one.kind for left, right in ((a, b), (b, a)) for one in differences(left.facts, right.facts)}
@@ -185,7 +181,7 @@ def _contradict(a: _Answer, b: _Answer) -> bool:
 
 
 def _date_or_measure(a: _Answer, b: _Answer) -> bool:
-    """Whether one is a date and the other an amount of something that is no time."""
+    """Whether one is a date and the other an amount that is not a time."""
     dated = a.facts.dates and not a.facts.amounts and not a.words
     return (
         bool(dated)

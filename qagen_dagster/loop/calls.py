@@ -1,4 +1,4 @@
-"""Calls as they are counted and paid: each request once, whatever results it went into; and what a journal's come to."""
+"""Counts and sums model calls. A request that several results share counts once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from qagen_dagster.models.budget import Spent
 from qagen_dagster.records.call import CallSummary
 
 
-def each_once(calls: Iterable[CallSummary]) -> list[CallSummary]:
-    """The calls without repetitions of a request; of those that were never sent each counts."""
+def unique_calls(calls: Iterable[CallSummary]) -> list[CallSummary]:
+    """The calls, each request once. Calls that were never sent all count."""
     return list({call.request_key or str(number): call for number, call in enumerate(calls)}.values())
 
 
-def spent_on(calls: Iterable[CallSummary]) -> Spent:
-    """What calls cost that went into one piece of work; money of an unknown price is 0."""
+def total_spent(calls: Iterable[CallSummary]) -> Spent:
+    """The total spending on calls. An unknown price counts as 0."""
     made = list(calls)
     return Spent(
         usd=sum(call.usd or 0.0 for call in made),

@@ -1,7 +1,4 @@
-"""Is a profile fit for work? Each distinct model is looked at once, for all roles that it plays.
-
-What belongs here: who plays what, and who is shown pictures. What does not: the calls (`models/probe.py`), printing.
-"""
+"""Checks whether the models of a profile work. Each distinct model is checked once, for all its roles."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import Finding, probe
 from qagen_dagster.models.vectors.probe import probe_embedder
 
-SEEING = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that are shown pictures in visual mode
+PICTURE_ROLES = frozenset({Role.GENERATOR, Role.VALIDATOR})  # roles that get pictures in visual mode
 
 
-class Bound(NamedTuple):
-    """One model with everything it is asked to do."""
+class RoleBinding(NamedTuple):
+    """A model with all the roles that it has."""
 
     spec: ModelSpec
-    roles: tuple[str, ...]  # "visual generator" where another plays the role in textual mode
+    roles: tuple[str, ...]  # "visual generator" if another model has the role in textual mode
     pictures: bool
 
     @property
@@ -33,9 +30,9 @@ class Bound(NamedTuple):
 def checkup(
     profile: Profile, secret: Callable[[str], str | None], *, state: Path | None = None, offline: bool = False
 ) -> Iterator[tuple[str, Finding]]:
-    """Who was looked at, and what was found; costs a few tokens a model, unless `offline`.
+    """Check each model and yield its name with each finding. This costs a few tokens per model, unless `offline`.
 
-    `state`: the folder by which processes share limits; the embedder is looked at where it is given.
+    `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
     """
     for bound in bindings(profile):
         for finding in probe(bound.spec, secret, pictures=bound.pictures, offline=offline):
@@ -45,12 +42,12 @@ def checkup(
             yield f"embedder {profile.embedder.name}", finding
 
 
-def bindings(profile: Profile) -> list[Bound]:
-    """The distinct models in the order of their first role; what differs in price or time-outs alone is one.
+def bindings(profile: Profile) -> list[RoleBinding]:
+    """The distinct models in the order of their first role. Specs that differ only in price or timeouts count as one model.
 
-    Roles that are bound to no model of their own are left out, whoever plays them.
+    Roles without a model of their own are left out.
     """
-    found: dict[str, Bound] = {}
+    found: dict[str, RoleBinding] = {}
     for role in Role:
         textual = profile.roles.get(role)
         visual = profile.visual.get(role) or textual
@@ -58,7 +55,7 @@ def bindings(profile: Profile) -> list[Bound]:
         played += [] if visual is None or visual is textual else [(visual, f"visual {role.value}")]
         for spec, name in played:
             key = json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)
-            known = found.get(key, Bound(spec, (), pictures=False))
-            sees = known.pictures or (role in SEEING and spec is visual)
-            found[key] = Bound(known.spec, (*known.roles, name), sees)
+            known = found.get(key, RoleBinding(spec, (), pictures=False))
+            sees = known.pictures or (role in PICTURE_ROLES and spec is visual)
+            found[key] = RoleBinding(known.spec, (*known.roles, name), sees)
     return list(found.values())

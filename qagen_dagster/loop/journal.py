@@ -1,7 +1,7 @@
-"""The journal of one piece of work (a document, an exam item): its finished steps, a checkpoint after each.
+"""The journal of one piece of work (a document, an exam item): a checkpoint of its finished steps.
 
-The file is written whole and atomically after each step, so a killed process resumes at the step where it stopped.
-Each product declares its own events, and a `Journal` of them.
+The file is replaced atomically after each step, so a killed process resumes at the step where it stopped.
+Each product declares its own events and a `Journal` of them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ EventT = TypeVar("EventT")
 
 
 class Journal(Record, Generic[EventT]):
-    """Events in order, and the work they belong to."""
+    """Events in order, and the work that they belong to."""
 
     work: str  # of a document: fingerprint of its version, models, prompts, corpus and scenario
     events: tuple[EventT, ...] = ()
 
 
 class JournalFile(Generic[EventT]):
-    """A journal under its key in the store. Raises ResumeError when it belongs to other work."""
+    """A journal in the store. Raises ResumeError when it belongs to other work."""
 
     def __init__(self, store: Store, key: str, work: str, kind: type[Journal[EventT]]) -> None:
         self._store, self._key = store, key
@@ -37,6 +37,6 @@ class JournalFile(Generic[EventT]):
         return self._journal.events
 
     def append(self, event: EventT) -> None:
-        """Make `event` durable."""
+        """Store the journal with `event` added."""
         self._journal = self._journal.model_copy(update={"events": (*self.events, event)})
         self._store.write(self._key, self._journal)

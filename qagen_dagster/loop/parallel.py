@@ -1,7 +1,4 @@
-"""Work whose parts wait for some of their forerunners, done side by side.
-
-What belongs here: the order and the pool. What does not: what a part is (`loop/questions/validated_set.py` compares questions).
-"""
+"""Runs tasks in parallel when some of them must wait for earlier ones."""
 
 from __future__ import annotations
 
@@ -14,20 +11,20 @@ from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
 
-BATCH_WORKERS = 200  # threads that wait for one batch
+BATCH_THREADS = 200  # threads that wait for provider batches
 
 
-def workers_for(model: Model | None, usual: int, *, unlimited: bool) -> int:
-    """How many requests wait at once: all that can for a model asked in batches, unless a budget wants few under way."""
+def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
+    """How many requests wait at once: many for a model that uses provider batches, unless a budget limits the calls."""
     wide = model is not None and model.spec.execution == "batch" and unlimited
-    return BATCH_WORKERS if wide else usual
+    return BATCH_THREADS if wide else usual
 
 
-def side_by_side(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
-    """The results of `part(0)`, `part(1)`, ...; part n begins when all of `needs[n]`, which are smaller, have ended.
+def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
+    """The results of `part(0)`, `part(1)`, ... Part n starts when all parts in `needs[n]`, which have smaller numbers, are done.
 
-    Of those that may begin the first goes first, so that one worker does them in order. The first error ends
-    the work and is raised: no part begins after it; those under way are waited for, unless somebody interrupted.
+    Among the parts that can start, the one with the lowest number starts first, so one worker runs them in order. After the first
+    error no part starts. Running parts are awaited (unless the error is an interrupt), and the error is raised.
     """
     missing = [len(set(needed)) for needed in needs]
     later: list[list[int]] = [[] for _ in needs]

@@ -1,7 +1,7 @@
-"""What a run has paid, added up over all processes that work for it, and the gate that holds it to its budget.
+"""What a run has paid in all its processes, and the check of its budget before each paid call.
 
-Every process writes one file of its own after each paid call and reads the others' before the next, so that
-the limits hold across ops and machines that share the store. Files outlive a killed process.
+Each process writes its own file after each paid call and reads the files of the others before the next one. So the limits hold
+across ops and machines that share the store, and spending of a killed process is not lost.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Protocol, runtime_checkable
 from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Budget, Spent, Toll, reached
+from qagen_dagster.models.budget import Allowance, Budget, Meter, Spent, reached
 from qagen_dagster.store import Store
 
 
-class SpendingBook:
-    """The paid calls of one run in one partition, beside those of its other processes and partitions.
+class RunSpending:
+    """The paid calls of one process for a run and partition. It also reads the spending of the other processes.
 
     `folder` is the partition's, `spending/<spending id>/...`: the first two segments are the run's.
     """
@@ -35,13 +35,13 @@ class SpendingBook:
         self._key = f"{folder}/{process}.json"
 
     def add(self, spent: Spent) -> None:
-        """Write down a paid call."""
+        """Record a paid call."""
         with self._lock:
             self._own = self._own.plus(spent)
             self._store.write(self._key, self._own)
 
     def totals(self) -> tuple[Spent, Spent]:
-        """What the whole run and what this partition has paid so far."""
+        """The spending of the whole run and of this partition."""
         run, partition = self._own, self._own
         for key in self._store.list(self._run):
             found = None if key == self._key else self._store.find(key, Spent)
@@ -52,50 +52,52 @@ class SpendingBook:
 
 
 @dataclass
-class DocumentToll:
-    """Lets a document's calls be paid while run, partition and document have something left.
+class BudgetMeter:
+    """Checks the budgets of run, partition and document before a paid call, and records the spending after it.
 
-    An exam item or a problem is held to the same limits; `subject` is what it is called then.
+    Exam items and problems have the same limits. `subject` is their name in messages.
     """
 
     budget: Budget
-    book: SpendingBook
-    spent: Spent = field(default_factory=Spent)  # on this document, earlier runs included
+    spending: RunSpending
+    spent: Spent = field(default_factory=Spent)  # on this document, including earlier runs
     subject: str = "document"
 
     @cached_property
     def _counts_shared(self) -> bool:
         return not (self.budget.run.unlimited and self.budget.partition.unlimited)
 
-    def before(self) -> None:
-        """Raises BudgetExhaustedError, naming scope and limit."""
+    def check(self) -> None:
+        """Raise BudgetExhaustedError, which names scope and limit, if a limit is reached."""
         scopes = [(self.subject, self.budget.document, self.spent)]
         if self._counts_shared:
-            run, partition = self.book.totals()
+            run, partition = self.spending.totals()
             scopes += [("partition", self.budget.partition, partition), ("run", self.budget.run, run)]
         for name, allowance, spent in scopes:
             limit = reached(allowance, spent)
             if limit is not None:
                 raise BudgetExhaustedError(f"the {name}'s {limit} is used up")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         self.spent = self.spent.plus(spent)
         if self._counts_shared:
-            self.book.add(spent)
+            self.spending.add(spent)
 
 
 @runtime_checkable
-class _Chargeable(Protocol):
-    def charged_to(self, toll: Toll) -> Model: ...
+class _Meterable(Protocol):
+    def metered(self, meter: Meter) -> Model: ...
 
 
-def charged(model: Model, toll: Toll) -> Model:
-    """The same model, whose calls `toll` allows and counts; one that costs nothing as it is."""
-    return model.charged_to(toll) if isinstance(model, _Chargeable) else model
+def metered(model: Model, meter: Meter) -> Model:
+    """The model with its calls checked and recorded by `meter`. A model that costs nothing is returned as it is."""
+    return model.metered(meter) if isinstance(model, _Meterable) else model
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
-    """The profile's budget, with another one for the run where it has a wish. Raises ConfigError when money is to be counted without prices."""
+    """The profile's budget, with `run` as the budget of the run if it is given. Raises ConfigError for a limit in dollars without
+    known prices.
+    """
     if run is None:
         return profile.budget
     budget = profile.budget.model_copy(update={"run": run})

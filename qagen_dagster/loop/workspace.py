@@ -1,4 +1,4 @@
-"""The project as one op sees it: settings, store, corpora, profiles, models, parsers. Built once per op."""
+"""The project as one op uses it: settings, store, corpora, profiles, models, parsers. Each op builds one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from qagen_dagster.store import Store
 
 @dataclass(frozen=True)
 class Workspace:
-    """The project as one run sees it."""
+    """The project as one op uses it."""
 
     settings: Settings
 
@@ -46,14 +46,14 @@ class Workspace:
         return find_corpus(self.settings.corpora, key)
 
     def index(self, corpus: str) -> CorpusIndex:
-        """The parsed documents of a corpus. Raises StoreError when it was never parsed."""
+        """The parsed documents of a corpus. Raises StoreError when the corpus was never parsed."""
         found = self.store.find(CorpusIndex.key(corpus), CorpusIndex)
         if found is None:
             raise StoreError(f"corpus {corpus} has not been parsed: materialize parsed_documents first")
         return found
 
     def profile_name(self, combination: Combination, wanted: str | None) -> str:
-        """The run's wish, else the scenario's profile, else the default."""
+        """The name of the profile: the one that the run asks for, else the scenario's, else the default."""
         scenario = self.corpus(combination.corpus).scenario(combination.scenario)
         return wanted or scenario.profile or self.settings.profile
 
@@ -61,7 +61,7 @@ class Workspace:
         return load_profile(name, self.settings.profiles)
 
     def find_model(self, profile: Profile, role: Role, mode: Mode) -> Model | None:
-        """The model of a role; None when the profile binds none. Raises ConfigError as `model` does."""
+        """The model of a role; None when the profile has none. Raises ConfigError as `model` does."""
         spec = profile.find(role, mode)
         return None if spec is None else self.model(spec)
 
@@ -71,24 +71,24 @@ class Workspace:
 
     @property
     def encode(self) -> Encode:
-        """Texts to vectors, for comparing questions."""
+        """The embedder for comparing questions."""
         return minilm.encode
 
     def parsers(self) -> ParserPool:
-        """This process' parser workers; they start when first used and end with the process."""
+        """The parser workers of this process. They start at first use and end with the process."""
         chosen = self.settings
         return _parsers(chosen.parser_workers, chosen.parser_seconds, chosen.parser_memory_mb * 1_000_000)
 
 
 @cache
 def _batchers(assets: str) -> Batchers:
-    """Kept for the process: whatever ops work in it share their batches."""
+    """Cached, so that all ops of a process share their batches."""
     return Batchers(JobBook(Store(assets).blobs("batches")))
 
 
 @cache
 def _parsers(workers: int, seconds: float, memory_bytes: int) -> ParserPool:
-    """Kept for the process: starting a worker costs more than parsing most documents."""
+    """Cached, because starting a worker takes longer than parsing most documents."""
     pool = ParserPool(workers=workers, seconds=seconds, memory_bytes=memory_bytes)
     atexit.register(pool.close)
     return pool

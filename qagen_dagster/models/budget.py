@@ -59,14 +59,14 @@ class Spent(Record):
         )
 
 
-class Toll(Protocol):
+class Meter(Protocol):
     """Checks the budget before a paid call, and records what the call cost."""
 
-    def before(self) -> None:
+    def check(self) -> None:
         """Raises BudgetExhaustedError when the budget is exhausted."""
         ...
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         """Record a paid call, even if its response cannot be read."""
         ...
 

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.budget import Spent, Toll, cost_of
+from qagen_dagster.models.budget import Meter, Spent, cost_of
 from qagen_dagster.models.limits.file_lock import lock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
@@ -130,12 +130,12 @@ class Ledger:
         send: Callable[[], dict[str, Any]],
         spec: CallSpec,
         cost: Callable[[Entry], Spent],
-        toll: Toll | None,
+        meter: Meter | None,
         sleep: Callable[[float], None],
     ) -> tuple[Entry, bool]:
         """The stored response and True, or one that `send` gives, with retries, and False. Raises ModelError.
 
-        `toll` decides whether the call may be paid, and counts its `cost`.
+        `meter` decides whether the call may be paid, and counts its `cost`.
         """
         entry = self.get(key)
         if entry is not None:
@@ -144,16 +144,16 @@ class Ledger:
             entry = self.get(key)  # another thread or process may have paid meanwhile
             if entry is not None:
                 return entry, True
-            if toll is not None:
-                toll.before()
+            if meter is not None:
+                meter.check()
             started = time.monotonic()
             body, retries = call_with_retry(
                 send, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
             )
             seconds = round(time.monotonic() - started, 6)
             entry = self.put(key, body, model=spec.name, seconds=seconds, retries=retries)
-            if toll is not None:
-                toll.paid(cost(entry))
+            if meter is not None:
+                meter.record(cost(entry))
             return entry, False
 
     @contextmanager
@@ -183,14 +183,14 @@ class LedgeredModel:
         ledger: Ledger,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        toll: Toll | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        self._provider, self._ledger, self._sleep, self._toll = provider, ledger, sleep, toll
+        self._provider, self._ledger, self._sleep, self._meter = provider, ledger, sleep, meter
 
-    def charged_to(self, toll: Toll) -> LedgeredModel:
-        """The same model, whose budget and spending `toll` keeps."""
+    def metered(self, meter: Meter) -> LedgeredModel:
+        """The same model, whose budget and spending `meter` keeps."""
         other = copy.copy(self)
-        other._toll = toll
+        other._meter = meter
         return other
 
     @property
@@ -205,7 +205,7 @@ class LedgeredModel:
             lambda: self._provider.send(request),
             self.spec,
             self._cost,
-            self._toll,
+            self._meter,
             self._sleep,
         )
         return finish(self._provider.read(entry.body), entry, replayed=replayed)
@@ -224,12 +224,12 @@ class LocalModel:
     Stored ones would be stale after a change of the code that makes them.
     """
 
-    def __init__(self, provider: Provider, *, toll: Toll | None = None) -> None:
-        self._provider, self._toll = provider, toll
+    def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
+        self._provider, self._meter = provider, meter
 
-    def charged_to(self, toll: Toll) -> LocalModel:
-        """The same model, whose budget and spending `toll` keeps: its calls cost no money, but count with their tokens."""
-        return LocalModel(self._provider, toll=toll)
+    def metered(self, meter: Meter) -> LocalModel:
+        """The same model, whose budget and spending `meter` keeps: its calls cost no money, but count with their tokens."""
+        return LocalModel(self._provider, meter=meter)
 
     @property
     def spec(self) -> ModelSpec:
@@ -237,12 +237,12 @@ class LocalModel:
 
     def respond(self, request: Request) -> Response:
         """Compute the response. Raises ModelError."""
-        if self._toll is not None:
-            self._toll.before()
+        if self._meter is not None:
+            self._meter.check()
         started = time.monotonic()
         response = self._provider.read(self._provider.send(request))
-        if self._toll is not None:
-            self._toll.paid(cost_of(self.spec, response.usage))
+        if self._meter is not None:
+            self._meter.record(cost_of(self.spec, response.usage))
         return response.model_copy(
             update={
                 "request_key": request_key(self.spec, request),

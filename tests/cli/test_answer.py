@@ -30,7 +30,7 @@ def test_what_cannot_be_answered_is_one_line(qagen: Command, tmp_path: Path) -> 
     note = tmp_path / "note.md"
     note.write_text(NOTE)
     for words, code, told in (
-        (("nobody", "Who?"), 2, "no corpus has parsed"),
+        (("nobody", "Who?"), 2, "no parsed corpus has"),
         ((str(note), "  "), 1, "configuration_error"),
         ((str(note), "Who?", "--abstract"), 1, "no_text_available"),
         (("nobody", "Who?", "--corpus", "nowhere"), 2, "there is no corpus"),

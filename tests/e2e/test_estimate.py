@@ -15,7 +15,7 @@ from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.loop.catalog.source import rebuild_catalog
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.loop.ledger import report
+from qagen_dagster.loop.ledger import entries
 from qagen_dagster.records.questions.results import GenerationResult
 from qagen_dagster.store import Store
 from tests.support import waterworks
@@ -138,7 +138,7 @@ def test_killed_at_random_points_it_ends_with_the_questions_of_an_unkilled_run(
             assert whole <= paid <= whole + kills * WORKERS
             assert _set(project) == _set(bench.project)
             assert _results(project) == _results(bench.project)
-            found = report.check(Store(project.assets))
+            found = entries.check(Store(project.assets))
             assert (found.whole, found.corrupt, found.foreign) == (whole, (), ())
 
 

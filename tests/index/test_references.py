@@ -97,8 +97,8 @@ def test_what_is_missing_or_unreadable_is_logged_and_left_out(
         found = read_references([folder / "none", tmp_path], WordEmbedder())
     assert [one.passage.path for one in found.search("spring")] == [f"{tmp_path.name}/fine.tex"]
     assert len(found.skipped) == 3
-    assert f"{folder / 'none'}: there is no such folder; going on without it" in found.skipped
-    assert all("going on without it" in one for one in found.skipped)
+    assert f"{folder / 'none'}: there is no such folder; it is left out" in found.skipped
+    assert all("it is left out" in one for one in found.skipped)
     assert [record.getMessage() for record in caplog.records] == list(found.skipped)
 
 

@@ -15,7 +15,7 @@ from qagen_dagster.records.index import Ranking
 from tests.support.embeddings import WordEmbedder, vector
 
 OPTIONS = IndexOptions(chunk_characters=60, overlap_characters=0)
-BRIDGE = "The bridge is old. The keeper lives by the bridge in a hut.\nNobody pays a toll there."
+BRIDGE = "The bridge is old. The keeper lives by the bridge in a hut.\nNobody pays a meter there."
 VALVES = "The north valve opens at six bar.\n\nThe south valve has been shut. Its keeper lives in town."
 
 
@@ -75,7 +75,7 @@ def test_hits_point_at_the_text_and_carry_the_scores_of_both_methods() -> None:
 
 def test_the_best_comes_first_by_the_ranking_and_the_threshold_cuts() -> None:
     table = ChunkTable.of_documents([document("b", BRIDGE), document("v", VALVES)])
-    assert find(table, None, "bridge keeper toll", ranking=Ranking.WORDS, limit=1)[0][0] == "b"
+    assert find(table, None, "bridge keeper meter", ranking=Ranking.WORDS, limit=1)[0][0] == "b"
     assert find(table, None, "valve", ranking=Ranking.WORDS, threshold=0.01) == [("v", 1), ("v", 2)]
     assert len(find(table, None, "valve", threshold=-1.0)) == 4
     assert find(table, None, "valve", threshold=1.1) == []
@@ -85,7 +85,7 @@ def test_the_best_comes_first_by_the_ranking_and_the_threshold_cuts() -> None:
 
 def test_words_are_weighed_by_how_rare_they_are_in_what_is_searched() -> None:
     table = ChunkTable.of_documents([document("b", BRIDGE), document("v", VALVES)])
-    query = "toll"
+    query = "meter"
 
     def bm25(name: str | None) -> float:
         hits = table.search(name, words_of(query), vector(query), limit=9, threshold=0, ranking=Ranking.BOTH)

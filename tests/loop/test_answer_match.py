@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.answer_match import Match, clearly_other, informative, match
+from qagen_dagster.loop.answer_match import Match, clearly_different, informative, match
 
 SAME = [
     ("4 million", "4,000,000"),
@@ -77,7 +77,7 @@ def test_the_order_does_not_matter(one: str, other: str) -> None:
 @given(st.text(min_size=1, max_size=60).filter(lambda text: any(char.isalnum() for char in text)))
 def test_an_answer_is_itself(answer: str) -> None:
     assert match(answer, answer) in (Match.SAME, Match.CLOSE)
-    assert not clearly_other(answer, answer)
+    assert not clearly_different(answer, answer)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_answer_is_itself(answer: str) -> None:
     ],
 )
 def test_long_answers_in_other_words_may_still_be_one(one: str, other: str, other_fact: bool) -> None:
-    assert clearly_other(one, other) is other_fact
+    assert clearly_different(one, other) is other_fact
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.parallel import BATCH_WORKERS, side_by_side, workers_for
+from qagen_dagster.loop.parallel import BATCH_THREADS, run_in_parallel, worker_count
 from tests.support.models import FakeModel
 
 
@@ -26,14 +26,14 @@ def test_every_part_runs_once_after_all_it_needs(needs: list[list[int]], workers
         ended.append(index)
         return index * index
 
-    assert side_by_side(needs, part, workers=workers) == [n * n for n in range(len(needs))]
+    assert run_in_parallel(needs, part, workers=workers) == [n * n for n in range(len(needs))]
     assert sorted(ended) == list(range(len(needs)))
 
 
 @given(plans())
 def test_one_worker_goes_in_order(needs: list[list[int]]) -> None:
     ended: list[int] = []
-    side_by_side(needs, ended.append, workers=1)
+    run_in_parallel(needs, ended.append, workers=1)
     assert ended == list(range(len(needs)))
 
 
@@ -49,19 +49,19 @@ def test_the_first_error_is_raised_and_nothing_begins_after_it() -> None:
         assert failed.wait(30)
 
     with pytest.raises(ValueError, match="no"):
-        side_by_side([[], [], [0], [1]], part, workers=2)
+        run_in_parallel([[], [], [0], [1]], part, workers=2)
     assert sorted(begun)[:2] == [0, 1]
     assert 3 not in begun
 
 
 @pytest.mark.parametrize(
     ("execution", "unlimited", "workers"),
-    [("batch", True, BATCH_WORKERS), ("batch", False, 3), ("direct", True, 3), ("direct", False, 3)],
+    [("batch", True, BATCH_THREADS), ("batch", False, 3), ("direct", True, 3), ("direct", False, 3)],
 )
 def test_many_wait_at_once_only_for_a_batch_that_no_budget_bounds(
     execution: Literal["batch", "direct"], unlimited: bool, workers: int
 ) -> None:
     model = FakeModel([])
     model._spec = model.spec.model_copy(update={"execution": execution})
-    assert workers_for(model, 3, unlimited=unlimited) == workers
-    assert workers_for(None, 3, unlimited=unlimited) == 3
+    assert worker_count(model, 3, unlimited=unlimited) == workers
+    assert worker_count(None, 3, unlimited=unlimited) == 3

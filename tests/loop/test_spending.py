@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.models.budget import Allowance, Budget, Spent
 from qagen_dagster.store import Store
 
@@ -17,14 +17,14 @@ CALL = Spent(usd=0.25, tokens=100, calls=1)
 @pytest.mark.parametrize("root", ["folder", "memory://spending-tests"])
 def test_processes_of_a_run_see_what_the_others_paid(root: str, tmp_path: Path) -> None:
     store = Store(tmp_path if root == "folder" else f"{root}/{tmp_path.name}")
-    one, other, beside = (SpendingBook(store, where) for where in (HERE, HERE, BESIDE))
-    elsewhere = SpendingBook(store, "spending/another/probes/service/textual")
+    one, other, beside = (RunSpending(store, where) for where in (HERE, HERE, BESIDE))
+    elsewhere = RunSpending(store, "spending/another/probes/service/textual")
     for book in (one, one, other, beside, elsewhere):
         book.add(CALL)
     assert [spent.calls for spent in one.totals()] == [4, 3]
     assert [spent.calls for spent in other.totals()] == [4, 3]
     assert [spent.calls for spent in beside.totals()] == [4, 1]
-    assert [spent.usd for spent in SpendingBook(store, HERE).totals()] == [1.0, 0.75], "a later process"
+    assert [spent.usd for spent in RunSpending(store, HERE).totals()] == [1.0, 0.75], "a later process"
 
 
 @pytest.mark.parametrize(
@@ -37,25 +37,25 @@ def test_processes_of_a_run_see_what_the_others_paid(root: str, tmp_path: Path) 
 )
 def test_each_scope_ends_the_spending_by_name(budget: Budget, said: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    SpendingBook(store, BESIDE).add(CALL)
-    toll = DocumentToll(budget, SpendingBook(store, HERE))
+    RunSpending(store, BESIDE).add(CALL)
+    meter = BudgetMeter(budget, RunSpending(store, HERE))
     for _ in range(2):
-        toll.before()
-        toll.paid(CALL)
+        meter.check()
+        meter.record(CALL)
     with pytest.raises(BudgetExhaustedError, match=said):
-        toll.before()
+        meter.check()
 
 
 def test_what_a_document_cost_before_counts(tmp_path: Path) -> None:
-    book = SpendingBook(Store(tmp_path), HERE)
-    toll = DocumentToll(Budget(document=Allowance(max_calls=3)), book, Spent(calls=3))
+    book = RunSpending(Store(tmp_path), HERE)
+    meter = BudgetMeter(Budget(document=Allowance(max_calls=3)), book, Spent(calls=3))
     with pytest.raises(BudgetExhaustedError, match="made 3"):
-        toll.before()
+        meter.check()
 
 
 def test_a_limit_per_document_writes_nothing_down(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    toll = DocumentToll(Budget(document=Allowance(max_calls=3)), SpendingBook(store, HERE))
-    toll.paid(CALL)
-    assert toll.spent.calls == 1
+    meter = BudgetMeter(Budget(document=Allowance(max_calls=3)), RunSpending(store, HERE))
+    meter.record(CALL)
+    assert meter.spent.calls == 1
     assert list(tmp_path.rglob("*.json")) == []

@@ -18,18 +18,18 @@ SPEC = ModelSpec(provider="scripted", model="test")
 AMOUNTS = st.builds(Spent, usd=st.floats(0, 1e6), tokens=st.integers(0, 10**9), calls=st.integers(0, 10**6))
 
 
-class Gate:
-    """A toll that ends after a number of calls."""
+class Meter:
+    """A meter that ends after a number of calls."""
 
     def __init__(self, left: int) -> None:
         self.left = left
         self.spent: list[Spent] = []
 
-    def before(self) -> None:
+    def check(self) -> None:
         if not self.left:
             raise BudgetExhaustedError("nothing is left")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         self.left -= 1
         self.spent.append(spent)
 
@@ -78,23 +78,23 @@ def test_the_cost_of_a_call_is_its_tokens_and_its_price() -> None:
     assert cost == Spent(usd=2.0, tokens=600_000, calls=1)
 
 
-def test_only_what_is_paid_passes_the_toll() -> None:
-    ledger, gate = Ledger(MemoryBlobs()), Gate(1)
+def test_only_paid_calls_are_metered() -> None:
+    ledger, meter = Ledger(MemoryBlobs()), Meter(1)
     model = LedgeredModel(ScriptedProvider(SPEC, _echo), ledger)
-    charged = model.charged_to(gate)
-    first, again = charged.respond(ask()), charged.respond(ask())
+    metered = model.metered(meter)
+    first, again = metered.respond(ask()), metered.respond(ask())
     assert (first.replayed, again.replayed) == (False, True)
-    assert len(gate.spent) == 1
+    assert len(meter.spent) == 1
     with pytest.raises(BudgetExhaustedError, match="nothing is left"):
-        charged.respond(ask().model_copy(update={"sample": 7}))
+        metered.respond(ask().model_copy(update={"sample": 7}))
     assert not model.respond(ask().model_copy(update={"sample": 7})).replayed, "nothing was sent before"
-    assert len(gate.spent) == 1
+    assert len(meter.spent) == 1
 
 
 def test_models_of_this_process_are_counted_too() -> None:
-    gate = Gate(1)
-    charged = LocalModel(ScriptedProvider(SPEC, _echo)).charged_to(gate)
-    charged.respond(ask())
-    assert [(one.usd, one.calls) for one in gate.spent] == [(0.0, 1)]
+    meter = Meter(1)
+    metered = LocalModel(ScriptedProvider(SPEC, _echo)).metered(meter)
+    metered.respond(ask())
+    assert [(one.usd, one.calls) for one in meter.spent] == [(0.0, 1)]
     with pytest.raises(BudgetExhaustedError):
-        charged.respond(ask())
+        metered.respond(ask())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Spent, Toll
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -36,13 +36,13 @@ class FakeModel:
     def spec(self) -> ModelSpec:
         return self._spec
 
-    def charged_to(self, toll: Toll) -> FakeModel:
+    def metered(self, meter: Meter) -> FakeModel:
         """The same model as one whose calls are paid."""
 
         def respond(request: Request) -> Turn:
-            toll.before()
+            meter.check()
             response = self.respond(request)
-            toll.paid(Spent(usd=0.01, tokens=100, calls=1))
+            meter.record(Spent(usd=0.01, tokens=100, calls=1))
             return response
 
         return FakeModel(respond, self._spec.model)

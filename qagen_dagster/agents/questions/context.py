@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.questions.evidence import EvidenceIndex
+from qagen_dagster.agents.questions.quote_search import QuoteFinder
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -32,8 +32,8 @@ class QAContext:
         return toolbox(self.view, self.mode, self.meaning)
 
     @cached_property
-    def evidence(self) -> EvidenceIndex:
-        return EvidenceIndex(self.view.document, self.view.lines)
+    def evidence(self) -> QuoteFinder:
+        return QuoteFinder(self.view.document, self.view.lines)
 
     def task_values(self) -> dict[str, str]:
         """The prompt values for the corpus and the scenario."""

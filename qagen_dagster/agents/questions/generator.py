@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.evidence_check import EvidenceCheck
 from qagen_dagster.agents.questions.history import History, prompt_values
-from qagen_dagster.agents.questions.submission import Gate
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
@@ -37,7 +37,7 @@ def prompt_for(mode: Mode) -> Prompt:
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
-    gate = Gate(context)
+    evidence_check = EvidenceCheck(context)
     submission = SubmitVisualQA if context.mode is Mode.VISUAL else SubmitQA
     spec = AgentSpec(
         name=f"{context.mode.value} question generator",
@@ -45,18 +45,20 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
         prompt=prompt_for(context.mode),
         tools=tuple(context.tools),
         terminals=(
-            Terminal("submit_qa", submission, gate.refuse_once),
+            Terminal("submit_qa", submission, evidence_check.reject_once),
             Terminal("report_exhausted", ReportExhausted),
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
     )
     run = run_agent(spec, model, context.tools, prompt_values(context, history), sample=attempt)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
-    return _proposal(run, gate, calls)
+    return _proposal(run, evidence_check, calls)
 
 
-def _proposal(run: AgentRun, gate: Gate, calls: tuple[CallSummary, ...]) -> Proposal:
-    pages = tuple(dict.fromkeys(page for call in run.used if (page := gate.viewed_page(call)) is not None))
+def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSummary, ...]) -> Proposal:
+    pages = tuple(
+        dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
+    )
     if not isinstance(run.end, Finish):
         return Proposal(None, None, f"{run.end.reason.value}: {run.end.detail}", pages, calls)
     if isinstance(run.end.result, ReportExhausted):
@@ -64,4 +66,4 @@ def _proposal(run: AgentRun, gate: Gate, calls: tuple[CallSummary, ...]) -> Prop
     submission = run.end.result
     if not isinstance(submission, SubmitQA):
         raise TypeError(f"{type(submission).__name__} is no result of a generator")
-    return Proposal(gate.examine(submission), None, None, pages, calls)
+    return Proposal(evidence_check.candidate_of(submission), None, None, pages, calls)

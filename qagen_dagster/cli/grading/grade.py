@@ -16,13 +16,13 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.loop.grading.answer_file import CommandToll, FileGrades, FileGrading
+from qagen_dagster.loop.grading.answer_file import CommandMeter, FileGrades, FileGrading
 from qagen_dagster.loop.grading.answer_rows import read_answers
 from qagen_dagster.loop.grading.given_documents import Reader, find_documents
+from qagen_dagster.loop.grading.grade_answers import Grader
 from qagen_dagster.loop.grading.plan import judge_spec
-from qagen_dagster.loop.grading.pool import Grader
-from qagen_dagster.loop.parallel import workers_for
-from qagen_dagster.loop.spending import charged, effective_budget
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -77,7 +77,7 @@ def grade(
     """
     space = Workspace(settings)
     judge, unlimited = _judge(space, profile, method, budget)
-    workers = workers_for(judge, settings.document_workers, unlimited=unlimited)
+    workers = worker_count(judge, settings.document_workers, unlimited=unlimited)
     grader = Grader(method, minilm.encode, judge, workers)
     with tempfile.TemporaryFile() as spool:
         rows = read_answers(answers)
@@ -117,7 +117,7 @@ def _judge(
     allowance = effective_budget(chosen, wished).run
     if judge is None or allowance.unlimited:
         return judge, True
-    return charged(judge, CommandToll(allowance)), False
+    return metered(judge, CommandMeter(allowance)), False
 
 
 class _Told:

@@ -13,7 +13,7 @@ from qagen_dagster.cli.problems.options import (
     tex_option,
 )
 from qagen_dagster.cli.problems.work import carry_out, tell, write_rows
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import ClassificationResult
 from qagen_dagster.records.problems.result import Stage
 

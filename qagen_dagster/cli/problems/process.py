@@ -26,7 +26,7 @@ from qagen_dagster.cli.problems.sets import process_set
 from qagen_dagster.cli.problems.work import Done, carry_out, tell, told, write_folder
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import bank_files, export_files, export_of, items_of
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 

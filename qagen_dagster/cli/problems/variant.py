@@ -21,7 +21,7 @@ from qagen_dagster.cli.problems.options import (
 from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.sources import combined
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import Stage

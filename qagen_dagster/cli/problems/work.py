@@ -15,11 +15,11 @@ from qagen_dagster.cli.output import as_json_text, fail, output_store, print_jso
 from qagen_dagster.cli.problems.options import Request
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.problems.pipeline_properties import output_breaches
 from qagen_dagster.loop.problems.plan import SetPlan, plan_set, vision_fault
-from qagen_dagster.loop.problems.pool import SetOutcome, gather_record, run_stages
 from qagen_dagster.loop.problems.record import failures, refusals
-from qagen_dagster.loop.problems.rules import output_breaches
-from qagen_dagster.loop.problems.states import Wishes
+from qagen_dagster.loop.problems.run_set import SetOutcome, gather_record, run_stages
+from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import Problem

@@ -11,7 +11,7 @@ import dagster as dg
 
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
-from qagen_dagster.loop.evaluation.published_set import earlier
+from qagen_dagster.loop.evaluation.published_set import earlier_reports
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, placed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.evaluation import (
@@ -112,7 +112,7 @@ def _numbers(report: EvaluationReport[Any]) -> Metadata:
 
 def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
     """What every evaluation shows: earlier runs, the file of the report, cost."""
-    runs = earlier(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
+    runs = earlier_reports(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
             one.created[:SECONDS],

@@ -18,8 +18,8 @@ from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
-from qagen_dagster.loop.exams.part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
+from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.item import ExamPart

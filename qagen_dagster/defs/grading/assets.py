@@ -9,7 +9,7 @@ from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
-from qagen_dagster.loop.grading.pool import in_picture
+from qagen_dagster.loop.grading.grade_answers import in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import GradingOptions

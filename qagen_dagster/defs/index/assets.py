@@ -11,7 +11,7 @@ from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.loop.index.budget import index_toll
+from qagen_dagster.loop.index.budget import index_meter
 from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.records.ids import fingerprint
 
@@ -34,8 +34,8 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
         space = workspace.open()
         progress = log_progress(context, "indexed")
         launch, corpus = spending_id(context.run), context.partition_key
-        toll = index_toll(space, corpus, launch, config.profile, config.allowance)
-        built = build_index(space, corpus, config.profile, progress, toll)
+        meter = index_meter(space, corpus, launch, config.profile, config.allowance)
+        built = build_index(space, corpus, config.profile, progress, meter)
         index = built.index
         for one in index.documents:
             if one.failure is not None:

@@ -22,7 +22,7 @@ from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publish import publish
-from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm

@@ -1,1 +1,1 @@
-"""Answering a question from one document, wired to the workspace."""
+"""Sets up answering a question from one document."""

@@ -1,7 +1,4 @@
-"""What answering needs, put together from a workspace: for a document of a corpus, or for any file.
-
-What belongs here: finding the document, opening the index, building the answering model. What does not: answering.
-"""
+"""Sets up answering from a workspace, for a document of a corpus or for any file: finds the document, the index and the model."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.models.vectors.base import Embedder
@@ -33,7 +30,7 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
-_LOOSE = "file"  # the corpus of a file that is in none
+_LOOSE = "file"  # the corpus of a file that belongs to none
 _LOOSE_CONFIG = CorpusConfig(
     name=_LOOSE,
     corpus_context="one file",
@@ -43,44 +40,44 @@ _LOOSE_CONFIG = CorpusConfig(
 
 @dataclass(frozen=True)
 class Asked:
-    """A document, and the place where it is answered from."""
+    """A document, and the place from which questions about it are answered."""
 
     document_id: str
     place: Place
 
 
 def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
-    """The stored document with this id, or this path under documents/.
+    """The stored document with this id, or with this path under documents/.
 
-    Raises ConfigError for an unknown corpus, and when several corpora have such a document; an unknown document is left
-    for the answer to tell.
+    Raises ConfigError for an unknown corpus, and when several corpora have such a document. An unknown document is reported by the
+    answer.
     """
     keys = [corpus] if corpus is not None else sorted(space.corpora.corpora)
     found = [(key, entry) for key in keys for entry in _entries(space, key, document)]
     if len(found) > 1:
         named = ", ".join(f"{key}/{entry}" for key, entry in found[:8])
-        raise ConfigError(f"{document} is several documents ({named}): give one id, and --corpus")
+        raise ConfigError(f"several documents match {document} ({named}): give one id and --corpus")
     if not found and corpus is None:
-        raise ConfigError(f"{document} is no file, and no corpus has parsed a document of that name")
+        raise ConfigError(f"{document} is not a file, and no parsed corpus has a document with this name")
     key, name = found[0] if found else (corpus or "", document)
     return Asked(name, corpus_place(space, key, profile))
 
 
 def corpus_place(
-    space: Workspace, corpus: str, profile: str | None = None, toll: Toll | None = None
+    space: Workspace, corpus: str, profile: str | None = None, meter: Meter | None = None
 ) -> Place:
-    """Where the documents of a corpus are answered from, with its search index where there is one. Raises ConfigError.
+    """The place for answering from the documents of a corpus, with the search index if there is one. Raises ConfigError.
 
-    `toll` allows and counts what is paid for embeddings.
+    `meter` checks the budget of embeddings and records their cost.
     """
     config = space.corpus(corpus).config
-    index = _index(space, corpus, toll)
-    return _place(space, space.store, corpus, config.answering, config.index, profile, index, toll)
+    index = _index(space, corpus, meter)
+    return _place(space, space.store, corpus, config.answering, config.index, profile, index, meter)
 
 
 @contextmanager
 def loose_file(space: Workspace, path: Path, row: str | None, profile: str | None) -> Generator[Asked]:
-    """A file anywhere, parsed into a temporary store that ends with it; `row` names one of several rows.
+    """Parse any file into a temporary store, which exists only inside the `with` block. `row` names one of several rows.
 
     Raises ConfigError when the file has several documents and `row` names none of them.
     """
@@ -112,11 +109,11 @@ def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     return exact or [entry.id for entry in entries if entry.source == document]
 
 
-def _index(space: Workspace, corpus: str, toll: Toll | None) -> Indexed | None:
+def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None:
     try:
-        opened = open_index(space, corpus, toll)
+        opened = open_index(space, corpus, meter)
     except StoreError:
-        return None  # never built: texts are embedded when they are asked about
+        return None  # never built: texts are embedded when a question about them is asked
     known = {one.id: one.text_sha256 for one in opened.index.documents if one.failure is None}
     return Indexed(opened.searcher, known)
 
@@ -129,15 +126,15 @@ def _place(
     chunking: IndexOptions,
     profile: str | None,
     index: Indexed | None,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> Place:
     chosen = space.profile(profile or space.settings.profile)
     ledger = Ledger(space.store.blobs("ledger"))
-    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, toll=toll)
+    embedder: Embedder = build_embedder(chosen.embedder, ledger, secret, space.settings.state, meter=meter)
 
     def model(name: str | None, temperature: float | None) -> Model:
         spec = chosen.spec(Role.ANSWERER, Mode.TEXTUAL)
-        changes: dict[str, object] = {"execution": "direct"}  # somebody waits for the answer
+        changes: dict[str, object] = {"execution": "direct"}  # a person waits for the answer
         if name is not None:
             changes["model"] = name
         if temperature is not None:

@@ -1,1 +1,1 @@
-"""The store read as rows for the catalog."""
+"""Reads the store as rows for the catalog."""

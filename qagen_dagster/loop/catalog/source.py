@@ -1,4 +1,4 @@
-"""The store as the catalog reads it: every document, visual, result, set and run, streamed."""
+"""Streams the store as rows for the catalog: every document, visual, result, set and run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qagen_dagster.catalog.source import (
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.exams.bank import REJECTED, REPEATS
+from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, REJECTED
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import ItemBank, PartSet, RejectedItem
@@ -36,7 +36,7 @@ CATALOG = "catalog.duckdb"
 
 
 def rebuild_catalog(store: Store) -> dict[str, int]:
-    """Derive the catalog from everything in the store and publish it; rows by table."""
+    """Derive the catalog from the store and publish it. Returns the number of rows by table."""
     local = store.local_path(CATALOG)
     if local is not None:
         return rebuild(source_of(store), local)
@@ -64,7 +64,7 @@ def catalog_file(store: Store) -> Generator[Path]:
 
 
 def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
-    """Whether there is a catalog that this version reads, and it holds the current set of each combination."""
+    """Whether there is a catalog that this version can read and that contains the current set of each combination."""
     try:
         with catalog_file(store) as file:
             known = {one.combination: one.run_id for one in stats.combinations(file)}
@@ -75,7 +75,7 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
 
 
 def source_of(store: Store) -> CatalogSource:
-    """Rows in the order they are found; each iterable reads the store once."""
+    """Rows in the order of the store; each iterable reads the store once."""
     indexes = [store.read(key, CorpusIndex) for key in store.list("documents") if key.count("/") == 2]
     sets = [store.read(key, CandidateSet) for key in store.list("candidates") if key.endswith("/set.json")]
     return CatalogSource(
@@ -93,7 +93,7 @@ def source_of(store: Store) -> CatalogSource:
 
 
 def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
-    """Every report that any run made, the oldest first."""
+    """Every report of all runs, oldest first."""
     names = {f"{kind.value}.json" for kind in Kind}
     keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
     return sorted((_evaluation(store, key) for key in keys), key=lambda one: one.created)
@@ -120,7 +120,7 @@ def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
 
 
 def _results(store: Store, sets: list[CandidateSet]) -> Iterator[ResultRow]:
-    """Every result; those of the current sets count as recorded when their set was."""
+    """Every result. The results of the current sets count as recorded when their set was."""
     current = {
         document.result_key: candidates.ended
         for candidates in sets
@@ -171,19 +171,19 @@ def _run(candidates: CandidateSet) -> RunRow:
 
 
 def _exams(store: Store) -> Iterator[ExamRow]:
-    """Every slot of the present sets; which of them repeat others is the last bank's to say."""
+    """Every slot of the current sets. The last bank says which of them are duplicates."""
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
-    repeats: dict[tuple[ExamPart, int], str] = {}
+    duplicates: dict[tuple[ExamPart, int], str] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
         for line in (store.get(ItemBank.file_key(exam, REJECTED)) or b"").splitlines():
             one = RejectedItem.model_validate_json(line)
-            if one.stage == REPEATS:
+            if one.stage == DUPLICATE_STAGE:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
-                repeats[part, one.slot] = "; ".join(one.reasons)
+                duplicates[part, one.slot] = "; ".join(one.reasons)
     for key in keys:
         made = store.read(key, PartSet)
         for result in (store.read(one, SlotResult) for one in made.results):
-            again = repeats.get((made.part, result.slot)) if result.item is not None else None
+            again = duplicates.get((made.part, result.slot)) if result.item is not None else None
             yield ExamRow(result=result, schema_title=made.schema_title, models=made.models, repeats=again)
 
 

@@ -1,1 +1,1 @@
-"""Cost and time of a run, estimated before it starts."""
+"""Estimates cost and time of a run before it starts."""

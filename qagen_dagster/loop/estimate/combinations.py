@@ -1,7 +1,7 @@
-"""What a run would take before anything is paid: calls, tokens, money and time of each combination, as ranges.
+"""Estimates the calls, tokens, cost and time of each combination as ranges, before anything is paid.
 
-Documents that have a result cost nothing and are left out. Arithmetic is `forecast`'s, examples are `past_runs`',
-the guess without any is `rough_guess`'.
+Documents that have a result cost nothing and are left out. The numbers come from past runs (`past_runs`, `forecast`) or, if there
+are none, from `rough_guess`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from qagen_dagster.loop.estimate.cost import BudgetEnd, batch_share, budget_ends
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.estimate.run_time import run_time
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
-from qagen_dagster.loop.questions.document import why_unusable
+from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
@@ -25,20 +25,20 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet
 
 AS_AGENT = "strategy: batch has run nowhere yet: guessed as if an agent asked, without answerer and judge"
-_RARELY = 0.1  # accepted questions that some other document's may repeat, before any set was compared
+_RARELY = 0.1  # share of accepted questions that may be duplicates of other documents' questions, before any set was compared
 
 
 class Amounts(Record):
-    """What is expected to be taken."""
+    """Expected amounts."""
 
     calls: Range = NOTHING
     input_tokens: Range = NOTHING
-    cached_tokens: Range = NOTHING  # of the input
-    cache_write_tokens: Range = NOTHING  # of the input, too
+    cached_tokens: Range = NOTHING  # part of the input
+    cache_write_tokens: Range = NOTHING  # part of the input
     output_tokens: Range = NOTHING
-    reasoning_tokens: Range = NOTHING  # of the output
+    reasoning_tokens: Range = NOTHING  # part of the output
     usd: Range | None = NOTHING  # None: a price that is needed is unknown
-    seconds: Range = NOTHING  # of a role: of its model; else on the clock
+    seconds: Range = NOTHING  # of a role: time of its model; else wall-clock time
 
     def plus(self, other: Amounts) -> Amounts:
         together = {name: getattr(self, name).plus(getattr(other, name)) for name in METRICS}
@@ -47,43 +47,43 @@ class Amounts(Record):
 
 
 class RoleEstimate(Amounts):
-    """One role of a combination."""
+    """The estimate of one role of a combination."""
 
     role: str
     model: str
-    by_batch: float = 0.0  # share of its price that goes by batch, and costs less
+    by_batch: float = 0.0  # share of its cost that goes through provider batches, which are cheaper
 
 
 class CombinationEstimate(Amounts):
-    """One combination: its documents by what is to be done, and what that takes."""
+    """The estimate of one combination: its documents by state, and the expected amounts."""
 
     combination: str
     profile: str
     target_count: int
     documents: int
-    done: int  # have their result
-    without_work: int  # nothing can be asked about them in this mode
+    done: int  # documents that have a result
+    without_work: int  # documents that give no questions in this mode
     to_do: int
-    begun: int  # of those to do
+    begun: int  # part of the documents to do
     accepted: Range  # new questions
-    guessed: bool  # there was no past run to go by
-    basis: str  # what the numbers rest on, in words
+    guessed: bool  # no past run was found
+    basis: str  # what the numbers are based on, in words
     unknown_prices: tuple[str, ...] = ()
     roles: tuple[RoleEstimate, ...] = ()
 
 
 class Estimate(Record):
-    """All combinations, and their sum: they are worked one after another."""
+    """All combinations and their sum. They run one after another."""
 
     total: Amounts
     unknown_prices: tuple[str, ...]
     combinations: tuple[CombinationEstimate, ...]
-    budgets: tuple[BudgetEnd, ...] = ()  # limits that the upper ends pass
+    budgets: tuple[BudgetEnd, ...] = ()  # limits that the upper ends of the ranges exceed
 
 
 @dataclass(frozen=True)
 class _Work:
-    """The documents of a plan, with their sizes."""
+    """The documents of a plan with their sizes."""
 
     done: list[tuple[IndexEntry, float]]
     to_do: list[Need]
@@ -158,7 +158,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: past_runs.Pas
 
 
 def _work(space: Workspace, planned: CombinationPlan) -> _Work:
-    """Sort the documents by what is left to do about them."""
+    """Group the documents by the work that is left."""
     mode, found = planned.combination.mode, _Work([], [], 0)
     without = 0
     for entry in planned.documents:
@@ -215,7 +215,7 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
 
 
 def _roles(planned: CombinationPlan, chosen: past_runs.Chosen) -> list[Role]:
-    """The roles of questions, and those others that were asked in the examples and are bound to a model."""
+    """The roles of questions, and the other roles that the examples used and that have a model."""
     mode, asked = planned.combination.mode, {role for one in chosen.examples for role in one.uses}
     more = [role for role in Role if role not in QUESTION_ROLES and role.value in asked]
     return [*QUESTION_ROLES, *(role for role in more if planned.profile.find(role, mode) is not None)]
@@ -245,7 +245,7 @@ def _guess(planned: CombinationPlan, needs: Sequence[Need]) -> tuple[dict[Role, 
 def _comparisons(
     space: Workspace, planned: CombinationPlan, new: float, past: past_runs.Past
 ) -> dict[str, Range]:
-    """What comparing all questions of the combination across its documents takes: it grows with their pairs."""
+    """The expected amounts for comparing the questions of all documents, which grow with the number of pairs."""
     made = space.store.find(CandidateSet.key(planned.combination), CandidateSet)
     total = new + (sum(document.accepted for document in made.documents) if made is not None else 0)
     known = past_runs.set_rate(planned, past)

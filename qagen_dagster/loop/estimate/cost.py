@@ -1,8 +1,4 @@
-"""What forecast tokens cost: prices of a role's model, the share of its requests that goes by batch, and how far a budget goes.
-
-What belongs here: arithmetic over ranges. What does not: how many tokens there will be (`forecast.py`), what one call
-costs (`models/pricing.py`).
-"""
+"""The cost of forecast tokens, the share of it that goes through provider batches, and where a budget is likely to end the work."""
 
 from __future__ import annotations
 
@@ -17,13 +13,15 @@ from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
 
-_FINE = 1000  # parts of a token: forecasts are fractions, usage is whole
-_OF_ONE_TURN = (Role.DEDUPLICATOR, Role.JUDGE)  # roles all of whose requests may go by batch
+_FINE = 1000  # parts of a token: forecasts are fractions, usage is in whole tokens
+_OF_ONE_TURN = (Role.DEDUPLICATOR, Role.JUDGE)  # roles whose requests can all go through provider batches
 
 
 def money(spec: ModelSpec, amounts: Mapping[str, Range], by_batch: float) -> Range | None:
-    """US dollars; None when a price that is needed is unknown. The shares of input that the cache serves and stores
-    are the expected ones; `by_batch` is the share of the price that batches make cheaper."""
+    """US dollars; None when a price that is needed is unknown.
+
+    The shares of cached input are the expected ones. `by_batch` is the share of the cost that provider batches reduce.
+    """
     if not amounts["calls"].high:
         return NOTHING
     less = 1 - by_batch * spec.batch_discount
@@ -51,8 +49,9 @@ def _price(spec: ModelSpec, amounts: Mapping[str, Range], end: str) -> float | N
 
 
 def batch_share(role: Role, spec: ModelSpec, task: rough_guess.Task, size: float) -> float:
-    """The share of a role's price that goes by batch. Of a validator's two steps only the comparison does: how much
-    that is of both, at documents of `size`, is guessed, whatever past runs took."""
+    """The share of a role's cost that goes through provider batches. Of the two steps of a validator only the comparison does; its
+    share is guessed for documents of `size`, even if past runs are known.
+    """
     if spec.execution != "batch":
         return 0.0
     if role is not Role.VALIDATOR:
@@ -68,14 +67,14 @@ def _cost(spec: ModelSpec, use: Use) -> float:
 
 
 class BudgetEnd(Record):
-    """A limit that is likely to end the work, and about where.
+    """A limit that is likely to end the work, and where.
 
-    `documents` is how many of the `of` to do will have been worked when it is used up; of the scope `document`, how
-    many documents' work would be done if each stopped at its limit.
+    `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document` it is
+    the work of how many documents is done if each one stops at its limit.
     """
 
     scope: str  # run, partition or document
-    combination: str | None  # None: all of the run
+    combination: str | None  # None: the whole run
     limit: str  # max_usd, max_tokens or max_calls
     allowed: float
     of: int
@@ -85,7 +84,7 @@ class BudgetEnd(Record):
 def budget_ends(
     scope: str, combination: str | None, allowance: Allowance, amounts: Mapping[str, Range | None], of: int
 ) -> Iterator[BudgetEnd]:
-    """The limits of `allowance` that the upper ends of `amounts` pass; those of each document hold for all `of`."""
+    """The limits of `allowance` that the upper ends of `amounts` exceed. Limits per document are multiplied by `of`."""
     given, written = amounts["input_tokens"], amounts["output_tokens"]
     tokens = given.plus(written) if given is not None and written is not None else None
     for limit, taken in (

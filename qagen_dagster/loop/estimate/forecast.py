@@ -1,9 +1,8 @@
-"""From what finished documents took to what others will take, as a range. Pure arithmetic: no store, no prices, no models.
+"""Forecasts the amounts of new documents as ranges, from the amounts of finished documents. Pure arithmetic.
 
-The amount a document takes grows with its size and with the target, and no formula says how: short documents
-run out of questions, long ones reach the target. So past amounts are first brought to the wanted target,
-then a monotone regression on size is fitted to them (weighted pool adjacent violators: Barlow,
-Bartholomew, Bremner and Brunk, Statistical Inference under Order Restrictions, 1972).
+The amount of a document grows with its size and with the target, but by no known formula: short documents run out of questions,
+long ones reach the target. So past amounts are first scaled to the wanted target. Then a monotone regression on size is fitted to
+them (weighted pool adjacent violators: Barlow, Bartholomew, Bremner and Brunk, Statistical Inference under Order Restrictions, 1972).
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from typing import NamedTuple
 
 from qagen_dagster.records.base import Record
 
-COVERAGE = 1.64  # standard deviations to either side: nine of ten outcomes, were they normally distributed
-_USUAL_SCATTER = 0.5  # relative, of one document around the fit, before any was seen to scatter
+COVERAGE = 1.64  # standard deviations to either side: 90% of a normal distribution
+_USUAL_SCATTER = 0.5  # relative, of one document around the fit, before any was observed
 _USUAL_WEIGHT = 2.0  # in documents
-_STRETCH = 0.25  # relative doubt for each e-fold of size beyond the largest example
+_STRETCH = 0.25  # relative uncertainty for each e-fold of size beyond the largest example
 
 
 class Use(NamedTuple):
-    """Calls of a model and what they took; fractions in a forecast."""
+    """Calls of a model and their amounts, which are fractions in a forecast."""
 
     calls: float = 0.0
     input_tokens: float = 0.0
-    cached_tokens: float = 0.0  # of the input
+    cached_tokens: float = 0.0  # part of the input
     output_tokens: float = 0.0
-    reasoning_tokens: float = 0.0  # of the output
-    seconds: float = 0.0  # of the model, not of the clock
-    cache_write_tokens: float = 0.0  # of the input
+    reasoning_tokens: float = 0.0  # part of the output
+    seconds: float = 0.0  # time of the model, not wall-clock time
+    cache_write_tokens: float = 0.0  # part of the input
 
     def plus(self, other: Use) -> Use:
         return Use(*(a + b for a, b in zip(self, other, strict=True)))
@@ -42,22 +41,22 @@ class Use(NamedTuple):
 
 
 METRICS = Use._fields
-# How an amount grows with size beyond the largest example: the target bounds the calls, but tools return more.
+# How an amount grows with size beyond the largest example: the target limits the calls, but tools return more.
 _GROWTH = dict.fromkeys(METRICS, 0.1) | dict.fromkeys(
     ("input_tokens", "cached_tokens", "cache_write_tokens"), 0.3
 )
-_MOST_GROWTH = 32.0  # times the largest example; what tools return is bounded
+_MOST_GROWTH = 32.0  # times the largest example; the results of tools are bounded
 
 
 class Range(Record):
-    """From the least to the most that is likely."""
+    """From the lowest to the highest likely value."""
 
     low: float
     expected: float
     high: float
 
     def plus(self, other: Range) -> Range:
-        """Of both together: as if they went well or badly together, which is never too narrow."""
+        """The sum of both. It assumes that both are low or high together, so it is never too narrow."""
         return Range(
             low=self.low + other.low, expected=self.expected + other.expected, high=self.high + other.high
         )
@@ -73,8 +72,8 @@ NOTHING = Range(low=0.0, expected=0.0, high=0.0)
 class Example:
     """A finished document.
 
-    `size` is as `Need.size`; `ran_dry`: it ended before the target, so a higher one would not have taken more.
-    `weight` is how much it says about what is asked, `doubt` by how much (relative) its like may differ as a whole.
+    `size` is as in `Need.size`. `ran_dry`: it ended before the target, so a higher target would not have changed it.
+    `weight` is its relevance, `doubt` the relative uncertainty that comes from a different kind of run.
     """
 
     size: float
@@ -86,7 +85,7 @@ class Example:
     doubt: float = 0.1
 
     def scaled_to(self, target: int) -> float:
-        """The factor from what it took to what it would take with another target."""
+        """The factor from its amounts to those with another target."""
         if not self.ran_dry:
             return target / self.target
         return min(1.0, target / max(1, self.accepted))
@@ -94,14 +93,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Need:
-    """A document that has no result yet; `paid` is what its unfinished work has taken already."""
+    """A document that has no result yet. `paid` is what its unfinished work has used already."""
 
     size: float
     paid: Mapping[str, Use] = field(default_factory=dict[str, Use])
 
 
 class Monotone:
-    """A function of size through `values` at `sizes`, straight between them and level beyond."""
+    """A piecewise linear function through `values` at `sizes`, constant beyond them."""
 
     def __init__(self, sizes: Sequence[float], values: Sequence[float]) -> None:
         self.sizes, self.values = sizes, values
@@ -118,7 +117,7 @@ class Monotone:
 
 
 def isotonic(points: Iterable[tuple[float, float, float]]) -> Monotone:
-    """The monotone function nearest to points of size, amount and weight, in weighted squares."""
+    """The monotone function with the least weighted squared distance to points of size, amount and weight."""
     sizes: list[float] = []
     blocks: list[tuple[float, float, int]] = []  # mean, weight, sizes
     for size, group in groupby(sorted(points), key=lambda point: point[0]):
@@ -133,7 +132,7 @@ def isotonic(points: Iterable[tuple[float, float, float]]) -> Monotone:
 
 
 def forecast(examples: Sequence[Example], needs: Sequence[Need], role: str, target: int) -> dict[str, Range]:
-    """What `role` will take on all of `needs`, by the name of the amount. Needs at least one example."""
+    """The amounts that `role` will use for all of `needs`, by name. Needs at least one example."""
     found: dict[str, Range] = {}
     for number, name in enumerate(METRICS):
 
@@ -146,7 +145,7 @@ def forecast(examples: Sequence[Example], needs: Sequence[Need], role: str, targ
 
 
 def accepted(examples: Sequence[Example], needs: Sequence[Need], target: int) -> Range:
-    """How many questions all of `needs` will give; never more than the target each."""
+    """The number of accepted questions of all `needs`, at most the target for each."""
     most = float(target * len(needs))
     found = _total(
         examples, needs, lambda example: float(example.accepted), target, [0.0] * len(needs), _GROWTH["calls"]
@@ -177,13 +176,13 @@ def _total(
     doubt = sum(one.doubt * one.weight for one in examples) / weight
     total, scatter = sum(each), _scatter(fit, past)
     variance = (doubt * total) ** 2 + scatter**2 * (sum(value**2 for value in each) + total**2 / worth)
-    few = 1 + 1 / worth  # about what Student's distribution asks of a scatter known from few
+    few = 1 + 1 / worth  # roughly as in Student's distribution
     stretch = _STRETCH * sum(math.log(far) * value for far, value in zip(beyond, each, strict=True))
     return around(total, few * math.sqrt(variance) + stretch)
 
 
 def around(expected: float, deviation: float) -> Range:
-    """A range about `expected`, as far off by a factor above as below."""
+    """A range around `expected`, by the same factor below and above."""
     if expected <= 0:
         return NOTHING
     factor = 1.0 + COVERAGE * deviation / expected
@@ -191,7 +190,7 @@ def around(expected: float, deviation: float) -> Range:
 
 
 def _scatter(fit: Monotone, past: Sequence[tuple[float, float, float]]) -> float:
-    """Relative standard deviation of single documents; few of them say little against what is usual."""
+    """The relative standard deviation of single documents. A few examples are mixed with the usual value."""
     weight = sum(point[2] for point in past)
     mean = sum(point[1] * point[2] for point in past) / weight
     if mean <= 0:

@@ -1,7 +1,4 @@
-"""Finds the finished documents that say most about those to come: how like they are, and how much that leaves open.
-
-What to compute from them is `forecast`'s.
-"""
+"""Finds the finished documents that are most similar to the planned ones, and says how much uncertainty remains."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from dataclasses import dataclass, field
 from qagen_dagster.catalog.past import PastDocument, PastSet, PastUse, past_documents, past_sets
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.questions.combination import CombinationPlan
@@ -22,19 +19,19 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
 
-ENOUGH = 12  # documents: what is less alike is not asked any more
+ENOUGH = 12  # documents; with this many examples, less similar ones are not used
 MOST_READ = 300  # finished documents of the combination itself, spread evenly
-_PAGE_CHARACTERS = 2_000  # a page that has no text
+_PAGE_CHARACTERS = 2_000  # a page without text
 _LINE_CHARACTERS = 50
-_VISUAL_CHARACTERS = 500  # something to look at is as much to ask about as a paragraph
-_LESS_ALIKE = 0.25  # the weight of an example of each further rank, beside one of the rank before
-_TELLING = (Role.GENERATOR, Role.VALIDATOR)  # roles whose models decide how much is asked
+_VISUAL_CHARACTERS = 500  # a visual gives as many questions as a paragraph
+_LESS_ALIKE = 0.25  # weight of an example of one rank, relative to the rank before
+_TELLING = (Role.GENERATOR, Role.VALIDATOR)  # roles whose models determine the number of calls
 _RAN_DRY = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """Where an example comes from, and by how much (relative) its like may differ as a whole."""
+    """Where an example comes from, and the relative uncertainty that results from it."""
 
     told: str
     doubt: float
@@ -51,7 +48,7 @@ LIKENESS = (
 
 @dataclass(frozen=True)
 class Past:
-    """What the catalog knows of one mode."""
+    """The content of the catalog for one mode."""
 
     documents: tuple[PastDocument, ...] = ()
     sets: tuple[PastSet, ...] = ()
@@ -59,20 +56,20 @@ class Past:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Examples by likeness, the most alike first. Empty: nothing like it was ever worked."""
+    """Examples by likeness, the most similar first; empty when there is no similar work."""
 
     examples: tuple[Example, ...] = ()
     counts: Mapping[int, int] = field(default_factory=dict[int, int])  # by index of LIKENESS
 
     @property
     def told(self) -> str:
-        """Where they come from, in words."""
+        """Where the examples come from, in words."""
         parts = [f"{count} {LIKENESS[rank].told}" for rank, count in sorted(self.counts.items())]
         return f"from past documents: {', '.join(parts)}" if parts else "no past runs: a rough guess"
 
 
 def read_past(store: Store, mode: Mode) -> Past:
-    """Everything the catalog has of `mode`; nothing when there is no catalog that can be read."""
+    """The content of the catalog for `mode`; empty when there is no readable catalog."""
     try:
         with catalog_file(store) as file:
             return Past(past_documents(file, mode), past_sets(file, mode))
@@ -87,9 +84,9 @@ def size_of(mode: Mode, *, characters: int, pages: int, lines: int, visuals: int
 
 
 def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
-    """What calls took by role, each request once."""
+    """The amounts of calls by role, each request once."""
     found: dict[str, Use] = {}
-    for call in each_once(calls):
+    for call in unique_calls(calls):
         one = Use(
             1.0,
             call.input_tokens,
@@ -106,7 +103,7 @@ def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
 def finished_here(
     planned: CombinationPlan, done: Sequence[tuple[IndexEntry, float]], store: Store
 ) -> dict[str, Example]:
-    """Finished documents of the plan itself, by id; of very many an even selection. `done` has sizes."""
+    """Finished documents of the plan itself, by id; an even selection if there are many. `done` has their sizes."""
     step = max(1, -(-len(done) // MOST_READ))
     found: dict[str, Example] = {}
     for entry, size in done[::step]:
@@ -123,7 +120,7 @@ def finished_here(
 
 
 def choose(planned: CombinationPlan, here: Mapping[str, Example], past: Past) -> Chosen:
-    """The examples most alike to what is planned: more of them, but less alike, only while they are few."""
+    """The examples that are most similar to the planned work. Less similar ones are added only while there are few."""
     ranked: dict[int, list[Example]] = {}
     if here:
         ranked[0] = list(here.values())
@@ -139,7 +136,7 @@ def choose(planned: CombinationPlan, here: Mapping[str, Example], past: Past) ->
     for rank in sorted(ranked):
         if len(examples) >= ENOUGH:
             break
-        # However many there are of it, a less alike rank must not outvote the ones before.
+        # Many examples of a less similar rank must not outweigh the ranks before.
         weight = _LESS_ALIKE ** len(counts) * min(1.0, ENOUGH / len(ranked[rank]))
         examples += [_weighed(example, weight, LIKENESS[rank].doubt) for example in ranked[rank]]
         counts[rank] = len(ranked[rank])
@@ -147,7 +144,7 @@ def choose(planned: CombinationPlan, here: Mapping[str, Example], past: Past) ->
 
 
 def likeness(planned: CombinationPlan, other: Combination, uses: Sequence[PastUse]) -> int | None:
-    """The index of LIKENESS; None for work that says nothing about the plan."""
+    """The index of LIKENESS; None for work that is not comparable."""
     models = {role: planned.profile.spec(role, planned.combination.mode) for role in _TELLING}
     asked = [(models[Role(use.role)], use.model) for use in uses if use.role in _TELLING]
     same_corpus = other.corpus == planned.combination.corpus
@@ -159,7 +156,7 @@ def likeness(planned: CombinationPlan, other: Combination, uses: Sequence[PastUs
 
 
 def set_rate(planned: CombinationPlan, past: Past) -> tuple[float, Use | None] | None:
-    """Corpus-wide comparisons per pair of accepted questions, and what one takes if any was made.
+    """Corpus-wide comparisons per pair of accepted questions, and the amounts of one comparison if any was made.
 
     None when no set is known. Sets of the same corpus are preferred.
     """
@@ -172,7 +169,7 @@ def set_rate(planned: CombinationPlan, past: Past) -> tuple[float, Use | None] |
     total = Use()
     for one in sets:
         total = total.plus(_use(one.use)) if one.use is not None else total
-    # Half a comparison more than there were: none seen does not mean that there will be none.
+    # Half a comparison is added, because none in the past does not mean none in the future.
     rate = (total.calls + 0.5) / sum(one.accepted**2 for one in sets)
     return rate, total.times(1 / total.calls) if total.calls else None
 
@@ -182,7 +179,7 @@ def _same_kind(use: PastUse, spec: ModelSpec) -> bool:
 
 
 def _kind(model: str) -> str:
-    """Rules, scripts, or a language model behind a server: what one does says nothing of another."""
+    """The kind of a model: embedded, scripted, or a language model on a server. Their amounts are not comparable."""
     provider = model.partition(":")[0]
     return provider if provider in FREE_PROVIDERS else "server"
 

@@ -1,7 +1,7 @@
-"""What a document will take when nothing like it was ever worked: a model of the agent loop, with round numbers.
+"""Guesses the amounts of a document when there are no past runs, from a model of the agent loop with round numbers.
 
-Only for the first run: an order of magnitude. Sizes of prompts and tools are the real ones; how many attempts and turns a
-model needs is assumed, and stated below.
+The result is an order of magnitude for the first run. The sizes of prompts and tools are the real ones. The numbers of attempts and
+turns are assumed below.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
-from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.models.messages import ToolSpec
@@ -39,20 +39,20 @@ from qagen_dagster.toolkit.toolbox import toolbox
 
 FACTOR = 3.0  # the range: from a third to three times
 CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
-PASS_RATE = 0.75  # accepted of the attempts
-COMPARED = 0.7  # attempts with an accepted question alike enough to ask a model
-CARD_TOKENS = 150  # what an agent is told of its document
+PASS_RATE = 0.75  # accepted share of the attempts
+COMPARED = 0.7  # share of attempts with an accepted question so similar that the model is asked
+CARD_TOKENS = 150  # the description of its document that an agent gets
 ACCEPTED_TOKENS = 40  # an accepted question in the generator's prompt
-FOUND_TOKENS = 400  # what a search returns
+FOUND_TOKENS = 400  # the result of a search
 CALL_TOKENS = 60  # a tool call
-SUBMIT_TOKENS = 150  # a result with its quotes
-VERDICT_TOKENS = 30  # a result without
-THOUGHT_TOKENS = 150  # a turn, of a model behind a server
+SUBMIT_TOKENS = 150  # a result with quotes
+VERDICT_TOKENS = 30  # a result without quotes
+THOUGHT_TOKENS = 150  # per turn, of a model on a server
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every document of a combination is asked with."""
+    """The settings that all documents of a combination share."""
 
     corpus: CorpusConfig
     scenario: ScenarioConfig
@@ -61,7 +61,7 @@ class Task:
 
     @cached_property
     def _told(self) -> int:
-        """Tokens that the prompts say of corpus and scenario."""
+        """Tokens of corpus and scenario in the prompts."""
         texts = (
             self.corpus.name, self.corpus.corpus_context, self.scenario.name, self.scenario.description,
         )  # fmt: skip
@@ -90,22 +90,22 @@ class Task:
         return self._told + 2 * SUBMIT_TOKENS + _tokens(validator.compare_prompt(), ends)
 
     def duplicate_tokens(self, known: float) -> float:
-        """Of a comparison with `known` questions."""
+        """Tokens of a comparison with `known` questions."""
         ends = (Terminal("submit_duplicate_verdict", DuplicateVerdict).spec(),)
         return _tokens(deduplicator.prompt(), ends) + (1 + known) * ACCEPTED_TOKENS
 
 
 def expected_questions(size: float, target: int) -> float:
-    """Accepted questions of a document of `size` characters."""
+    """The expected number of accepted questions of a document of `size` characters."""
     return min(float(target), size / CHARACTERS_PER_QUESTION)
 
 
 def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, Use]:
-    """What each role takes on one document of `size` characters."""
+    """The amounts of each role for one document of `size` characters."""
     target = task.limits.target_count
     questions = expected_questions(size, target)
     tries = min(questions / PASS_RATE, float(task.limits.max_attempts))
-    # The shorter it falls of the target, the surer one attempt more, which finds nothing left.
+    # The further below the target, the more likely is one more attempt that finds nothing.
     proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
     compared = COMPARED * max(0.0, tries - 1)
     document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
@@ -126,19 +126,19 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
 
 
 def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
-    """What the two steps of one validation take: the blind answer, and the comparison, which is of one turn."""
+    """The amounts of the two steps of one validation: the blind answer, and the comparison in one turn."""
     document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
     blind = _conversation(task.blind_tokens(), document, spec, task.mode, 3)
     return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
 
 
 def comparison(task: Task, spec: ModelSpec) -> Use:
-    """One comparison of a question with similar ones of other documents."""
+    """The amounts of one comparison with similar questions of other documents."""
     return _call(task.duplicate_tokens(3), _written(VERDICT_TOKENS, spec), spec)
 
 
 def _conversation(start: float, document: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
-    """Turns that read, look and search, then submit; each sends again all that was said before."""
+    """Turns that read, look and search, then submit. Each turn sends the whole conversation again."""
     turns = 2 if spec.provider in FREE_PROVIDERS else turns
     pictures = PICTURE_TOKENS if mode is Mode.VISUAL else 0
     total, said = Use(), start
@@ -155,7 +155,7 @@ def _written(tokens: float, spec: ModelSpec) -> float:
 
 
 def _call(input_tokens: float, output_tokens: float, spec: ModelSpec) -> Use:
-    """One call. A server needs a second or two to begin and writes some 60 tokens a second."""
+    """One call. A server needs a second or two to start and writes about 60 tokens per second."""
     seconds = 0.05 if spec.provider in FREE_PROVIDERS else 1.5 + output_tokens / 60
     return Use(calls=1.0, input_tokens=input_tokens, output_tokens=output_tokens, seconds=seconds)
 

@@ -1,7 +1,4 @@
-"""How long a run will take on the clock: the models' own time, side by side, within the limits of the profile.
-
-Pure arithmetic over ranges; how much the models are asked is `forecast`'s.
-"""
+"""Estimates the wall-clock time of a run from the time of its models, the workers and the rate limits."""
 
 from __future__ import annotations
 
@@ -13,18 +10,16 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.pricing import FREE_PROVIDERS
 
 Amounts = Mapping[str, Range]
-_USED_PACE = 0.95  # of a limit, as models/limits/rate.py spreads it
-_LOCAL_WORKERS = 2.0  # models in this process share its interpreter: more documents at once gain little
-_LOCAL_STEP = Range(
-    low=0.0005, expected=0.003, high=0.01
-)  # seconds of a call beside its model: tools, journal
+_USED_PACE = 0.95  # share of a limit that is used, see models/limits/rate.py
+_LOCAL_WORKERS = 2.0  # models in this process share its interpreter: more parallel documents hardly help
+_LOCAL_STEP = Range(low=0.0005, expected=0.003, high=0.01)  # seconds besides the model: tools, journal
 _UNEVEN = 0.3  # share of a document by which the last worker ends after the others
 
 
 def run_time(
     specs: Mapping[Role, ModelSpec], roles: Mapping[Role, Amounts], *, documents: int, workers: int
 ) -> Range:
-    """Seconds for `documents`, `workers` of them at once. `roles` holds what each role takes altogether."""
+    """Seconds for `documents` with `workers` in parallel. `roles` has the total amounts of each role."""
     if not documents or not roles:
         return NOTHING
     parallel = float(max(1, min(workers, documents)))
@@ -33,7 +28,7 @@ def run_time(
     uneven = 1 + _UNEVEN * parallel / documents
     found = Range(low=low / parallel, expected=uneven * expected / parallel, high=uneven * high / parallel)
     if all(spec.provider in FREE_PROVIDERS for spec in specs.values()):
-        # Models that load while documents wait count that wait for each of them: the least is far below.
+        # Models that load while documents wait add the waiting time of each document, so the lower end is far below.
         found = Range(low=low / parallel / 2, expected=expected / min(parallel, _LOCAL_WORKERS), high=high)
         calls = _sum(list(roles.values()), "calls").expected
         found = found.plus(_LOCAL_STEP.times(calls))
@@ -45,7 +40,7 @@ def run_time(
 def _by_model(
     specs: Mapping[Role, ModelSpec], roles: Mapping[Role, Amounts]
 ) -> list[tuple[ModelSpec, list[Amounts]]]:
-    """Roles that share a model share its limits."""
+    """Roles grouped by model, because they share its limits."""
     found: dict[tuple[str, str | None], tuple[ModelSpec, list[Amounts]]] = {}
     for role, amounts in roles.items():
         spec = specs[role]
@@ -54,7 +49,7 @@ def _by_model(
 
 
 def _least(spec: ModelSpec, shared: Sequence[Amounts]) -> Range:
-    """What the limits of one model make of its roles' calls."""
+    """The shortest time that the limits of one model allow for the calls of its roles."""
     bounds: list[Range] = []
     if spec.requests_per_minute is not None:
         bounds.append(_sum(shared, "calls").times(60 / (_USED_PACE * spec.requests_per_minute)))

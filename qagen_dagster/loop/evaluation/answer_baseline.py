@@ -1,8 +1,6 @@
-"""How well the published questions are answered from their own documents by search and one look at what it finds.
+"""Answers the published questions from their own documents with one search and one model call, and scores the answers.
 
-What belongs here: whose model answers from where, and the scores of its answer. What does not: answering (`answering/`),
-the scores themselves (`answer_scores.py`, `grounding/`), order, money and keeping (`published_set.py`). Nothing is fetched from the
-network: a full text counts where it is stored already.
+Nothing is downloaded. A full text is used only if it is stored already.
 """
 
 from __future__ import annotations
@@ -24,11 +22,18 @@ from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
-from qagen_dagster.loop.evaluation.published_set import Evaluation, Pieces, given, head, keep, pieces_of
-from qagen_dagster.loop.evaluation.work import Hearing, Progress, Work
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    EvaluationPlan,
+    plan_evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
+from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.plan import judge_spec, picture_of
-from qagen_dagster.loop.grading.pool import Asked, Grader
-from qagen_dagster.loop.parallel import workers_for
+from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.answering.answer import QAError, SemanticSearchAnswer
 from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
@@ -37,40 +42,42 @@ from qagen_dagster.records.ids import Mode, content_hash
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # raised when the same responses would be scored otherwise
+VERSION = "1"  # increase when the same responses would get other scores
 _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
-_KEPT_SOURCES = 64  # documents whose sentences are remembered for the next question
+_KEPT_SOURCES = 64  # documents whose sentences are cached for the next question
 
 
-def plan_answers(found: Evaluation) -> Pieces:
-    """What is asked, with all that decides what comes of it."""
+def plan_answers(found: Evaluation) -> EvaluationPlan:
+    """Plan the evaluation: the questions, and everything that its results depend on."""
     how = _how(found)
     known = _indexed(found)
-    return pieces_of(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
+    return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
 
 def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None = None) -> AnswerReport:
     """Answer every published question from its own document, score the answers and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    Raises ConfigError, StoreError, and ModelError when no model is available.
     """
     planned = plan_answers(found)
     spec, judge = _spec(found), _judge(found)
-    answerer = found.charged(found.space.model(spec))
-    examiner = None if judge is None else found.charged(found.space.model(judge))
-    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.toll)
-    asking = _Asking(found, place, answerer, examiner, Grader(_method(found), encode))
-    workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    questions = Work(found, asking, DocumentEvaluation[BaselineAnswer], progress).run(planned, workers)
+    answerer = found.metered(found.space.model(spec))
+    judge_model = None if judge is None else found.metered(found.space.model(judge))
+    place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
+    evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found), encode))
+    workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(
+        planned, workers
+    )
     report = AnswerReport(
-        **head(found, Kind.ANSWERS),
+        **report_fields(found, Kind.ANSWERS),
         fingerprint=planned.fingerprint,
         model=spec.name,
         judge_model="" if judge is None else judge.name,
         metrics=dict(_metrics(questions)),
         questions=questions,
     )
-    keep(found, report)
+    store_report(found, report)
     return report
 
 
@@ -93,7 +100,7 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
 
 
 def _spec(found: Evaluation) -> ModelSpec:
-    """The answerer, as warm as the corpus wants it to answer."""
+    """The model of the answerer, with the temperature of the corpus."""
     spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
     wanted = found.space.corpus(found.combination.corpus).config.answering.temperature
     return spec if wanted is None else spec.model_copy(update={"temperature": wanted})
@@ -124,7 +131,7 @@ def _how(found: Evaluation) -> tuple[str, ...]:
 
 
 def _indexed(found: Evaluation) -> dict[str, str]:
-    """The index' fingerprint by the documents whose present text it has."""
+    """The fingerprint of the index by document, for the documents whose current text it has."""
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
@@ -134,7 +141,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """What of a document decides its answers: its texts, and how they are cut and embedded."""
+    """What the answers depend on in a document: its texts, and how they are cut and embedded."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -146,8 +153,8 @@ def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[st
     return (here, *(content_hash(text.encode("utf-8", "surrogatepass")) for text in shown))
 
 
-class _Asking:
-    """An examiner of `published_set.py`."""
+class _AnswerEvaluator:
+    """Implements `Evaluator` of `run_questions.py`."""
 
     def __init__(
         self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
@@ -157,21 +164,21 @@ class _Asking:
         self._source = lru_cache(_KEPT_SOURCES)(self._read)
 
     def blank(self, pair: QAPair) -> BaselineAnswer:
-        return BaselineAnswer(**given(pair))
+        return BaselineAnswer(**question_fields(pair))
 
-    def ask(self, hearing: Hearing) -> BaselineAnswer:
+    def ask(self, session: Session) -> BaselineAnswer:
         """The answer with its scores."""
-        pair, blank = hearing.pair, self.blank(hearing.pair)
-        witness = hearing.of(self._answerer, Role.ANSWERER.value)
+        pair, blank = session.pair, self.blank(session.pair)
+        answerer = session.recorded(self._answerer, Role.ANSWERER.value)
 
         def model(_name: str | None, _temperature: float | None) -> Model:
-            return witness
+            return answerer
 
         place = replace(self._place, model=model)
         answered = answer_from_document(pair.document_id, pair.question, place=place, download_missing=False)
         if answered.error is not None:
-            if witness.error is not None:
-                raise witness.error
+            if answerer.error is not None:
+                raise answerer.error
             why = answered.error_message or answered.error.description
             again = {"unheard": answered.error in _AGAIN, "failure": why, "error": answered.error}
             return blank.model_copy(update=again)
@@ -179,15 +186,15 @@ class _Asking:
         again = answered.fulltext_error in _AGAIN
         if answered.answerable is False:
             return scored.model_copy(update={"unheard": again})
-        grading, heard = self._grading(hearing, answered.answer)
+        grading, heard = self._grading(session, answered.answer)
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
-    def _grading(self, hearing: Hearing, answer: str) -> tuple[AnswerGrade, bool]:
-        """How the answer rests on the document, and whether the judge, if it was asked, could be."""
-        pair = hearing.pair
-        judge = None if self._judge is None else hearing.of(self._judge, Role.JUDGE.value)
+    def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
+        """The grade of the answer, and whether the judge (if needed) gave a verdict."""
+        pair = session.pair
+        judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""
-        asked = Asked(id=pair.id, question=pair.question, answer=answer, picture=picture)
+        asked = AnswerToGrade(id=pair.id, question=pair.question, answer=answer, picture=picture)
         grader = replace(self._grader, judge=judge)
         graded = grader.grade(self._source(pair.document_id), pair.document_id, asked).grading
         heard = judge is None or judge.error is None or isinstance(judge.error, MalformedResponseError)

@@ -1,8 +1,7 @@
-"""How near a short answer is to the right one, by words alone: exact match and token F1.
+"""Scores a short answer against the right one by words: exact match and token F1.
 
-Source: Rajpurkar et al., SQuAD, 2016: case, punctuation and English articles do not count. Characters of scripts
-without spaces between words are tokens of their own, as in MLQA (Lewis et al. 2020). Whether two answers state one fact
-is `answer_match.py`'s.
+Source: Rajpurkar et al., SQuAD, 2016: case, punctuation and English articles do not count. In scripts without spaces between words
+each character is a token, as in MLQA (Lewis et al. 2020). `answer_match.py` compares the facts of two answers.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\
 
 
 def exact(given: str, right: str) -> bool:
-    """Whether both are the same words in the same order. Two answers of no words are compared as they are written."""
+    """Whether both have the same words in the same order. Two answers without words are compared as strings."""
     mine, wanted = words(given), words(right)
     return mine == wanted if mine or wanted else given.strip() == right.strip()
 
 
 def token_f1(given: str, right: str) -> float:
-    """Harmonic mean of precision and recall over words, 0 to 1."""
+    """The harmonic mean of precision and recall over words, 0 to 1."""
     mine, wanted = Counter(words(given)), Counter(words(right))
     if not mine or not wanted:
         return float(exact(given, right))

@@ -1,8 +1,4 @@
-"""Which published questions can be answered without their document: those say nothing about who reads it.
-
-What belongs here: who is asked, and what makes an answer right. What does not: the prompts (`agents/evaluation/closed_book.py`), how two
-answers are compared (`answer_match.py`), order, money and keeping (`published_set.py`).
-"""
+"""Finds the published questions that a model can answer without their document. Such questions do not test reading."""
 
 from __future__ import annotations
 
@@ -13,9 +9,16 @@ from dataclasses import dataclass
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.answer_match import Match, match
-from qagen_dagster.loop.evaluation.published_set import Evaluation, Pieces, given, head, keep, pieces_of
-from qagen_dagster.loop.evaluation.work import Hearing, Progress, Work
-from qagen_dagster.loop.parallel import workers_for
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    EvaluationPlan,
+    plan_evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
+from qagen_dagster.loop.evaluation.run_questions import EvaluationRun, Progress, Session
+from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.evaluation import (
     ClosedBookAnswer,
@@ -27,7 +30,7 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # raised when the same responses would be judged otherwise
+VERSION = "1"  # increase when the same responses would give another verdict
 _UNKNOWN = frozenset(
     {
         "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
@@ -36,9 +39,9 @@ _UNKNOWN = frozenset(
 )  # fmt: skip
 
 
-def plan_closed_book(found: Evaluation) -> Pieces:
-    """What is asked, with all that decides what comes of it."""
-    specs = (_spec(found, Role.ANSWERER), _examiner(found)[1])
+def plan_closed_book(found: Evaluation) -> EvaluationPlan:
+    """Plan the evaluation: the questions, and everything that its results depend on."""
+    specs = (_spec(found, Role.ANSWERER), _comparer_of(found)[1])
     config = found.space.corpus(found.combination.corpus).config
     how = (
         VERSION,
@@ -46,35 +49,35 @@ def plan_closed_book(found: Evaluation) -> Pieces:
         *(json.dumps(spec.identity(), sort_keys=True) for spec in specs),
         *(prompt.hash for prompt in closed_book.prompts()),
     )
-    return pieces_of(found, Kind.CLOSED_BOOK, lambda _: how)
+    return plan_evaluation(found, Kind.CLOSED_BOOK, lambda _: how)
 
 
 def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:
     """Ask every published question without its document and store the report.
 
-    Raises ConfigError, StoreError, and ModelError when no model can be had.
+    Raises ConfigError, StoreError, and ModelError when no model is available.
     """
     planned = plan_closed_book(found)
-    role, examiner = _examiner(found)
-    answerer = found.charged(found.space.model(_spec(found, Role.ANSWERER)))
-    asking = _Asking(
+    role, comparer = _comparer_of(found)
+    answerer = found.metered(found.space.model(_spec(found, Role.ANSWERER)))
+    evaluator = _ClosedBookEvaluator(
         found.space.corpus(found.combination.corpus).config.corpus_context,
         answerer,
-        found.charged(found.space.model(examiner)),
+        found.metered(found.space.model(comparer)),
         role,
     )
-    workers = workers_for(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    work = Work(found, asking, DocumentEvaluation[ClosedBookAnswer], progress)
+    workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    work = EvaluationRun(found, evaluator, DocumentEvaluation[ClosedBookAnswer], progress)
     questions = work.run(planned, workers)
     report = ClosedBookReport(
-        **head(found, Kind.CLOSED_BOOK),
+        **report_fields(found, Kind.CLOSED_BOOK),
         fingerprint=planned.fingerprint,
         model=answerer.spec.name,
-        judge_model=examiner.name,
+        judge_model=comparer.name,
         metrics=_metrics(questions),
         questions=questions,
     )
-    keep(found, report)
+    store_report(found, report)
     return report
 
 
@@ -90,30 +93,30 @@ def _spec(found: Evaluation, role: Role) -> ModelSpec:
     return found.profile.spec(role, found.combination.mode)
 
 
-def _examiner(found: Evaluation) -> tuple[str, ModelSpec]:
-    """Who compares what code cannot decide: the judge, or where there is none the validator."""
+def _comparer_of(found: Evaluation) -> tuple[str, ModelSpec]:
+    """The role and model that compares answers when code cannot decide: the judge, else the validator."""
     role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
     return role.value, _spec(found, role)
 
 
 @dataclass(frozen=True)
-class _Asking:
-    """An examiner of `published_set.py`."""
+class _ClosedBookEvaluator:
+    """Implements `Evaluator` of `run_questions.py`."""
 
     corpus_context: str
     answerer: Model
-    examiner: Model
+    comparer: Model
     role: str
 
     def blank(self, pair: QAPair) -> ClosedBookAnswer:
-        return ClosedBookAnswer(**given(pair))
+        return ClosedBookAnswer(**question_fields(pair))
 
-    def ask(self, hearing: Hearing) -> ClosedBookAnswer:
+    def ask(self, session: Session) -> ClosedBookAnswer:
         """The guess, and whether it is right."""
-        pair = hearing.pair
+        pair = session.pair
         blank = self.blank(pair)
         guess = closed_book.guess(
-            hearing.of(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
+            session.recorded(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
         )
         if isinstance(guess, str):
             return blank.model_copy(update={"failure": guess})
@@ -127,7 +130,7 @@ class _Asking:
         if found is Match.CONFLICT:
             return _decided(answered, False, Decided.MATCH, "another number, date or name, or the opposite")
         marked = closed_book.mark(
-            hearing.of(self.examiner, self.role), self.role, pair.question, pair.answer, said
+            session.recorded(self.comparer, self.role), self.role, pair.question, pair.answer, said
         )
         if isinstance(marked, str):
             return answered.model_copy(update={"failure": f"not compared: {marked}"})

@@ -1,4 +1,4 @@
-"""The kinds of evaluation side by side: which are up to date, and what the latest of each says. No evaluating."""
+"""For each kind of evaluation: its latest report, and whether it is up to date."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.evaluation.answer_baseline import plan_answers
 from qagen_dagster.loop.evaluation.closed_book import plan_closed_book
-from qagen_dagster.loop.evaluation.published_set import Evaluation, latest
+from qagen_dagster.loop.evaluation.published_set import Evaluation, latest_report
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
@@ -23,13 +23,13 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
 
 def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
     """The latest report of a kind; None when there is none. Raises StoreError when it cannot be read."""
-    return latest(store, REPORTS[kind], combination, kind)
+    return latest_report(store, REPORTS[kind], combination, kind)
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
-    """Whether evaluating again would change nothing, and nothing waits to be asked again. Raises ConfigError."""
+    """Whether another evaluation would change nothing and no question must be asked again. Raises ConfigError."""
     try:
         before = latest_of(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _FINGERPRINTS[kind](found)
-    except StoreError:  # what cannot be read, or has no index, is made anew
+    except StoreError:  # unreadable, or without an index: it must be evaluated again
         return False

@@ -1,8 +1,4 @@
-"""A published set put to the test, question by question: what every evaluation shares.
-
-What belongs here: which questions, by whose models and money, where results lie. What does not: the order of work
-(`work.py`), and what a question is put to (`closed_book.py`, `retrieval_baseline.py`, `answer_baseline.py`).
-"""
+"""What all evaluations of a published set share: its questions, its models and budget, and where its reports are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from typing import Any, TypeVar
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
@@ -32,7 +28,7 @@ ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One combination, its published questions, and by whose models and money they are evaluated."""
+    """The published questions of one combination, and the models and the budget for evaluating them."""
 
     space: Workspace
     combination: Combination
@@ -44,26 +40,28 @@ class Evaluation:
 
     @cached_property
     def entries(self) -> Mapping[str, IndexEntry]:
-        """The corpus' documents by id. Raises StoreError when it was never parsed."""
+        """The documents of the corpus by id. Raises StoreError when it was never parsed."""
         return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
 
     @cached_property
-    def toll(self) -> DocumentToll | None:
-        """Who lets calls be paid; None where nothing is limited."""
+    def meter(self) -> BudgetMeter | None:
+        """The check of the budget before paid calls; None when nothing is limited."""
         if self.budget.unlimited:
             return None
-        shared = self.budget.model_copy(update={"document": Allowance()})  # that one is for making questions
-        book = SpendingBook(self.space.store, self.combination.spending_folder(self.run.launch))
-        return DocumentToll(shared, book)
+        shared = self.budget.model_copy(update={"document": Allowance()})  # that limit is for questions
+        return BudgetMeter(
+            shared, RunSpending(self.space.store, self.combination.spending_folder(self.run.launch))
+        )
 
-    def charged(self, model: Model) -> Model:
-        """The same model, held to the budget of the run."""
-        return model if self.toll is None else charged(model, self.toll)
+    def metered(self, model: Model) -> Model:
+        """The same model with the budget of the run."""
+        return model if self.meter is None else metered(model, self.meter)
 
     def text(self, document_id: str) -> str:
-        """The parsed text of a document, empty where it has none."""
-        key = Document.text_key(self.combination.corpus, document_id)
-        return (self.space.store.get(key) or b"").decode("utf-8")
+        """The parsed text of a document; empty if it has none."""
+        return (self.space.store.get(Document.text_key(self.combination.corpus, document_id)) or b"").decode(
+            "utf-8"
+        )
 
 
 def open_evaluation(
@@ -73,7 +71,7 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """What an evaluation of the published set begins with. Raises StoreError when nothing is published, and ConfigError."""
+    """Open the published set of a combination for an evaluation. Raises StoreError when nothing is published, and ConfigError."""
     published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
@@ -93,8 +91,8 @@ def open_evaluation(
 
 
 @dataclass(frozen=True)
-class Piece:
-    """The questions of one document, and where their evaluation is kept: the key names all that decides it."""
+class DocumentQuestions:
+    """The questions of one document, and the store key of their evaluation. The key depends on everything that decides the results."""
 
     document_id: str
     key: str
@@ -102,30 +100,30 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """What is to be evaluated, document by document."""
+class EvaluationPlan:
+    """The questions to evaluate, by document."""
 
-    pieces: tuple[Piece, ...]
+    documents: tuple[DocumentQuestions, ...]
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(one.key for one in self.pieces)
+        return fingerprint(one.key for one in self.documents)
 
 
-def pieces_of(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> Pieces:
-    """The published questions by document; `how` names what else decides the results of a document's questions."""
+def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
+    """Plan an evaluation of the published questions. `how` names what else the results of a document depend on."""
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
         by_document.setdefault(pair.document_id, []).append(pair)
-    pieces: list[Piece] = []
+    documents: list[DocumentQuestions] = []
     for name, pairs in by_document.items():
         asked = (text for pair in pairs for text in (pair.id, pair.question, pair.answer))
         key = DocumentEvaluation.key(found.combination, kind, name, fingerprint([*how(name), *asked]))
-        pieces.append(Piece(name, key, tuple(pairs)))
-    return Pieces(tuple(pieces))
+        documents.append(DocumentQuestions(name, key, tuple(pairs)))
+    return EvaluationPlan(tuple(documents))
 
 
-def given(pair: QAPair) -> dict[str, Any]:
+def question_fields(pair: QAPair) -> dict[str, Any]:
     """The fields of an EvaluatedQuestion."""
     return {
         "question_id": pair.id,
@@ -135,8 +133,8 @@ def given(pair: QAPair) -> dict[str, Any]:
     }
 
 
-def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
-    """What every report says of itself."""
+def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
+    """The fields that every report has."""
     return {
         "kind": kind,
         "corpus": found.combination.corpus,
@@ -149,26 +147,26 @@ def head(found: Evaluation, kind: Kind) -> dict[str, Any]:
     }
 
 
-def keep(found: Evaluation, report: EvaluationReport[Any]) -> None:
-    """Store a report as the latest one, and for good under its run."""
-    store = found.space.store
-    store.write(found.combination.history_key(report.run_id, f"{report.kind.value}.json"), report)
+def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
+    """Store a report as the latest one and in the history of its run."""
+    store, name = found.space.store, report.kind.value
+    store.write(found.combination.history_key(report.run_id, f"{name}.json"), report)
     store.write(EvaluationReport.key(found.combination, report.kind), report)
 
 
-def latest(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
+def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
     """The latest report; None when there is none."""
     return store.find(EvaluationReport.key(combination, name), kind)
 
 
-def earlier(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """Every report that a run made, the newest first."""
+def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
+    """Every report of all runs, newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
     return sorted((store.read(key, kind) for key in keys), key=lambda one: one.created, reverse=True)
 
 
 def report_version(report: EvaluationReport[Any]) -> str:
-    """Changes with the results, not with the run that made them, its time or what it paid."""
+    """Changes with the results, not with the run, its time or its cost."""
     return fingerprint(
         [report.fingerprint, *(one.model_dump_json(exclude={"calls"}) for one in report.questions)]
     )

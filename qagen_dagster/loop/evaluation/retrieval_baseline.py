@@ -1,8 +1,4 @@
-"""How well plain search finds the documents and the evidence of a published set's questions, over the whole corpus.
-
-What belongs here: what is searched for, and which chunks hold a question's evidence. What does not: searching (`index/`) and
-what places are worth (`retrieval_scores.py`).
-"""
+"""Measures how well plain search in the whole corpus finds the documents and the evidence of the published questions."""
 
 from __future__ import annotations
 
@@ -10,20 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
-from qagen_dagster.loop.evaluation.published_set import Evaluation, given, head, keep
+from qagen_dagster.loop.evaluation.published_set import (
+    Evaluation,
+    question_fields,
+    report_fields,
+    store_report,
+)
 from qagen_dagster.loop.evaluation.retrieval_scores import metrics
-from qagen_dagster.loop.evaluation.work import Progress
+from qagen_dagster.loop.evaluation.run_questions import Progress
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
-from qagen_dagster.loop.parallel import side_by_side
+from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, RetrievedQuestion
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-VERSION = "1"  # raised when the same index would give other places
-DEPTH = 100  # chunks that are looked at; what comes later counts as not found
-HELD = 0.5  # of the most that any chunk holds of a quote
+VERSION = "1"  # increase when the same index would give other ranks
+DEPTH = 100  # chunks that are examined; later ones count as not found
+HELD = 0.5  # of the largest part of a quote that any chunk contains
 
 
 def retrieval_fingerprint(found: Evaluation) -> str:
@@ -44,42 +45,42 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
     Raises StoreError when there is no index, and ModelError when a question cannot be embedded.
     """
     print_ = retrieval_fingerprint(found)
-    search = open_index(found.space, found.combination.corpus, found.toll)
+    search = open_index(found.space, found.combination.corpus, found.meter)
     spec = EmbedderSpec.model_validate(search.index.embedder)
     workers = 1 if spec.local else found.space.settings.document_workers
-    asking = _Asking(found, search)
+    finder = _RankFinder(found, search)
     done: list[str] = []
 
     def one(number: int) -> RetrievedQuestion:
-        result = asking.ask(found.questions[number])
+        result = finder.ask(found.questions[number])
         done.append(result.document_id)
         if progress is not None:
             progress(len(done), len(found.questions), result.document_id)
         return result
 
     try:
-        questions = tuple(side_by_side([()] * len(found.questions), one, workers=workers))
+        questions = tuple(run_in_parallel([()] * len(found.questions), one, workers=workers))
     finally:
         search.searcher.close()
     report = RetrievalReport(
-        **head(found, Kind.RETRIEVAL),
+        **report_fields(found, Kind.RETRIEVAL),
         fingerprint=print_,
         model=spec.name,
         metrics=metrics(questions),
         questions=questions,
     )
-    keep(found, report)
+    store_report(found, report)
     return report
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _RankFinder:
     found: Evaluation
     search: CorpusSearch
 
     def ask(self, pair: QAPair) -> RetrievedQuestion:
-        """The places of a question's document and evidence in each ranking."""
-        blank = RetrievedQuestion(**given(pair))
+        """The ranks of a question's document and evidence in each ranking."""
+        blank = RetrievedQuestion(**question_fields(pair))
         entry = self.found.entries.get(pair.document_id)
         if entry is None or not self.search.holds(entry):
             why = "the search index does not hold this version of the document"
@@ -105,7 +106,7 @@ class _Asking:
 def placement(
     ranking: Ranking, hits: Sequence[ChunkHit], document_id: str, holders: Sequence[set[int]]
 ) -> Placement:
-    """Where the document, and the chunks that hold each of its quotes, stand among `hits`."""
+    """The ranks of the document, and of the chunks that contain each of its quotes, among `hits`."""
     documents = list(dict.fromkeys(hit.document_id for hit in hits))
     mine = {hit.chunk.number: place for place, hit in enumerate(hits, 1) if hit.document_id == document_id}
     held = set[int]().union(*holders)
@@ -120,10 +121,10 @@ def placement(
 
 
 def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk]) -> list[set[int]]:
-    """For each quote that stands in the text, the numbers of the chunks that hold it.
+    """For each quote that is in the text, the numbers of the chunks that contain it.
 
-    One holds a quote that has at least HELD of the most that any has: a quote may be longer than a chunk, and where chunks
-    overlap several may hold it. A quote that only a picture shows is left out.
+    A chunk contains a quote if it has at least HELD of the largest part that any chunk has. A quote may be longer than a chunk, and
+    chunks may overlap. A quote that only a picture shows is left out.
     """
     lines = text.split("\n")
     starts = [0]

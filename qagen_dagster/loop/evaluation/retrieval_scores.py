@@ -1,7 +1,7 @@
-"""What places in a ranking are worth: recall, reciprocal rank, discounted gain. No searching.
+"""Metrics of a ranking: recall, reciprocal rank, discounted gain.
 
 Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank); Järvelin & Kekäläinen, ACM TOIS 2002 (discounted
-gain, here binary: log2(1 + place), against the best order there could be).
+gain, here binary: log2(1 + rank), relative to the best possible order).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
 
 
 def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
-    """`wanted`: the place of each thing to be found. `ranked`: places of what is relevant, of `relevant` such things."""
+    """`wanted`: the rank of each thing to find. `ranked`: the ranks of relevant results, out of `relevant`."""
     at = {f"recall_at_{cut}": _recall(wanted, cut) for cut in CUTS}
     first = min((place for place in wanted if place is not None), default=None)
     return at | {
@@ -52,5 +52,5 @@ def _gain(places: Iterable[int | None]) -> float:
 
 
 def placed(placements: Iterable[Placement], ranking: Ranking) -> Placement | None:
-    """The placement by one ranking."""
+    """The placement in one ranking."""
     return next((one for one in placements if one.ranking is ranking), None)

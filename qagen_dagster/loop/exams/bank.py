@@ -1,6 +1,6 @@
-"""From the results of an exam's parts to its bank: what counts now, without repeats, as files and exports.
+"""Builds the item bank of an exam from the results of its parts: without duplicates, as files and exports.
 
-The bank is derived: it can be made again from the results at any time, and costs nothing.
+The bank can be rebuilt from the results at any time, at no cost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
-from qagen_dagster.loop.exams.duplicates import repeats
+from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
@@ -20,7 +20,7 @@ from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank, Part
 from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 
-REPEATS = "repeats"  # the stage that a duplicate is rejected at
+DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
 REJECTED = "rejected.jsonl"
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
@@ -29,7 +29,7 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Bank:
-    """What an exam has now, and which of its files changed."""
+    """The current bank of an exam, and which of its files changed."""
 
     bank: ItemBank
     rejected: tuple[RejectedItem, ...]
@@ -40,7 +40,7 @@ class Bank:
 
 
 def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -> PartSet:
-    """Write down which results make up the part from now on."""
+    """Store the list of results that make up the part from now on."""
     keys: list[str] = []
     finished = 0
     for slot in range(1, plan.slots + 1):
@@ -68,23 +68,23 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
 
 
 def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
-    """What makes up a part; None when it was never run."""
+    """The current results of a part; None when it was never run."""
     return workspace.store.find(part.set_key(), PartSet)
 
 
 def gather(workspace: Workspace, key: str) -> Bank:
-    """The bank of exam `key` from its parts' results. Raises ConfigError, StoreError. Writes nothing."""
+    """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError. Writes nothing."""
     exam = find_exam(workspace.settings.corpora, key)
     sets = [found for part in exam.parts() if (found := part_set(workspace, part)) is not None]
     results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
-    items, repeated = _without_repeats(results)
-    rejected = tuple(one.rejected for one in results if one.rejected is not None) + repeated
+    items, duplicates = _without_duplicates(results)
+    rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
-    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, repeated))
+    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates))
 
 
 def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
-    """Write the bank's files and all its exports; what changed is kept under the run, too. As `gather`."""
+    """Write the bank's files and all its exports; changed files are also kept in the history of the run. Raises as `gather`."""
     found = gather(workspace, key)
     files = bank_files(found) | export_files(found.bank)
     changed: list[str] = []
@@ -120,7 +120,7 @@ def bank_files(found: Bank) -> dict[str, bytes]:
 
 
 def export_files(bank: ItemBank) -> dict[str, bytes]:
-    """The bank in every format, by path beside its files."""
+    """The bank in every format, by path relative to its files."""
     return {
         f"{EXPORTS}/{path}": data
         for exporter in BANK_EXPORTERS
@@ -129,7 +129,7 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
 
 
 def schema_library(exam: Exam) -> bytes:
-    """The exam's schemas as they were read, for lineage."""
+    """The schemas of the exam as they were read."""
     return (
         json.dumps(
             [one.model_dump(mode="json") for one in exam.schemas.values()], indent=1, ensure_ascii=False
@@ -138,8 +138,10 @@ def schema_library(exam: Exam) -> bytes:
     ).encode()
 
 
-def _without_repeats(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
-    """Accepted items, and those that ask what an earlier one asks."""
+def _without_duplicates(
+    results: Sequence[SlotResult],
+) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
+    """Accepted items, and accepted items that are duplicates of earlier ones."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
     for result in results:
@@ -150,23 +152,23 @@ def _without_repeats(results: Sequence[SlotResult]) -> tuple[tuple[ExamItem, ...
         else:
             first[result.item.id] = result
     items = [result.item for result in first.values() if result.item is not None]
-    for later, (kept, why) in repeats(items).items():
+    for later, (kept, why) in find_duplicates(items).items():
         again.append((first.pop(later), kept, why))
     kept_items = tuple(item for item in items if item.id in first)
-    return kept_items, tuple(_repeated(result, other, why) for result, other, why in again)
+    return kept_items, tuple(_rejected_duplicate(result, other, why) for result, other, why in again)
 
 
-def _repeated(result: SlotResult, other: str, why: str) -> RejectedItem:
+def _rejected_duplicate(result: SlotResult, other: str, why: str) -> RejectedItem:
     item = result.item
     if item is None:
-        raise ValueError("only an accepted item can be a repeat")
+        raise ValueError("only an accepted item can be a duplicate")
     return RejectedItem(
         exam=item.exam,
         schema_id=item.schema_id,
         schema_title=item.schema_title,
         difficulty=item.difficulty,
         slot=result.slot,
-        stage=REPEATS,
+        stage=DUPLICATE_STAGE,
         failure_type="duplicate",
         severity=Severity.FIXABLE,
         reasons=(f"it repeats {other}: {why}",),
@@ -182,12 +184,12 @@ def _repeated(result: SlotResult, other: str, why: str) -> RejectedItem:
 
 
 def _latest(items: Sequence[ExamItem]) -> datetime:
-    """When the newest item was accepted: the same items give the same files."""
+    """The time when the newest item was accepted, so that the same items give the same files."""
     return max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
 
 
 def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
-    """Whether running the part again would change nothing. A part that was never run and has no slots is."""
+    """Whether another run of the part would change nothing. True for a part that was never run and has no slots."""
     found = part_set(workspace, plan.part)
     if found is None:
         return plan.slots == 0
@@ -196,7 +198,7 @@ def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:
-    """Whether the bank's files and exports say what the results say. Raises ConfigError, StoreError."""
+    """Whether the bank's files and exports match the results. Raises ConfigError and StoreError."""
     found = gather(workspace, key)
     files = bank_files(found) | export_files(found.bank)
     return all(workspace.store.get(ItemBank.file_key(key, path)) == data for path, data in files.items())

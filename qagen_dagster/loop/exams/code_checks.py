@@ -1,7 +1,6 @@
-"""What code can say of a question without asking anyone: named faults, and whether the key is proven.
+"""The checks of an exam question that code makes without a model: its faults, and whether its key is proven.
 
-A gate never judges style or difficulty; what it cannot decide is left to the verifier. What follows from a fault belongs
-to `exam_findings`.
+They never judge style or difficulty. `findings.py` decides what follows from a fault.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FORM_STATES = "form_states_the_answer"
 FORM_HOSTILE = "form_hostile"
 FORM_FAILED = "form_without_value"
 
-MOST_INTEGER_DIGITS = 5  # significant ones, that a candidate can handle without a calculator
+MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
 MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
 _ROUNDED = re.compile(
@@ -62,14 +61,14 @@ class _Case:
 
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
-    """All faults of a question, and the proof of its key. Never raises for what the question holds."""
+    """All faults of a question, and the proof of its key. Never raises because of the content of the question."""
     box = sandbox or sandboxes.shared()
     values = option_values(package.question.options, box)
     case = _Case(package, values, prove(package.question, package.check, values, box))
     faults = tuple(
         Fault(name=name, severity=severity, detail=detail)
-        for gate in _GATES
-        for name, severity, detail in gate(case)
+        for check in _CHECKS
+        for name, severity, detail in check(case)
     )
     return Examination(faults=faults, proof=case.proving.proof)
 
@@ -182,6 +181,6 @@ def _failed(failure: FormError, texts: list[str]) -> _Found:
     return _fixable(FORM_FAILED, detail)
 
 
-_GATES: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
+_CHECKS: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
     _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers,
 )  # fmt: skip

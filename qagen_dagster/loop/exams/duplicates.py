@@ -1,6 +1,6 @@
-"""Items of a bank that ask the same: the same stem, or the same computation on the same numbers in other words.
+"""Finds items of a bank that ask the same: the same stem, or the same computation with the same numbers in other words.
 
-The same template with other numbers is another item: which variants an exam wants is its author's to say. Pure.
+An item from the same template with other numbers is not a duplicate: the author of the exam decides which variants it has.
 """
 
 from __future__ import annotations
@@ -14,59 +14,59 @@ from dataclasses import dataclass
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.item import CheckableForm, QuestionPackage
 
-SAME_WORDS = 0.85  # overlap of words at which two stems with equal numbers are one stem
-ALIKE = 0.3  # overlap that two stems of the same short computation need
-LONG = 4  # operations from which an equal computation alone tells
+SAME_WORDS = 0.85  # share of common words from which two stems with equal numbers are duplicates
+ALIKE = 0.3  # share of common words that two stems with the same short computation need
+LONG = 4  # operations from which an equal computation is enough
 _SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 _WORD = re.compile(r"[a-z]{2,}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # in formulas, but not of a power
+_SIGN = re.compile(r"(?<![\^{])[-+<>]")  # in formulas, but not in an exponent
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
 
 
 @dataclass(frozen=True)
-class _Face:
-    """What is compared of one item."""
+class _Comparable:
+    """The properties of an item that are compared."""
 
     stem: str
     words: Counter[str]
-    order: tuple[str, ...]  # numbers as they come, and the signs between them: a sum is no difference
-    numbers: Counter[str]  # the same in any order
+    order: tuple[str, ...]  # numbers in their order, with the signs between them: a sum is not a difference
+    numbers: Counter[str]  # numbers in any order
     computation: str
     operations: int
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """Questions without one of these in common are not compared: `_same` would not find them alike."""
+        """Questions with no trait in common are never duplicates for `_same`, so they are not compared."""
         numbers = " ".join(sorted(self.numbers.elements()))
         computed = (f"computation {self.computation}",) if self.computation else ()
         return (f"stem {self.stem}", f"numbers {numbers}", *computed)
 
 
-def repeats(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
-    """The id of every item that repeats an earlier one, with the id of that and why it is held to be a repeat."""
+def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
+    """The ids of duplicates, each with the id of the earlier item and the reason."""
     found: dict[str, tuple[str, str]] = {}
-    kept: list[tuple[str, _Face]] = []
-    places: dict[str, list[int]] = defaultdict(list)  # of kept items, by what a repeat must have in common
+    kept: list[tuple[str, _Comparable]] = []
+    places: dict[str, list[int]] = defaultdict(list)  # kept items by trait
     for item in items:
-        face = _face(item.question_package)
-        near = sorted({place for trait in face.traits for place in places[trait]})
-        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], face))), None)
+        compared = _comparable(item.question_package)
+        near = sorted({place for trait in compared.traits for place in places[trait]})
+        hit = next(((kept[one][0], why) for one in near if (why := _same(kept[one][1], compared))), None)
         if hit is not None:
             found[item.id] = hit
             continue
-        for trait in face.traits:
+        for trait in compared.traits:
             places[trait].append(len(kept))
-        kept.append((item.id, face))
+        kept.append((item.id, compared))
     return found
 
 
 def same_question(first: QuestionPackage, second: QuestionPackage) -> str:
-    """Why two questions are one; empty when they are two."""
-    return _same(_face(first), _face(second))
+    """Why two questions are duplicates; empty when they are not."""
+    return _same(_comparable(first), _comparable(second))
 
 
-def _same(first: _Face, second: _Face) -> str:
+def _same(first: _Comparable, second: _Comparable) -> str:
     if first.stem == second.stem:
         return "the stems are the same"
     if first.order == second.order and _overlap(first.words, second.words) >= SAME_WORDS:
@@ -78,13 +78,13 @@ def _same(first: _Face, second: _Face) -> str:
     return ""
 
 
-def _face(package: QuestionPackage) -> _Face:
+def _comparable(package: QuestionPackage) -> _Comparable:
     plain = " ".join(_SPACING.sub(" ", package.question.stem).lower().split())
     words = Counter(_WORD.findall(plain))
     order = (*_NUMBER.findall(plain), *_SIGN.findall(" ".join(package.question.stem.split("$")[1::2])))
     computation, operations = _computation(package.check) if package.check else ("", 0)
     stem = re.sub(r"[^\w+\-*/^=<>.]", "", plain)
-    return _Face(stem, words, order, Counter(order), computation, operations)
+    return _Comparable(stem, words, order, Counter(order), computation, operations)
 
 
 def _overlap(first: Counter[str], second: Counter[str]) -> float:
@@ -93,7 +93,7 @@ def _overlap(first: Counter[str], second: Counter[str]) -> float:
 
 
 def _computation(check: CheckableForm) -> tuple[str, int]:
-    """The form with its givens put in, names of symbols left out, sums and products in one order; and its size."""
+    """The form with its givens inserted, without names of symbols and in a canonical order; and its size."""
     try:
         givens = {name: ast.parse(value.strip(), mode="eval").body for name, value in check.givens.items()}
         tree = ast.parse(check.expression.strip(), mode="eval").body
@@ -132,7 +132,7 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
 def _operands(
     node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
 ) -> Iterator[tuple[ast.expr, bool]]:
-    """The parts of a chain of sums or of products, with whether each is taken away or divided by."""
+    """The operands of a chain of sums or products, and whether each one is subtracted or a divisor."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
         yield from _operands(node.left, chain, inverse)
         yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))

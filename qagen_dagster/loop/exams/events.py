@@ -1,4 +1,4 @@
-"""The events of one exam item, as its journal keeps them."""
+"""The events of one exam item, as its journal stores them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from qagen_dagster.records.exams.proof import Examination
 
 
 class _Said(Record):
-    """A model was asked. `raw` is what it wrote; `failure` says why there is no result."""
+    """A model was asked. `raw` is its text. `failure` says why there is no result."""
 
     failure: str = ""
     raw: str = ""
@@ -39,16 +39,16 @@ class Implemented(_Said):
 
 
 class Examined(Record):
-    """Code looked at the question and computed its form."""
+    """Code checked the question and computed its form."""
 
     kind: Literal["examined"] = "examined"
     examination: Examination
-    calls: tuple[CallSummary, ...] = ()  # none: as all events have it
+    calls: tuple[CallSummary, ...] = ()  # always empty; every event has this field
     at: str = ""
 
 
 class Solved(_Said):
-    """The verifier's own solution, blind."""
+    """The verifier's own solution, made without the key."""
 
     kind: Literal["solved"] = "solved"
     blind: BlindSolution | None = None

@@ -1,4 +1,4 @@
-"""Why an attempt at an exam item fails, if it does: code decides, whatever a model called its verdict. Pure."""
+"""Decides why an attempt at an exam item fails, if it does. Code decides, whatever a model called its verdict."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
 
 
 def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
-    """What is wrong with an attempt as far as it went; None when nothing is."""
+    """The finding about an attempt so far; None when nothing is wrong."""
     if attempt.broken is not None:
         return attempt.broken
     found: Finding | None = None
     if attempt.examination is not None:
-        found = _of_gates(attempt.examination)
+        found = _of_code_checks(attempt.examination)
     if found is None and attempt.blind is not None and attempt.package is not None:
         found = _of_blind(attempt.blind, attempt.package.question)
     if found is None and attempt.report is not None:
@@ -36,7 +36,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     return found
 
 
-def _of_gates(examination: Examination) -> Finding | None:
+def _of_code_checks(examination: Examination) -> Finding | None:
     if not examination.faults:
         return None
     worst = min(examination.faults, key=lambda one: _SEVERITY_ORDER.index(one.severity))
@@ -49,7 +49,7 @@ def _of_gates(examination: Examination) -> Finding | None:
 
 
 def _of_blind(blind: BlindSolution, question: ExamQuestion) -> Finding | None:
-    """The verifier's own answer must be the key and nothing beside it."""
+    """The answer of the verifier must be the key and nothing else."""
     key = question.correct_option
     right = blind.right
     if right == (key,):

@@ -1,4 +1,4 @@
-"""Everything that decides what one part of an exam gives, resolved from configuration, profile and a run's wishes."""
+"""Plans one part of an exam: everything that decides its results, from configuration, profile and options of the run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from qagen_dagster.configuration.exams.loading import Exam, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
+from qagen_dagster.loop.exams.fingerprint import exam_specs, part_fingerprint
 from qagen_dagster.loop.exams.quota import quotas
-from qagen_dagster.loop.exams.states import ItemLimits
-from qagen_dagster.loop.exams.work import ExamModels, ItemWork, exam_specs, part_fingerprint
+from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.loop.exams.work import ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -34,9 +35,9 @@ _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cach
 
 @dataclass(frozen=True)
 class ExamOptions:
-    """What a run may wish differently from its configuration; None: as configured.
+    """Options of a run that replace the configuration; None: as configured.
 
-    `n_items` and `seed` are of the whole exam. `models` binds roles to other models, `model` or `provider:model`.
+    `n_items` and `seed` are those of the whole exam. `models` binds roles to other models, as `model` or `provider:model`.
     """
 
     profile: str | None = None
@@ -47,7 +48,7 @@ class ExamOptions:
     max_designer_retries: int | None = None
     max_implementer_retries: int | None = None
     models: Mapping[str, str] = field(default_factory=dict[str, str])
-    run_budget: Allowance | None = None  # instead of the profile's for the whole run
+    run_budget: Allowance | None = None  # replaces the profile's budget of a run
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,14 @@ class PartPlan:
 
     @property
     def configuration(self) -> str:
-        """Changes with whatever can change a result."""
+        """Changes with everything that can change a result."""
         return fingerprint([self.fingerprint, self.limits.model_dump_json()])
 
     def result_key(self, slot: int) -> str:
         return self.part.result_key(slot, self.configuration)
 
     def partial_key(self, slot: int) -> str:
-        """Where lies what a slot gave before its budget ended."""
+        """The key of the result of a slot whose budget ended."""
         return self.part.partial_key(slot, self.configuration)
 
     def journal(self, slot: int, workspace: Workspace) -> JournalFile[ExamEvent]:
@@ -97,7 +98,7 @@ class PartPlan:
 
 
 def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> PartPlan:
-    """Resolve configuration, quota and models. Raises ConfigError. Nothing is asked and nothing is written."""
+    """Resolve configuration, quota and models. Raises ConfigError. Asks no model and writes nothing."""
     exam = find_exam(workspace.settings.corpora, part.exam)
     schema = exam.schema(part.schema_id)
     if part not in exam.parts():
@@ -108,7 +109,7 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
     seed = exam.config.seed if options.seed is None else options.seed
     items = exam.config.items if options.n_items is None else options.n_items
     if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
-        raise ConfigError(f"a seed is 0 to {MOST_SEED}, and items are 1 to {MOST_ITEMS}")
+        raise ConfigError(f"the seed must be 0 to {MOST_SEED}, and the number of items 1 to {MOST_ITEMS}")
     return PartPlan(
         part=part,
         exam=exam,
@@ -124,11 +125,11 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
-    """Raises ConfigError for a number of retries below 0."""
+    """Raises ConfigError for a negative number of retries."""
     config = exam.config
     designs, retries = options.max_designer_retries, options.max_implementer_retries
     if min(designs or 0, retries or 0) < 0:
-        raise ConfigError("retries are 0 or more")
+        raise ConfigError("the number of retries must be 0 or more")
     return ItemLimits(
         max_designer_retries=config.max_designer_retries if designs is None else designs,
         max_implementer_retries=config.max_implementer_retries if retries is None else retries,
@@ -137,7 +138,7 @@ def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
 
 
 def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Profile:
-    """The profile with other models bound to exam roles. Raises ConfigError."""
+    """The profile with other models for exam roles. Raises ConfigError."""
     roles = dict(profile.roles)
     for role_name, model in models.items():
         role = next((one for one in EXAM_ROLES if one.value == role_name), None)
@@ -153,7 +154,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """Another model of the same provider, at the same address, or one of another provider; its price is not known."""
+    """Another model of the same provider and address, or a model of another provider. Its price is unknown."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
         if spec is None or spec.provider != provider:

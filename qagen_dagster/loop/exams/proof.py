@@ -1,6 +1,6 @@
-"""Proof of a key: the value of the checkable form, compared with the value of every option.
+"""Proves the key of a question: compares the value of its checkable form with the value of every option.
 
-Exactly one option may have it, and that must be the key. Which fault follows from what is found belongs to the gates.
+Exactly one option may have that value, and it must be the key. `code_checks.py` derives faults from the result.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ORDER: tuple[Letter, ...] = get_args(Letter)
 
 @dataclass(frozen=True)
 class OptionValues:
-    """The options that say a value, in the order of their letters, and why the others say none."""
+    """The values of the options in the order of their letters, and why the other options have no value."""
 
     values: Mapping[Letter, Quantity]
     unread: Mapping[Letter, str]
 
     def equal_pairs(self) -> list[tuple[Letter, Letter]]:
-        """Options whose texts may differ but whose values do not."""
+        """Options with equal values, even if their texts differ."""
         return [
             (first, second)
             for first, second in combinations(self.values, 2)
@@ -40,7 +40,7 @@ class OptionValues:
 
 @dataclass(frozen=True)
 class Proving:
-    """The proof; the form's failure where it has no value; whether the match is one of rounded decimals."""
+    """The proof; why the form has no value, if so; whether the values match only as rounded decimals."""
 
     proof: Proof
     failure: FormError | None = None
@@ -48,7 +48,7 @@ class Proving:
 
 
 def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValues:
-    """The value of every option that says one; never raises for what a text holds."""
+    """The value of every option that has one. Never raises because of a text."""
     readings: dict[Letter, Reading] = {}
     unread: dict[Letter, str] = {}
     for letter in _ORDER:
@@ -71,7 +71,7 @@ def option_values(options: Mapping[Letter, str], sandbox: Sandbox) -> OptionValu
 def prove(
     question: ExamQuestion, check: CheckableForm | None, found: OptionValues, sandbox: Sandbox
 ) -> Proving:
-    """Compute `check` and compare it with the options; never raises for what a form holds."""
+    """Compute `check` and compare it with the options. Never raises because of a form."""
     if check is None:
         return Proving(Proof(status=ProofStatus.ABSENT, detail="there is no checkable form"))
     (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
@@ -82,7 +82,7 @@ def prove(
     try:
         unit = read_unit(check.unit)
     except Unreadable:
-        unit = ONE  # options are then compared by their bare numbers
+        unit = ONE  # options are then compared without units
     value = Quantity(outcome.exact, outcome.numbers, unit)
     return _compared(question, value, found)
 

@@ -1,7 +1,7 @@
-"""How many items each part of an exam gets, from weights and a seed. Pure.
+"""Computes the number of items of each part of an exam from weights and a seed.
 
-Items are dealt one after the other, each to the difficulty and to the schema that lag most behind their share; the
-seed decides ties. So shares are kept as exactly as whole items allow, and more items only add to what fewer got.
+Items are assigned one by one to the difficulty and the schema that are furthest below their share. The seed breaks ties. So the
+shares are as exact as possible, and a larger number of items never reduces the number of a part.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def quotas(
     weights: Mapping[Difficulty, float] | None = None,
     prefixes: Sequence[str] | None = None,
 ) -> dict[ExamPart, int]:
-    """The number of slots of every part of the exam, also of those that get none.
+    """The number of slots of every part of the exam, including parts without slots.
 
-    `weights` replace the exam's, `prefixes` narrow its schemas. Raises ConfigError when no schema or no difficulty has a share,
-    and for a weight that is none or belongs to no difficulty of the exam.
+    `weights` replace those of the exam. `prefixes` select schemas. Raises ConfigError when no schema or no difficulty has a share,
+    and for an invalid weight or a weight of a difficulty that the exam does not have.
     """
     allowed = chosen(exam.schemas, exam.config.schema_prefixes)
     schemas = {
@@ -41,20 +41,20 @@ def quotas(
         if one not in difficulties:
             raise ConfigError(f"exam {exam.key} has no {one.value} items to give a weight to")
         if not 0 <= weight < math.inf:
-            raise ConfigError(f"the weight of {one.value} items must be a number from 0 on, not {weight}")
+            raise ConfigError(f"the weight of {one.value} items must be a number of at least 0, not {weight}")
         difficulties[one] = weight
     for name, shares in (("schema", schemas.values()), ("difficulty", difficulties.values())):
         if not any(shares):
-            raise ConfigError(f"no {name} of exam {exam.key} that is asked for has a weight above 0")
+            raise ConfigError(f"no selected {name} of exam {exam.key} has a weight above 0")
     by_schema = _deal(tuple(schemas.items()), seed, items)
     by_difficulty = _deal(tuple((one.value, weight) for one, weight in difficulties.items()), seed, items)
     dealt = Counter(zip(by_schema, by_difficulty, strict=True))
     return {part: dealt[part.schema_id, part.difficulty.value] for part in exam.parts()}
 
 
-@lru_cache(maxsize=16)  # every part of an exam asks for the same
+@lru_cache(maxsize=16)  # called for every part of an exam with the same arguments
 def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tuple[str, ...]:
-    """Whoever lags most behind its share, item by item; ties by the seed."""
+    """The name that is furthest below its share, for each item. The seed breaks ties."""
     whole = sum(weight for _, weight in weights)
     shares = {key: weight / whole for key, weight in weights if weight > 0}
     had = dict.fromkeys(shares, 0)

@@ -1,4 +1,4 @@
-"""What became of an item, told from its events: the accepted item or the rejection, and the log of its stages. Pure."""
+"""Derives the result of an item from its events: the accepted item or the rejection, and the log of its stages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from qagen_dagster.loop.exams.events import Designed, ExamEvent, Examined, Implemented, Solved, Verified
 from qagen_dagster.loop.exams.findings import finding_of
-from qagen_dagster.loop.exams.item import Worked
-from qagen_dagster.loop.exams.states import Accepted, GivenUp, ItemState, transition
+from qagen_dagster.loop.exams.run_item import Worked
+from qagen_dagster.loop.exams.state_machine import Accepted, GivenUp, ItemState, transition
 from qagen_dagster.loop.exams.work import ItemWork
 from qagen_dagster.records.exams.bank import ExamItem, RejectedItem, item_id
 from qagen_dagster.records.exams.config import StyleThresholds
@@ -17,7 +17,7 @@ from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotPlan, SlotR
 
 
 def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
-    """Everything the slot gave; run and time of finishing are the caller's to add."""
+    """The result of a slot. The caller adds the run and the time."""
     step = worked.step
     item = _item(work, step, worked.events) if isinstance(step, Accepted) else None
     rejected = _rejected(work, worked, step) if isinstance(step, GivenUp) else None
@@ -38,7 +38,7 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
 
 
 def slot_plan(part: ExamPart, slot: int, state: ItemState, events: tuple[ExamEvent, ...]) -> SlotPlan:
-    """How far the design is."""
+    """The state of the design."""
     return SlotPlan(
         part=part,
         slot=slot,
@@ -109,7 +109,7 @@ def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator
 
 
 def _detail(state: ItemState, event: ExamEvent, thresholds: StyleThresholds) -> str:
-    """What is wrong after `event`; empty when nothing is."""
+    """What is wrong after `event`; empty when nothing is wrong."""
     finding = finding_of(state.attempts[-1], thresholds)
     return "" if finding is None else f"{finding.name} ({finding.severity.value}): {finding.detail}"
 

@@ -1,4 +1,4 @@
-"""Counts over the results of an exam: how many of what, who caught what, what it cost. Pure."""
+"""Counts the results of an exam: outcomes, the checks that failed attempts, costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from qagen_dagster.configuration.exams.loading import Exam
-from qagen_dagster.loop.calls import each_once
+from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.exams.findings import finding_of
 from qagen_dagster.records.exams.bank import BankStats, Counts, ExamItem, PartSet, RejectedItem
 from qagen_dagster.records.exams.config import StyleThresholds
@@ -18,16 +18,16 @@ def stats_of(
     sets: Sequence[PartSet],
     results: Sequence[SlotResult],
     items: Sequence[ExamItem],
-    repeated: Sequence[RejectedItem],
+    duplicates: Sequence[RejectedItem],
 ) -> BankStats:
     """The counts of a whole exam."""
-    rejected = [*(one.rejected for one in results if one.rejected is not None), *repeated]
+    rejected = [*(one.rejected for one in results if one.rejected is not None), *duplicates]
     every: list[tuple[str, str, str]] = [
         (one.schema_id, one.difficulty.value, kind)
         for kind, group in (("accepted", items), ("rejected", rejected))
         for one in group
     ]
-    calls = each_once(call for result in results for call in result.calls)
+    calls = unique_calls(call for result in results for call in result.calls)
     prices = [call.usd for call in calls]
     return BankStats(
         exam=exam.key,
@@ -40,7 +40,7 @@ def stats_of(
         by_part=_counts((f"{schema}/{difficulty}", kind) for schema, difficulty, kind in every),
         failure_types=dict(Counter(one.failure_type for one in rejected)),
         caught_by=caught_by(results, exam.config.thresholds)
-        | ({"repeats": len(repeated)} if repeated else {}),
+        | ({"repeats": len(duplicates)} if duplicates else {}),
         proofs=dict(Counter(item.proof.status.value for item in items)),
         first_time=sum(item.attempts == 1 for item in items),
         attempts=sum(len(result.attempts) for result in results),
@@ -53,7 +53,7 @@ def stats_of(
 
 
 def caught_by(results: Iterable[SlotResult], thresholds: StyleThresholds) -> dict[str, int]:
-    """Failed attempts, and designs that came to nothing, by who caught them."""
+    """The number of failed attempts and failed designs, by the check that found the failure."""
     return dict(Counter(_stages(results, thresholds)))
 
 

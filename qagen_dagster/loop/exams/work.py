@@ -1,26 +1,20 @@
-"""One slot's work as a value: its place, its models, what it is told. And what its results depend on. No effects."""
+"""The work on one slot as a value: its part, its models, its instructions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from qagen_dagster.agents.exams import designer, implementer, style_judge, verifier
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.configuration.exams.loading import Exam
-from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.states import ItemLimits
-from qagen_dagster.loop.spending import charged
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.loop.spending import metered
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.records.exams.item import ExamPart, QuestionPackage
 from qagen_dagster.records.exams.proof import Examination
-from qagen_dagster.records.ids import fingerprint
 
-EXAM_VERSION = "2"  # raised when the same responses would give another result
 Examiner = Callable[[QuestionPackage], Examination]
 
 
@@ -33,14 +27,14 @@ class ExamModels:
     verifier: Model
     style_judge: Model
 
-    def charged_to(self, toll: Toll) -> ExamModels:
-        """The same models, whose calls `toll` allows and counts."""
+    def metered(self, meter: Meter) -> ExamModels:
+        """The same models, whose calls `meter` checks and records."""
         return replace(
             self,
-            designer=charged(self.designer, toll),
-            implementer=charged(self.implementer, toll),
-            verifier=charged(self.verifier, toll),
-            style_judge=charged(self.style_judge, toll),
+            designer=metered(self.designer, meter),
+            implementer=metered(self.implementer, meter),
+            verifier=metered(self.verifier, meter),
+            style_judge=metered(self.style_judge, meter),
         )
 
     @property
@@ -56,52 +50,11 @@ class ExamModels:
 
 @dataclass(frozen=True)
 class ItemWork:
-    """One slot, with everything that decides what it gives."""
+    """One slot, with everything that decides its result."""
 
     part: ExamPart
-    slot: int  # from 1
+    slot: int  # counts from 1
     context: ExamContext
     limits: ItemLimits
     models: ExamModels
     examine: Examiner = code_checks.examine
-
-
-def exam_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
-    """The model of every role. Raises ConfigError that names the roles without one."""
-    found = {role: profile.exam_spec(role) for role in EXAM_ROLES}
-    missing = [role.value for role, spec in found.items() if spec is None]
-    if missing:
-        raise ConfigError(f"profile {name} binds no model to {', '.join(missing)}")
-    return {role: spec for role, spec in found.items() if spec is not None}
-
-
-def exam_prompt_hashes() -> dict[str, str]:
-    """The prompts of all four roles, with their hashes."""
-    prompts = (
-        designer.prompt(),
-        implementer.prompt(),
-        implementer.retry_prompt(),
-        verifier.solve_prompt(),
-        verifier.verify_prompt(),
-        style_judge.prompt(),
-    )
-    return {prompt.name: prompt.hash for prompt in prompts}
-
-
-def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
-    """What a slot's journal depends on. Limits and thresholds are not in it: others continue the same journal."""
-    config = exam.config
-    models = {role.value: spec.identity() for role, spec in specs.items()}
-    return fingerprint(
-        [
-            EXAM_VERSION,
-            json.dumps(models, sort_keys=True),
-            json.dumps(exam_prompt_hashes(), sort_keys=True),
-            config.name,
-            config.candidate_profile,
-            json.dumps(config.style_notes),
-            config.difficulties[part.difficulty].meaning,
-            exam.schema(part.schema_id).text,
-            str(seed),
-        ]
-    )

@@ -1,1 +1,1 @@
-"""Answers graded against their documents, and the reports of it."""
+"""Grades answers against their documents and reports the grades."""

@@ -1,8 +1,4 @@
-"""Grade a file of answers from elsewhere into one report, a document at a time, so that a long file is never in memory.
-
-What belongs here: rows to documents, grades to the report's JSON. What does not: reading rows (`answer_rows.py`),
-finding documents (`given_documents.py`), grading (`pool.py`), and how it is told (`cli/grading/grade.py`).
-"""
+"""Grades a file of answers of another system into one report. Only one document at a time is in memory."""
 
 from __future__ import annotations
 
@@ -18,43 +14,43 @@ from qagen_dagster.errors import BudgetExhaustedError, DocumentError
 from qagen_dagster.grounding.grade import grade_document, overall, report
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
-from qagen_dagster.loop.grading.pool import Asked, Grader, Paper, grade_all
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.models.budget import Allowance, Spent, reached
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.questions.results import CallSummary
 
-Progress = Callable[[int, str], None]  # answers that were done since the last call, and of which document
+Progress = Callable[[int, str], None]  # answers done since the last call, and their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])
 
 
 @dataclass
-class CommandToll:
-    """Lets the calls of one command be paid while it has something left."""
+class CommandMeter:
+    """Checks the budget of one command before a paid call and records the spending after it."""
 
     allowance: Allowance
     spent: Spent = field(default_factory=Spent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def before(self) -> None:
-        """Raises BudgetExhaustedError, naming the limit."""
+    def check(self) -> None:
+        """Raise BudgetExhaustedError, which names the limit, if a limit is reached."""
         limit = reached(self.allowance, self.spent)
         if limit is not None:
             raise BudgetExhaustedError(f"the command's {limit} is used up")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         with self._lock:
             self.spent = self.spent.plus(spent)
 
 
 @dataclass(frozen=True)
 class FileGrades:
-    """What a file came to: the report without documents, the documents without answers, and what went wrong."""
+    """The grades of a file: the report without documents, the documents without answers, and the failures."""
 
     heads: GroundingReport
     documents: tuple[DocumentGrades, ...]
     faults: tuple[RowFault, ...]
-    unjudged: int  # answers about which the judge gave no verdict
-    why_unjudged: str  # of the first
+    unjudged: int  # answers without a verdict of the judge
+    why_unjudged: str  # reason of the first one
     calls: tuple[CallSummary, ...]
 
     @property
@@ -63,7 +59,7 @@ class FileGrades:
 
 
 class FileGrading:
-    """The work on one file; `spool` takes each document's grades as JSON as soon as it is done."""
+    """The grading of one file. The grades of each document are written to `spool` as JSON as soon as they are done."""
 
     def __init__(self, answers: AnswerFile, found: Found, grader: Grader, spool: IO[bytes]) -> None:
         self._grader, self._spool = grader, spool
@@ -79,7 +75,7 @@ class FileGrading:
         self._parts: dict[int, _Part] = {}
 
     def grade(self, corpus: str, judge_model: str, progress: Progress | None = None) -> FileGrades:
-        """Grade everything. What is wrong with rows, documents and judges is in the result."""
+        """Grade all answers. The result contains the problems with rows, documents and judges."""
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             given, places = self._work[index]
@@ -90,7 +86,7 @@ class FileGrading:
             if progress is not None:
                 progress(len(places), given.file.name)
 
-        grade_all([self._paper(*work) for work in self._work], self._grader, done)
+        grade_all([self._document(*work) for work in self._work], self._grader, done)
         parts = [self._parts[index] for index in sorted(self._parts)]
         failures = [failure for part in parts for failure in part.failures]
         return FileGrades(
@@ -103,7 +99,7 @@ class FileGrading:
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
-        """The whole report as JSON, documents in the order of their first rows, and the rows that were left out."""
+        """Write the whole report as JSON, with documents in the order of their first rows, and the rows that were left out."""
         head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
         out.write(head.encode() + b'"documents":[')
         for number, index in enumerate(sorted(self._parts)):
@@ -113,12 +109,12 @@ class FileGrading:
         out.write(b"\n]" + tail.removesuffix("}").encode())
         out.write(b',"failed_rows":' + _FAULTS.dump_json(grades.faults) + b"}\n")
 
-    def _paper(self, given: GivenDocument, places: Sequence[Place]) -> Paper:
-        def asked() -> list[Asked]:
+    def _document(self, given: GivenDocument, places: Sequence[Place]) -> DocumentAnswers:
+        def asked() -> list[AnswerToGrade]:
             rows = self._answers.rows(places)
-            return [Asked(id=row.id, question=row.question, answer=row.answer) for row in rows]
+            return [AnswerToGrade(id=row.id, question=row.question, answer=row.answer) for row in rows]
 
-        return Paper(given.name, "", given.text, asked, len(places))
+        return DocumentAnswers(given.name, "", given.text, asked, len(places))
 
     def _leave_out(self, given: GivenDocument, places: Sequence[Place], error: DocumentError) -> None:
         reason = f"the document {given.file.name!r} cannot be read: {error}"
@@ -157,7 +153,7 @@ class FileGrading:
 
 @dataclass(frozen=True)
 class _Part:
-    """What stays in memory of a document that is done; its answers are in the spool, at `span`."""
+    """The part of a finished document that stays in memory. Its answers are in the spool, at `span`."""
 
     span: tuple[int, int]
     document: DocumentGrades
@@ -168,7 +164,7 @@ class _Part:
 
 
 def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:
-    """Documents with the rows about them, in the order of their first rows; one that has several names is one."""
+    """Documents with their rows, in the order of their first rows. A document with several names is one document."""
     together: dict[str, tuple[GivenDocument, list[Place]]] = {}
     for name, places in answers.documents.items():
         given = found.documents.get(name)

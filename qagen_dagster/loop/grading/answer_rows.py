@@ -1,7 +1,6 @@
-"""A file of answers from elsewhere, row by row: which rows are sound, and which document each is about.
+"""Reads a file of answers row by row: which rows are valid, and which document each one is about.
 
-What belongs here: reading rows twice, so that a long file is never in memory: once for the documents, once for the
-answers of one document. What does not: finding documents (`given_documents.py`), grading (`answer_file.py`).
+The rows are read twice, so that a long file is never in memory: once for the documents, and once for the answers of each document.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ MOST_BYTES = 16_000_000  # of one row
 
 
 class RowFault(Record):
-    """A row that was left out, by its 1-based line."""
+    """A row that was left out, by its 1-based line number."""
 
     line: int
     reason: str
@@ -27,7 +26,7 @@ class RowFault(Record):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row stands."""
+    """The position of a row in the file."""
 
     line: int
     offset: int
@@ -45,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """The sound rows of a file by document, in the order of the documents' first rows, and the faults of the others."""
+    """The valid rows of a file by document, in the order of the documents' first rows, and the invalid rows."""
 
     path: Path
     documents: dict[str, list[Place]]
@@ -62,7 +61,7 @@ class AnswerFile:
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Look through the file. Raises ConfigError when it cannot be read."""
+    """Scan the file. Raises ConfigError when it cannot be read."""
     documents: dict[str, list[Place]] = {}
     faults: list[RowFault] = []
     try:
@@ -77,7 +76,7 @@ def read_answers(path: Path) -> AnswerFile:
 
 
 def read_row(line: bytes) -> Row:
-    """Raises ValueError that says what is wrong."""
+    """Raises ValueError, which says what is wrong."""
     if len(line) >= MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
@@ -105,7 +104,7 @@ def _text(fields: dict[str, object], name: str) -> str:
         raise ValueError(f"it has no `{name}`")
     if not isinstance(value, str):
         raise ValueError(f"`{name}` is not text")
-    return value.encode("utf-8", "replace").decode("utf-8")  # half a character cannot be written anywhere
+    return value.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
 
 
 def _word(fields: dict[str, object], name: str) -> str:
@@ -119,7 +118,7 @@ def _word(fields: dict[str, object], name: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[Place, bytes]]:
-    """Lines that say something, each at most MOST_BYTES long."""
+    """Lines that are not blank, each at most MOST_BYTES long."""
     offset = number = 0
     with path.open("rb") as file:
         while line := file.readline(MOST_BYTES):

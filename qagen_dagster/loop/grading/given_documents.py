@@ -1,8 +1,4 @@
-"""Documents that answers from elsewhere name: found by id or file name, read by the formats, nothing stored.
-
-What belongs here: which file or row a name means, and its text when it is wanted. What does not: corpora
-(`ingest/parsing.py`), formats and their limits.
-"""
+"""Finds the documents that given answers name, by id or file name, and reads their text. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from qagen_dagster.records.ids import document_id
 
 @dataclass
 class GivenDocument:
-    """A document by the name it was asked for. Its text is read when wanted, and kept only if it came with others."""
+    """A document under the name that the answers use. Its text is read on demand, and kept only if it came from a file of rows."""
 
     id: str
     name: str
@@ -30,7 +26,7 @@ class GivenDocument:
     kept: ParsedText | RowFailure | None = None
 
     def text(self) -> str:
-        """Raises DocumentError when there is none."""
+        """Raises DocumentError when there is no text."""
         entry = self.kept or self.reader.only_entry(self.file)
         if isinstance(entry, RowFailure):
             raise DocumentError(entry.outcome.value, entry.detail)
@@ -40,13 +36,13 @@ class GivenDocument:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads files in worker processes, within the formats' limits."""
+    """Reads files in worker processes, within the limits of the formats."""
 
     pool: ParserPool
     options: ParseOptions
 
     def entries(self, file: CorpusFile) -> tuple[ParsedText | RowFailure, ...]:
-        """Raises DocumentError when the file gives nothing."""
+        """Raises DocumentError when the file has no content."""
         if file.refused is not None:
             raise DocumentError("unsupported", file.refused)
         found = self.pool.parse(FileSource(file.name, file.path), self.options)
@@ -60,16 +56,16 @@ class Reader:
 
 @dataclass(frozen=True)
 class Found:
-    """Documents by the name they were asked for, and why others are none."""
+    """Documents by the names that the answers use, and why the others were not found."""
 
     documents: Mapping[str, GivenDocument]
     missing: Mapping[str, str]
 
 
 def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
-    """What each name means: a file's path, id or name, a row's id, a file's name without its ending, in this order.
+    """Find the document of each name: by path, id or name of a file, by id of a row, then by file name without extension.
 
-    Files of rows are read only when a name is none of another file. Raises ConfigError when there is nothing at `place`.
+    Files of rows are read only for names that match no file. Raises ConfigError when there is nothing at `place`.
     """
     if not place.exists():
         raise ConfigError("is not a file or a folder", file=place)
@@ -102,7 +98,7 @@ class _Search:
         return wanted - set(self._found) - set(self._missing)
 
     def look(self, wanted: set[str], known: Mapping[str, list[CorpusFile]]) -> None:
-        """Take the names that `known` has."""
+        """Take the names that are in `known`."""
         for name in self.left(wanted) & set(known):
             files = known[name]
             if len(files) > 1:
@@ -112,7 +108,7 @@ class _Search:
                 self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
 
     def look_into(self, wanted: set[str], file: CorpusFile) -> None:
-        """Take the names that rows of the file have; of two rows with one name the first."""
+        """Take the names of rows in the file. Of two rows with the same name the first counts."""
         try:
             entries = self._reader.entries(file)
         except DocumentError as error:

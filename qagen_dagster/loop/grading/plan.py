@@ -1,7 +1,7 @@
-"""Which answers of a combination are graded, and the key of all that decides their grades. No grading.
+"""Plans the grading of a combination: its answers, and the key of the grades of each document.
 
-The key names the result a document gave, its text, the questions that were kept, method, detector and judge, so that
-what is stored under it holds, and nobody grades it again.
+The key covers the result of the document, its text, the kept questions, method, detector and judge. Grades that are stored under it
+are valid and never computed again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import calibration
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.loop.grading.pool import Asked, Paper, quoted_lines
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
@@ -30,12 +30,12 @@ from qagen_dagster.records.questions.results import (
 )
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "3"  # raised when the same answers would be graded or reported otherwise
+REPORT_VERSION = "3"  # increase when the same answers would be graded or reported differently
 
 
 @dataclass(frozen=True)
 class PlannedDocument:
-    """A document whose answers are graded, where its grades are kept, and what of it is in the validated set."""
+    """A document whose answers are graded, the key of its grades, and its ids in the validated set."""
 
     entry: CandidateDocument
     key: str
@@ -56,7 +56,7 @@ class GradingPlan:
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
-    """Which documents are to be graded. Raises StoreError or ConfigError."""
+    """Find the documents to grade. Raises StoreError and ConfigError."""
     store = workspace.store
     candidates = store.read(CandidateSet.key(combination), CandidateSet)
     kept: dict[str, list[QAPair]] = {}
@@ -75,7 +75,7 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
-    """Whether grading again would change nothing. Raises StoreError or ConfigError."""
+    """Whether grading again would change nothing. Raises StoreError and ConfigError."""
     found = workspace.store.find(GroundingReport.key(combination), GroundingReport)
     if found is None or found.undecided:
         return False
@@ -83,12 +83,14 @@ def is_graded(workspace: Workspace, combination: Combination) -> bool:
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The model that `method` asks; None when it asks none, or the profile binds none."""
+    """The model that `method` asks; None when it asks none or the profile has none."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
-def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> tuple[Paper, str]:
-    """A planned document with its answers, and when they were made. Raises StoreError."""
+def document_answers(
+    workspace: Workspace, plan: GradingPlan, one: PlannedDocument
+) -> tuple[DocumentAnswers, str]:
+    """A planned document with its answers, and the time of its result. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
     record = store.find(Document.key(combination.corpus, name), Document)
@@ -98,12 +100,12 @@ def paper_of(workspace: Workspace, plan: GradingPlan, one: PlannedDocument) -> t
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)
-    asked = (*map(_accepted, one.kept), *(_kept_back(combination, pair) for pair in kept_back))
-    return Paper(name, title, text, lambda: asked, len(asked)), result.finished
+    asked = (*map(_accepted, one.kept), *(_ungrounded(combination, pair) for pair in kept_back))
+    return DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
 
 
-def _accepted(pair: QAPair) -> Asked:
-    return Asked(
+def _accepted(pair: QAPair) -> AnswerToGrade:
+    return AnswerToGrade(
         id=pair.id,
         question=pair.question,
         answer=pair.answer,
@@ -113,8 +115,8 @@ def _accepted(pair: QAPair) -> Asked:
     )
 
 
-def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
-    return Asked(
+def _ungrounded(combination: Combination, pair: RejectedQA) -> AnswerToGrade:
+    return AnswerToGrade(
         id=question_id(combination, pair.document_id, pair.question, pair.answer),
         question=pair.question,
         answer=pair.answer,
@@ -125,7 +127,7 @@ def _kept_back(combination: Combination, pair: RejectedQA) -> Asked:
 
 
 def picture_of(pair: QAPair) -> str:
-    """What a visual question is asked about, in words."""
+    """The picture that a visual question is about, in words."""
     shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
     return ", ".join(shown) or "the page"
 

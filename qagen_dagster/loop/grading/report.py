@@ -1,8 +1,4 @@
-"""From a combination's validated set to the report of how well its answers rest on their documents.
-
-What belongs here: by whom answers are graded and for whose money, and that nothing is graded twice. What does not: which
-answers (`plan.py`), how many at once (`pool.py`), and how a report is told (`run_summary.py`, `defs/`).
-"""
+"""Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again."""
 
 from __future__ import annotations
 
@@ -20,26 +16,28 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.source import Encode
-from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, judge_spec, paper_of, plan_grading
-from qagen_dagster.loop.grading.pool import Grader, grade_all
-from qagen_dagster.loop.parallel import workers_for
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, charged, effective_budget
+from qagen_dagster.loop.grading.grade_answers import Grader, grade_all
+from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, document_answers, judge_spec, plan_grading
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
 from qagen_dagster.records.ids import Combination, fingerprint
 
 HISTORY_FILE = "grounding.json"
-_UNHEARD = tuple(  # as the judge's failures begin; others are answers, which would be replayed
-    f"{kind.__name__.removesuffix('Error')}:"
-    for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
+_UNHEARD = (
+    tuple(  # beginnings of the failures that a later run retries; others are responses, which are replayed
+        f"{kind.__name__.removesuffix('Error')}:"
+        for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
+    )
 )
-Progress = Callable[[int, int, str], None]  # documents graded, of how many, the last one's id
+Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last one
 
 
 @dataclass(frozen=True)
 class RunMark:
-    """The run that makes a report, and what it has in common with the other runs of its command or backfill."""
+    """The run that makes a report, and the id that it shares with the other runs of its command or backfill."""
 
     run_id: str
     launch: str
@@ -53,10 +51,10 @@ def grade_set(
     run_budget: Allowance | None = None,
     progress: Progress | None = None,
 ) -> GroundingReport:
-    """Grade the combination's answers and store the report. Raises StoreError or ConfigError.
+    """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    Graded are its accepted answers, and those that a document kept though they do not rest on it. What was graded
-    before is not graded again while its document, answers, method, detector and judge are the same.
+    The graded answers are the accepted ones and those that were rejected as ungrounded. An answer is not graded again while its
+    document, its text, method, detector and judge are the same.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, encode, run, run_budget)
@@ -69,12 +67,12 @@ def grade_set(
 
 
 def report_version(found: GroundingReport) -> str:
-    """Changes with the grades, not with the run that made them or its time."""
+    """Changes with the grades, not with the run or its time."""
     return fingerprint([found.fingerprint, *(one.model_dump_json() for one in found.documents)])
 
 
 def undecided(answer: GradedAnswer) -> bool:
-    """Whether a judge was wanted but not heard, for want of money or of an answering server: it may be next time."""
+    """Whether the judge gave no verdict because of the budget or the server. A later run may get one."""
     return answer.grading.judge_failure.startswith(_UNHEARD)
 
 
@@ -87,20 +85,21 @@ def _grader(
     judge = workspace.find_model(profile, Role.JUDGE, combination.mode) if method in ASKING else None
     budget = effective_budget(profile, run_budget)
     if judge is not None and not budget.unlimited:
-        shared = budget.model_copy(update={"document": Allowance()})  # of making questions
-        book = SpendingBook(workspace.store, combination.spending_folder(run.launch))
-        judge = charged(judge, DocumentToll(shared, book))
+        shared = budget.model_copy(update={"document": Allowance()})  # that limit is for questions
+        judge = metered(
+            judge, BudgetMeter(shared, RunSpending(workspace.store, combination.spending_folder(run.launch)))
+        )
     return Grader(
         method,
         encode,
         judge,
-        workers_for(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
+        worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
     )
 
 
 @dataclass
 class _Work:
-    """The documents of a plan on their way to being graded; each is durable as soon as it is."""
+    """The documents of a plan during grading. Each one is stored as soon as it is graded."""
 
     workspace: Workspace
     plan: GradingPlan
@@ -108,27 +107,27 @@ class _Work:
     _fresh: dict[str, DocumentGrades] = field(default_factory=dict[str, DocumentGrades])
 
     def grade(self, grader: Grader) -> None:
-        """Grade what no earlier run has."""
+        """Grade the documents that no earlier run has graded."""
         store = self.workspace.store
         todo = [one for one in self.plan.documents if not store.exists(one.key)]
-        papers = [paper_of(self.workspace, self.plan, one) for one in todo]
+        documents = [document_answers(self.workspace, self.plan, one) for one in todo]
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             if isinstance(found, DocumentError):
                 raise found
-            paper, finished = papers[index]
-            grades = grade_document(paper.document_id, paper.title, found)
+            document, finished = documents[index]
+            grades = grade_document(document.document_id, document.title, found)
             grades = grades.model_copy(update={"generated": finished})
             self._fresh[todo[index].key] = grades
             if not any(undecided(answer) for answer in found):
                 store.write(todo[index].key, grades)
             if self.progress is not None:
-                self.progress(len(self._fresh), len(todo), paper.document_id)
+                self.progress(len(self._fresh), len(todo), document.document_id)
 
-        grade_all([paper for paper, _ in papers], grader, done)
+        grade_all([document for document, _ in documents], grader, done)
 
     def documents(self) -> list[DocumentGrades]:
-        """All documents that gave an answer to grade, in order."""
+        """All documents with an answer to grade, in order."""
         store = self.workspace.store
         found = (
             self._fresh.get(one.key) or store.read(one.key, DocumentGrades) for one in self.plan.documents

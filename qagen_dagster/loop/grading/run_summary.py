@@ -1,7 +1,6 @@
-"""What one run, command or backfill gave, as grades: the described run_summary.json and the described JSON per document.
+"""Summarizes the grades of one run, command or backfill, as the described run_summary.json and one JSON file per document.
 
-Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3; ids, counts and the split by combination are ours. What
-does not belong here: grading, and how a summary looks on a terminal (`cli/grading/summary.py`).
+Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from qagen_dagster.store import Store
 
 
 class QADetail(Record):
-    """One answer. None: not measured."""
+    """One answer. None means not measured."""
 
     id: str
     question: str
@@ -77,13 +76,13 @@ class CombinationSummary(Record):
 
 
 class SummaryHighlight(Highlight):
-    """An ungrounded answer and the combination it is of."""
+    """An ungrounded answer and its combination."""
 
     combination: str
 
 
 class RunSummary(Record):
-    """Everything that was graded together. Of several models or methods all are named, with commas."""
+    """The summary of everything that was graded together. Several models or methods are separated by commas."""
 
     run_id: str
     timestamp: str
@@ -109,13 +108,13 @@ def latest_reports(store: Store) -> list[GroundingReport]:
     """The reports of the last command or backfill that graded anything. Raises StoreError when there is none."""
     found = [store.read(key, GroundingReport) for key in store.list("grounding")]
     if not found:
-        raise StoreError(f"nothing has been graded in {store.root} yet: `qagen run` does it")
+        raise StoreError(f"nothing has been graded in {store.root} yet: run `qagen run` first")
     newest = max(found, key=lambda one: one.created)
     return [one for one in found if one.launch == newest.launch]
 
 
 def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
-    """The reports that a run made, or those of a command or backfill. Raises StoreError when there is none."""
+    """The reports of a run, a command or a backfill. Raises StoreError when there is none."""
     keys = [key for key in store.list("history") if key.endswith(f"/{HISTORY_FILE}")]
     mine = [key for key in keys if key.split("/")[-2] == run_id]
     if mine:
@@ -131,7 +130,7 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
 
 
 def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
-    """One summary of all `reports`, which are at least one."""
+    """One summary of `reports`, which must not be empty."""
     answers = [answer for one in reports for document in one.documents for answer in document.answers]
     grade, confidence = overall(one.grading.confidence for one in answers)
     return RunSummary(
@@ -159,7 +158,7 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
 def described_outputs(
     store: Store, reports: Sequence[GroundingReport]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each document a path and the described JSON, with the document's whole text."""
+    """For each document a path and the described JSON with the whole text of the document."""
     for one in reports:
         combination = combination_of(one)
         for document in one.documents:

@@ -1,1 +1,1 @@
-"""The search index of a corpus: built, opened, paid for."""
+"""Builds and opens the search index of a corpus."""

@@ -1,9 +1,7 @@
-"""The search index of a corpus: brought up to date with its documents, and opened.
+"""Brings the search index of a corpus up to date with its documents, and opens it.
 
-What belongs here: which documents are embedded again, in what order things are written, what a failure does. What does not: chunks,
-tables and scores (`index/`). Shards are spread by document id, so a changed document rewrites a sixteenth of the index;
-each is whole when written, and the record that names them comes last. Another fingerprint has a folder of its own until
-it is complete.
+Documents are spread over shards by id, so a changed document rewrites one sixteenth of the index. Each shard is written as a whole.
+The record that names the shards is written last. An index with another fingerprint has its own folder until it is complete.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.vectors.registry import build_embedder
@@ -36,7 +34,7 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
 SHARDS = 16
-PATIENCE = 5  # documents in a row that cannot be embedded: then it is not they who are at fault
+MAX_FAILURES = 5  # consecutive documents that cannot be embedded: then the embedder fails, not the documents
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
 Progress = Callable[[int, int, str], None]  # done, all, name
@@ -44,23 +42,23 @@ Progress = Callable[[int, int, str], None]  # done, all, name
 
 @dataclass(frozen=True)
 class IndexBuild:
-    """The new index and what making it took."""
+    """The new index, and the cost of building it."""
 
     index: SearchIndex
-    embedded: tuple[str, ...]  # documents; the others are as they were
+    embedded: tuple[str, ...]  # documents; the others are unchanged
     use: EmbeddingUse
     seconds: float
 
 
 @dataclass(frozen=True)
 class CorpusSearch:
-    """The index of a corpus, open."""
+    """The open index of a corpus."""
 
     index: SearchIndex
     searcher: Searcher
 
     def holds(self, entry: IndexEntry) -> bool:
-        """Whether the index has this very version of a document's text, so that positions are true."""
+        """Whether the index has the current text of a document, so that positions are correct."""
         return any(
             one.id == entry.id and one.text_sha256 == entry.text_sha256 and one.failure is None
             for one in self.index.documents
@@ -68,10 +66,10 @@ class CorpusSearch:
 
 
 @dataclass
-class _Patience:
-    """Counts documents in a row that could not be embedded."""
+class _Failures:
+    """Counts consecutive documents that could not be embedded."""
 
-    left: int = PATIENCE
+    left: int = MAX_FAILURES
     last: ModelError | None = None
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -79,9 +77,9 @@ class _Patience:
         with self._guard:
             self.left, self.last = self.left - 1, error
 
-    def went_well(self) -> None:
+    def succeeded(self) -> None:
         with self._guard:
-            self.left = PATIENCE if self.left > 0 else self.left
+            self.left = MAX_FAILURES if self.left > 0 else self.left
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class _Job:
     embedder: Embedder
     fingerprint: str
     threads: ThreadPoolExecutor
-    patience: _Patience
+    failures: _Failures
     done: Callable[[str], None]
 
     def key(self, shard: int) -> str:
@@ -103,22 +101,21 @@ def build_index(
     corpus_key: str,
     profile: str | None = None,
     progress: Progress | None = None,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that fails, or for which `toll` lets nothing more be paid, is told in its entry and tried again next time. Raises ConfigError, StoreError when the corpus was never
-    parsed, and ModelError when several documents in a row cannot be embedded; what is finished by then is kept.
+    A document that fails, or for which `meter` allows no more spending, gets an entry with the error and is tried again next time.
+    Raises ConfigError, StoreError when the corpus was never parsed, and ModelError when several consecutive documents cannot be
+    embedded. Finished documents are kept.
     """
     started = time.monotonic()
     corpus = space.corpus(corpus_key)
     spec = space.profile(profile or space.settings.profile).embedder
     entries = [entry for entry in space.index(corpus_key).documents if entry.outcome in USABLE]
     cpus = space.settings.parser_workers
-    embedder = embedder_of(space, spec, cpus, toll)
-    workers = (
-        1 if spec.local else space.settings.document_workers
-    )  # a local one is as wide as the CPU by itself
+    embedder = embedder_of(space, spec, cpus, meter)
+    workers = 1 if spec.local else space.settings.document_workers  # a local embedder uses all CPUs itself
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="embed") as threads:
         job = _Job(
             corpus=corpus,
@@ -126,7 +123,7 @@ def build_index(
             embedder=embedder,
             fingerprint=index_fingerprint(spec, corpus.config.index),
             threads=threads,
-            patience=_Patience(),
+            failures=_Failures(),
             done=_counter(progress, len(entries)),
         )
         index, embedded = _build(job, entries)
@@ -143,9 +140,9 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
         found, fresh = _unchanged(job, number, mine, known) or _shard(job, number, mine)
         documents |= {one.id: one for one in found}
         embedded += fresh
-        if job.patience.left <= 0 and job.patience.last is not None:
+        if job.failures.left <= 0 and job.failures.last is not None:
             raise PermanentModelError(
-                f"{PATIENCE} documents in a row could not be embedded, the last: {job.patience.last}"
+                f"{MAX_FAILURES} documents in a row could not be embedded, the last: {job.failures.last}"
             )
     index = SearchIndex(
         corpus=job.corpus.key,
@@ -164,14 +161,14 @@ def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple
 
 @lru_cache(maxsize=100_000)
 def shard_of(document_id: str) -> int:
-    """Which shard a document is in."""
+    """The shard of a document."""
     return int(digest(document_id)[:8], 16) % SHARDS
 
 
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """The documents of a shard when the last record of the index already tells of exactly these; else None."""
+    """The documents of a shard, if the last record of the index lists exactly these; else None."""
     if known is None:
         return None
     recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
@@ -211,19 +208,19 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
 
 
 def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
-    """One document with its vectors, or why it has none."""
+    """One document with its vectors, or the error."""
     failure = ""
     try:
-        if job.patience.left > 0:
+        if job.failures.left > 0:
             text = (job.store.get(Document.text_key(job.corpus.key, entry.id)) or b"").decode("utf-8")
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
-            job.patience.went_well()
+            job.failures.succeeded()
             return done
         failure = "not tried: the embedder failed for others"
     except BudgetExhaustedError as error:
         failure = str(error)
     except ModelError as error:
-        job.patience.failed(error)
+        job.failures.failed(error)
         failure = str(error)
     finally:
         job.done(entry.id)
@@ -237,7 +234,7 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
-    """Whether the index, by whatever embedder, has the present text of every usable document. Raises StoreError."""
+    """Whether an index, by any embedder, has the current text of every usable document. Raises StoreError."""
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
@@ -247,16 +244,17 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
 
 
-def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> CorpusSearch:
-    """The search index of a corpus, in memory; `toll` allows and counts paid queries. Raises StoreError, with what makes one, when there is none."""
+def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
+    """Read the search index of a corpus into memory. `meter` checks and records paid queries.
+
+    Raises StoreError, which says how to build one, when there is no index.
+    """
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         raise StoreError(f"corpus {corpus_key} has no search index: {BUILD_HINT}")
     spec = EmbedderSpec.model_validate(index.embedder)
-    chosen = space.profile(
-        space.settings.profile
-    ).embedder  # its key, limits and address may have changed since
-    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, toll=toll)
+    chosen = space.profile(space.settings.profile).embedder  # its key, limits and address may have changed
+    embedder = embedder_of(space, chosen if chosen.identity() == spec.identity() else spec, meter=meter)
     keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
     with _local(space.store, keys) as files:
         if len(files) < len(keys):
@@ -267,7 +265,7 @@ def open_index(space: Workspace, corpus_key: str, toll: Toll | None = None) -> C
 
 @contextmanager
 def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
-    """Files of those keys that are there; of a store elsewhere, copies."""
+    """Local paths of the files with these keys. Files of a remote store are copied."""
     with tempfile.TemporaryDirectory() as folder:
         files: list[Path] = []
         for number, key in enumerate(keys):
@@ -280,10 +278,12 @@ def _local(store: Store, keys: Sequence[str]) -> Generator[list[Path]]:
         yield files
 
 
-def embedder_of(space: Workspace, spec: EmbedderSpec, threads: int = 1, toll: Toll | None = None) -> Embedder:
-    """The embedder of a spec, over the ledger of the store. Raises ConfigError."""
+def embedder_of(
+    space: Workspace, spec: EmbedderSpec, threads: int = 1, meter: Meter | None = None
+) -> Embedder:
+    """The embedder of a spec, which uses the ledger of the store. Raises ConfigError."""
     return build_embedder(
-        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, toll
+        spec, Ledger(space.store.blobs("ledger")), secret, space.settings.state, threads, meter
     )
 
 

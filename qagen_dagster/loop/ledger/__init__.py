@@ -1,1 +1,1 @@
-"""Reports on the ledger of paid responses, for people."""
+"""Reports on the ledger of paid responses, and its maintenance."""

@@ -1,8 +1,4 @@
-"""What is written down about batches, whether it can be read, and what of it nobody needs: for people, never for a run.
-
-What belongs here: counting and judging records and marks. What does not: their form (`models/batches/jobs.py`), entries
-of the ledger (`report.py`), and how it is told (`cli/ledger.py`).
-"""
+"""Counts, checks and removes records of provider batches in the store."""
 
 from __future__ import annotations
 
@@ -16,26 +12,24 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
 
 BATCHES = "batches"
-FINISHED_DAYS = (
-    2.0  # a run that looks for a batch it may have sent knows by the younger ones which are not it
-)
+FINISHED_DAYS = 2.0  # younger ones are kept: a run that looks for a batch it sent must exclude them
 _NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
 
 
 class BatchStats(Record):
-    """The batches that the store knows of."""
+    """The batches in the store."""
 
-    sending: int = 0  # perhaps the server has them, perhaps not
+    sending: int = 0  # the server may or may not have them
     open: int = 0  # the server has them, and their results are not stored yet
     finished: int = 0
-    corrupt: int = 0  # records that cannot be read: their requests are asked again
-    requests: int = 0  # in those that are not finished
-    uncharged: int = 0  # requests that are in one, or were answered by one and charged to nobody yet
-    oldest: str | None = None  # of those that are not finished; ISO 8601, UTC
+    corrupt: int = 0  # unreadable records; their requests are sent again
+    requests: int = 0  # in unfinished batches
+    uncharged: int = 0  # requests sent in a batch that no run has counted as spending yet
+    oldest: str | None = None  # of the unfinished ones; ISO 8601, UTC
 
 
 def statistics(store: Store) -> BatchStats:
-    """Count batches by state, and what waits for them."""
+    """Count batches by state, and their requests."""
     book = JobBook(store.blobs(BATCHES))
     found = [job for _, job in book.records()]
     jobs = [job for job in found if job is not None]
@@ -55,7 +49,7 @@ def statistics(store: Store) -> BatchStats:
 
 
 def corrupt(store: Store) -> list[str]:
-    """Tags of records that cannot be read."""
+    """The tags of unreadable records."""
     return [tag for tag, job in JobBook(store.blobs(BATCHES)).records() if job is None]
 
 
@@ -68,9 +62,9 @@ def foreign(store: Store) -> Iterator[str]:
 
 
 def finished(store: Store) -> list[str]:
-    """Tags of batches that ended `FINISHED_DAYS` ago and more, and all of whose answers are charged.
+    """The tags of batches that ended at least `FINISHED_DAYS` ago and whose responses are all counted as spending.
 
-    None while a batch may be under way without the server's id: which it is, is found out by those that it is not.
+    Empty while a batch may be in progress without a known id: it is found by excluding these batches.
     """
     book = JobBook(store.blobs(BATCHES))
     jobs = [job for _, job in book.records() if job is not None]
@@ -86,7 +80,7 @@ def finished(store: Store) -> list[str]:
 
 
 def forget(store: Store, unreadable: tuple[str, ...], ended: tuple[str, ...]) -> int:
-    """Remove records, of the unreadable ones those that still are; how many went."""
+    """Remove records that are finished or still unreadable. Returns the number of removed records."""
     book = JobBook(store.blobs(BATCHES))
     gone = [*(tag for tag in corrupt(store) if tag in unreadable), *ended]
     for tag in gone:

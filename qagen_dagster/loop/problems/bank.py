@@ -1,6 +1,6 @@
-"""From what was made of a set's problems to its bank: items taken apart, files and exports.
+"""Builds the bank of a problem set from the results of its tasks: items, files and exports.
 
-The bank is derived: it can be made again from the results of the tasks at any time, and costs nothing.
+The bank can be rebuilt from the results at any time, at no cost.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from qagen_dagster.latex.answers import final_answer
 from qagen_dagster.latex.document import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.problems.combine import Combined, combined, whole_item
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
-from qagen_dagster.loop.problems.pool import gather_bank, gather_record
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.output_properties import (
     alternate_breaches,
     conversion_breaches,
     scan_breaches,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
 from qagen_dagster.loop.problems.record import pipeline_result
+from qagen_dagster.loop.problems.run_set import gather_bank, gather_record
 from qagen_dagster.loop.problems.sources import read_set
-from qagen_dagster.loop.problems.states import FULL
+from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
@@ -40,7 +40,7 @@ EXPORTS = "exports"
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """What a set has now, where its files lie, which of them changed, and in one line each what could not be worked."""
+    """The current bank of a set, the folder of its files, which of them changed, and one line for each problem that could not be worked."""
 
     bank: ProblemBank
     export: BankExport
@@ -58,7 +58,7 @@ def read_sources(space: Workspace, key: str) -> ProblemSources:
 
 
 def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
-    """Read a set's sources and write down what they hold. Raises as `problem_sources.read_file` does."""
+    """Read a set's sources and store its problems. Raises as `sources.read_file` does."""
     found = read_set(space, problem_set)
     space.store.write(ProblemBank.file_key(problem_set.key, SOURCES), found)
     return found
@@ -67,9 +67,9 @@ def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
 def plan_problem_set(
     space: Workspace, problem_set: ProblemSet, options: ProblemOptions | None = None
 ) -> SetPlan:
-    """Plan a set of the corpora as its author wants it, problems that others are combined to included.
+    """Plan a set of the corpora as its author configured it, including combined problems.
 
-    Raises ConfigError, StoreError.
+    Raises ConfigError and StoreError.
     """
     wished, config = options or ProblemOptions(), problem_set.config
     references, _ = find_references(space, problem_set.references)
@@ -88,7 +88,7 @@ def plan_problem_set(
 
 
 def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
-    """All problems of a set of the corpora as far as they are. Raises ConfigError for a set that is gone."""
+    """All problems of a set of the corpora in their current state. Raises ConfigError for an unknown set."""
     return gather_bank(space, plan, find_problem_set(space.settings.corpora, plan.name).config.name)
 
 
@@ -102,7 +102,7 @@ def items_of(record: ProblemRecord) -> Iterator[BankItem]:
 
 
 def export_of(bank: ProblemBank) -> BankExport:
-    """The accepted part of a bank, with all that its items were compiled with."""
+    """The accepted part of a bank, with everything that its items need to compile."""
     accepted = bank.accepted
     items = tuple(item for record in accepted for item in items_of(record))
     libraries = [one for record in accepted if record.tikz is not None for one in record.tikz.libraries]
@@ -125,7 +125,7 @@ def export_files(export: BankExport) -> dict[str, bytes]:
 
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:
-    """bank.json (every problem of the set, rejected ones too) and results.jsonl (what the pipeline gave of the others)."""
+    """bank.json (every problem of the set, including rejected ones) and results.jsonl (the pipeline results of the others)."""
     timeless = tuple(_timeless(one) for one in bank.problems)
     bank = bank.model_copy(update={"problems": timeless})
     results = [found for one in bank.accepted if (found := pipeline_result(one)) is not None]
@@ -134,7 +134,7 @@ def bank_files(bank: ProblemBank) -> dict[str, bytes]:
 
 
 def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> PublishedBank:
-    """Write the bank's files and all its exports; what changed of the former is kept under the run, too."""
+    """Write the bank's files and all its exports. Changed files of the bank are also kept in the history of the run."""
     bank = open_bank(space, plan)
     export = export_of(bank)
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
@@ -149,7 +149,7 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> Publis
 
 
 def broken_items(bank: ProblemBank) -> dict[str, str]:
-    """Items of the bank that do not have the properties they were accepted for, looked at anew: id to what is wrong."""
+    """Check the items of the bank again. Returns, by id, what is wrong with items that break a property."""
     found: dict[str, str] = {}
     for record in bank.accepted:
         whole = next((one.latex for one in items_of(record) if one.made == ORIGINAL), "")
@@ -176,7 +176,7 @@ def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
 
 
 def _timeless(record: ProblemRecord) -> ProblemRecord:
-    """Without when it was made and what it cost, so that the same results give the same file."""
+    """The record without times and costs, so that the same results give the same file."""
     tasks = tuple(one.model_copy(update={"at": "", "calls": ()}) for one in record.tasks)
     return record.model_copy(update={"tasks": tasks, "timestamp": ""})
 
@@ -200,7 +200,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
 
 
 def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:
-    """Problems that others are combined to, once all of these are scanned and drawn."""
+    """Combined problems, once all their parts are scanned and drawn."""
     config = problem_set.config
     known = {one.id for one in plan.problems}
     wanted = {one for group in config.combine for one in group}

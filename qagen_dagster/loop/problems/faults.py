@@ -1,7 +1,4 @@
-r"""What is wrong with one text, in words that a model can act on: items, options, solutions, drawings, repetitions.
-
-Which property a fault breaks is said in `properties.py`; the structure of LaTeX itself is `latex/structure.py`'s.
-"""
+r"""Finds the faults of one text, in words that a model can act on: items, options, solutions, drawings, copies."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _DRAWS = re.compile(
 
 
 def whole_item(latex: str) -> list[str]:
-    """As `item_faults`; a solution of layout alone is none, and an item is no document."""
+    """The faults of `item_faults`, a solution that contains only layout, and commands of a whole document."""
     faults = [*item_faults(latex), *own_document(latex)]
     solution = solution_of(latex)
     if solution and not words_of(solution) and not numbers_of(solution):
@@ -36,14 +33,14 @@ def whole_item(latex: str) -> list[str]:
 
 
 def own_document(latex: str) -> Iterator[str]:
-    """What belongs to a document and not into one."""
+    """Commands that belong in a document, not in an item."""
     found = _DOCUMENT.search(plain_of(latex))
     if found:
         yield f"{found.group()} does not belong here: no preamble and no document environment"
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """Options of which none, or more than one, is right."""
+    """A number of right options other than one."""
     options = options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
@@ -55,7 +52,7 @@ def right_ones(latex: str, *, one: bool) -> Iterator[str]:
 
 
 def unlike_options(latex: str) -> Iterator[str]:
-    """Options that stand there twice."""
+    """Options that occur twice."""
     texts = [option.text for option in options_of(latex)]
     twice = next((text for text in texts if text and texts.count(text) > 1), None)
     if twice is not None:
@@ -63,7 +60,7 @@ def unlike_options(latex: str) -> Iterator[str]:
 
 
 def other_key(latex: str) -> Iterator[str]:
-    """A right option that is not what the solution puts into its box."""
+    """A right option that is not the boxed answer of the solution."""
     right = [option.text for option in options_of(latex) if option.right]
     solution = solution_of(latex)
     boxed = final_answer(solution) if _BOXED.search(without_pictures(solution)) else None
@@ -79,12 +76,12 @@ def stepless(solution: str) -> Iterator[str]:
 
 
 def undrawn(picture: str) -> bool:
-    """Whether a picture draws nothing; what a comment says draws nothing either."""
+    """Whether a picture draws nothing, comments aside."""
     return not _DRAWS.search(plain_of(picture))
 
 
 def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
-    """A text that says what an earlier one said."""
+    """A text that is the same as an earlier one."""
     for number, one in enumerate(earlier, 1):
         if same_words(text, one) and same_numbers(text, one):
             yield f"it is number {number} once more: make another one"
@@ -92,7 +89,7 @@ def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
 
 
 def is_value(answer: str) -> bool:
-    """Whether an answer is one value, and no sentence."""
+    """Whether an answer is one value and not a sentence."""
     try:
         value_of(answer)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Small pictures of problems for people: what a problem looked like, and how its LaTeX looks when it is set."""
+"""Small pictures of problems for people: the original problem, and its LaTeX when compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shown = tuple[str, bytes]  # media type and bytes
 
 
 def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
-    """A problem's picture, small; None when it has none."""
+    """The picture of a problem as a thumbnail; None when it has none."""
     if problem.picture is None:
         return None
     name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
@@ -24,7 +24,7 @@ def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
 
 
 def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
-    """The first page of `latex` as the TeX engine sets it; None without an engine, or when it does not compile."""
+    """The first page of `latex`, compiled by the TeX engine; None without an engine or when it does not compile."""
     engine = find_engine()
     pdf = None if engine is None else compile_item(engine, latex, preamble, libraries).pdf
     if pdf is None:

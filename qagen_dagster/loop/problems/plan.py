@@ -1,4 +1,4 @@
-"""Everything that decides what a problem set gives, resolved from configuration, profile and a run's wishes."""
+"""Plans a problem set: everything that decides its results, from configuration, profile and options of the run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from functools import cached_property
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.item import Shelf
-from qagen_dagster.loop.problems.rules import prompts
-from qagen_dagster.loop.problems.states import FULL, Wishes, tasks_of
-from qagen_dagster.loop.problems.task import BLIND
+from qagen_dagster.loop.problems.pipeline_properties import prompts
+from qagen_dagster.loop.problems.run_problem import TaskResults
+from qagen_dagster.loop.problems.run_task import BLIND
+from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.problems.work import NO_ENGINE, ROLE_OF, Compiler, ProblemWork, References
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -30,7 +30,7 @@ _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
 @dataclass(frozen=True)
 class ProblemOptions:
-    """What a run may wish differently from its configuration; None: as configured."""
+    """Options of a run that replace the configuration; None: as configured."""
 
     profile: str | None = None
     seed: int | None = None
@@ -42,7 +42,7 @@ class SetPlan:
     """One set of problems, with everything that decides its results.
 
     Attributes:
-        missing: in one line each, what its author wants and cannot be worked yet, such as problems to be combined.
+        missing: one line for each thing that its author wants and that cannot be worked yet, such as combined problems.
     """
 
     name: str
@@ -61,7 +61,7 @@ class SetPlan:
         return {one.id: one for one in self.problems}
 
     def problem(self, problem_id: str) -> Problem:
-        """Raises ConfigError for one that is not in the set."""
+        """Raises ConfigError for a problem that is not in the set."""
         found = self._by_id.get(problem_id)
         if found is None:
             raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
@@ -71,9 +71,9 @@ class SetPlan:
         """Raises ConfigError when a model cannot be built."""
         return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
-    def unasked(self) -> dict[Role, Model]:
-        """Models that only have their names: for looking at what there is."""
-        return {role: _Unasked(spec) for role, spec in self.specs.items()}
+    def placeholder_models(self) -> dict[Role, Model]:
+        """Models that cannot be asked, for reading results."""
+        return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
 
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         return ProblemWork(
@@ -86,19 +86,19 @@ class SetPlan:
             references=self.references,
         )
 
-    def shelf(self, problem: Problem, store: Store) -> Shelf:
-        return Shelf(store, self.name, problem.id)
+    def results(self, problem: Problem, store: Store) -> TaskResults:
+        return TaskResults(store, self.name, problem.id)
 
 
 @dataclass(frozen=True)
-class _Unasked:
-    """A model that nobody may ask."""
+class _PlaceholderModel:
+    """A model that must not be asked."""
 
     spec: ModelSpec
 
     def respond(self, request: Request) -> Response:
         raise RuntimeError(
-            f"{self.spec.name} is asked where only results are looked at: {request.system[:80]}"
+            f"{self.spec.name} must not be asked, because only results are read: {request.system[:80]}"
         )
 
 
@@ -124,7 +124,7 @@ def plan_set(
     compiler: Compiler = NO_ENGINE,
     references: References | None = None,
 ) -> SetPlan:
-    """Resolve models and prompts. Raises ConfigError. Nothing is asked and nothing is written."""
+    """Resolve models and prompts. Raises ConfigError. Asks no model and writes nothing."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
     if twice:
@@ -146,7 +146,7 @@ def plan_set(
 
 
 def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
-    """The model of every role. Raises ConfigError that names the roles without one."""
+    """The model of every role. Raises ConfigError, which names the roles without one."""
     found = {role: profile.problem_spec(role) for role in PROBLEM_ROLES}
     missing = [role.value for role, spec in found.items() if spec is None]
     if missing:
@@ -155,7 +155,7 @@ def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
 
 
 def vision_fault(plan: SetPlan, problem: Problem) -> str:
-    """In one line, which model would have to see and cannot; empty when all can, or there is more than a picture."""
+    """The model that would need to see pictures and cannot, in one line; empty if there is none or the problem is not only a picture."""
     if problem.picture is None or problem.tex.strip():
         return ""
     readers = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
@@ -168,7 +168,7 @@ def vision_fault(plan: SetPlan, problem: Problem) -> str:
 
 
 def keep_picture(store: Store, data: bytes, media_type: str) -> Picture:
-    """Store a picture by its content. Raises ValueError for a type that models do not take."""
+    """Store a picture under a hash of its content. Raises ValueError for a media type that models do not accept."""
     if media_type not in _SUFFIXES:
         raise ValueError(f"{media_type} is none of {', '.join(_SUFFIXES)}")
     picture = Picture.model_validate({"sha256": content_hash(data), "media_type": media_type})
@@ -177,12 +177,12 @@ def keep_picture(store: Store, data: bytes, media_type: str) -> Picture:
 
 
 def picture_key(picture: Picture) -> str:
-    """Where its bytes lie in the store."""
+    """The store key of a picture."""
     return store_key("pictures", picture.sha256[:2], f"{picture.sha256}.{_SUFFIXES[picture.media_type]}")
 
 
 def see_picture(store: Store, picture: Picture) -> Image:
-    """The picture as models are shown it. Raises StoreError when its bytes are missing."""
+    """The picture for a model. Raises StoreError when its bytes are missing."""
     return Image(
         media_type=picture.media_type,
         data=store.read_bytes(picture_key(picture)),

@@ -1,10 +1,10 @@
-"""What became of a problem, told from the results of its tasks: its record of the bank, and the pipeline's own result. Pure."""
+"""Derives the result of a problem from the results of its tasks: its record of the bank, and the pipeline result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from qagen_dagster.loop.problems.item import Worked
+from qagen_dagster.loop.problems.run_problem import Worked
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import PipelineResult, ProblemRecord, Stage, TaskEnd, TaskResult
 
@@ -12,7 +12,7 @@ _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
-    """Everything the problem gave; outputs that were rejected are only among its tasks."""
+    """The record of a problem. Rejected outputs appear only among its tasks."""
     results, ended = worked.state.results, worked.ended
     good = [one for one in results if one.end in (TaskEnd.DONE, TaskEnd.GIVEN)]
     scan = next((one for one in good if one.scan is not None), None)
@@ -41,7 +41,7 @@ def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> Pr
 
 
 def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
-    """The result as the design of the pipeline names it; None where the problem was never classified."""
+    """The result as the design of the pipeline describes it; None for a problem that was never classified."""
     if record.classification is None:
         return None
     return PipelineResult(
@@ -56,12 +56,12 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
 
 
 def failures(record: ProblemRecord) -> tuple[str, ...]:
-    """In one line each, what was asked for and is not there."""
+    """One line for each thing that was requested and is missing."""
     return tuple(_told(record, one) for one in record.tasks if not one.end.ok)
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
-    """Those of `failures` that leave the problem itself whole: another solution, variant or format that cannot be had of it."""
+    """The part of `failures` that leaves the problem itself valid: another solution, variant or format that is impossible."""
     return tuple(
         _told(record, one)
         for one in record.tasks
@@ -76,7 +76,7 @@ def _told(record: ProblemRecord, one: TaskResult) -> str:
 
 
 def _variants(good: list[TaskResult]) -> Iterator[tuple[str, str]]:
-    """Kind to LaTeX; the second of a kind is `kind-2`."""
+    """Kind and LaTeX of each variant. The second one of a kind is `kind-2`."""
     for one in good:
         if one.variant is not None and one.task.variant is not None:
             kind = one.task.variant.value

@@ -1,6 +1,6 @@
-"""Reads files into problems: a TeX file gives one an item, a picture is one, a PDF gives one a page.
+"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem.
 
-Pictures are decoded and drawn by the parser workers and kept in the store. What is made of a problem is not decided here.
+The parser workers decode and render pictures, which are kept in the store.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, Rend
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.sandbox import FileSource
 from qagen_dagster.latex.items import split_items
+from qagen_dagster.loop.problems.pipeline_properties import select_range
 from qagen_dagster.loop.problems.plan import keep_picture
-from qagen_dagster.loop.problems.rules import select_range
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.config import IMAGES
 from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind
@@ -34,7 +34,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """A file as somebody names it: `wanted` are its items or pages, both ends included; `kind` is what a person says."""
+    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is what a person says about them."""
 
     path: Path
     shown: str
@@ -45,8 +45,8 @@ class Named:
 def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
     """The problems of one file.
 
-    Raises ConfigError for a kind of file that is not taken, a range that holds nothing and a file without a problem;
-    DocumentError, with the file's path, for one that cannot be read.
+    Raises ConfigError for an unknown kind of file, an empty range and a file without a problem. Raises DocumentError, with the
+    path, for a file that cannot be read.
     """
     suffix = named.path.suffix.lower()
     if suffix == TEX:
@@ -55,11 +55,11 @@ def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
         return tuple(_of_pdf(space, named))
     if suffix in IMAGES:
         return select_range((_of_picture(space, named, 1, _prefix(named.path)),), named.wanted)
-    raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not taken; {_KINDS}")
+    raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not supported; {_KINDS}")
 
 
 def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
-    """All problems of a set, each with an id of its own. Raises as `read_file` does."""
+    """All problems of a set, with unique ids. Raises as `read_file` does."""
     problems: list[Problem] = []
     reports: list[SourceReport] = []
     taken: set[str] = set()
@@ -74,28 +74,28 @@ def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
 
 
 def combined(problem_id: str, source: str, parts: Sequence[str], style: str = "") -> Problem:
-    """The problem that several items are to become."""
+    """A problem that combines several items."""
     return Problem(
         id=problem_id, input=ProblemInput.COMBINED, source_path=source, parts=tuple(parts), style=style
     )
 
 
 def described(words: str) -> Problem:
-    """A diagram that there are only words of."""
+    """A diagram that is given only in words."""
     return Problem(id="diagram", input=ProblemInput.DESCRIPTION, source_path="description", tex=words)
 
 
 def _of_tex(named: Named) -> tuple[Problem, ...]:
     text = decode(_bytes_of(named)).text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
-        raise DocumentError("binary", f"{named.shown} is no text")
+        raise DocumentError("binary", f"{named.shown} is not text")
     cut = split_items(text)
     items = list(cut.bare_items)
     if not items:
         body = _BODY.search(text)
         items = [(body.group(1) if body else text).strip()]
     if not any(items):
-        raise ConfigError(f"{named.shown} holds no problem")
+        raise ConfigError(f"{named.shown} contains no problem")
     width = max(2, len(str(len(items))))
     problems = [
         Problem(
@@ -151,7 +151,7 @@ def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> P
 
 
 def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
-    source = FileSource(named.path.name, named.path.absolute())  # workers were started elsewhere
+    source = FileSource(named.path.name, named.path.absolute())  # workers have another working directory
     try:
         image = space.parsers().render(source, page, _QUIET, RenderOptions())
     except DocumentError as error:
@@ -163,12 +163,12 @@ def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
 
 
 def _prefix(path: Path) -> str:
-    """A file's name as the beginning of an id."""
+    """The name of a file as the beginning of an id."""
     return _UNSAFE.sub("-", path.stem).strip("-")[:60] or "problem"
 
 
 def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
-    """The problems under ids that nobody else has: files may share a stem."""
+    """The problems with unique ids: files may have the same stem."""
     if not any(one.id in taken for one in problems):
         return list(problems)
     number = 2

@@ -1,4 +1,4 @@
-"""What tasks of problems may use of this machine: a TeX engine, folders with references. Found here, used in `task.py`."""
+"""The tools of this machine that problem tasks use: a TeX engine, and folders with references."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from qagen_dagster.toolkit.search_tikz_reference import NAME, make
 
 
 def engine_compiler() -> Compiler:
-    """The TeX engine of this machine; without one the structure alone is looked at."""
+    """The TeX engine of this machine. Without one only the structure is checked."""
     engine = find_engine()
     return NO_ENGINE if engine is None else _compiler(engine)
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
-    """What the draughtsman may search, and in one line each what was left out: folders that are not there, unreadable files."""
+    """The references for the role that draws, and one line for each folder or file that was left out because it is missing or unreadable."""
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
@@ -35,16 +35,16 @@ def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[Referenc
 
 @lru_cache(maxsize=4)
 def _references(folders: tuple[Path, ...], signature: str, threads: int) -> ReferenceStore:
-    """Read once as long as no file changes (`signature`). The embedder of this process takes no key and no money."""
+    """Cached until a file changes (`signature`). The embedder is the local one, which needs no API key."""
     del signature
     return read_references(folders, LocalEmbedder(EmbedderSpec(), threads))
 
 
 def _signature(folders: Sequence[Path]) -> str:
-    """Changes with names, sizes and times of the files in the folders."""
+    """Changes with the names, sizes and times of the files in the folders."""
     told: list[str] = []
     for path in sorted(path for folder in folders for path in folder.rglob("*")):
-        with contextlib.suppress(OSError):  # gone since it was listed
+        with contextlib.suppress(OSError):  # deleted since it was listed
             found = path.stat()
             told.append(f"{path} {found.st_size} {found.st_mtime_ns}")
     return fingerprint(told)

@@ -1,26 +1,19 @@
-"""One problem's work as a value: its place, its models, what it may use. And what the result of a task depends on. No effects."""
+"""The work on one problem as a value: the problem, its models, its tools."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
-from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.problems.states import ProblemState, earlier
-from qagen_dagster.loop.problems.text import format_of, item_of, scanned_as
-from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.spending import metered
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.messages import Image
-from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import Picture, Problem, VariantKind
+from qagen_dagster.records.problems.item import Picture, Problem
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.tool import Tool
 
-PROBLEM_VERSION = "3"  # raised when the same responses would give another result
 ROLE_OF = {
     Stage.CLASSIFY: Role.CLASSIFIER,
     Stage.SCAN: Role.SCANNER,
@@ -37,7 +30,7 @@ CompileLatex = Callable[
 
 @dataclass(frozen=True)
 class Compiler:
-    """A TeX engine as tasks use it; `name` says which, so that another one looks at everything anew."""
+    """A TeX engine for tasks. `name` identifies it, so that another engine checks everything again."""
 
     name: str
     compile: CompileLatex
@@ -52,7 +45,7 @@ NO_ENGINE = Compiler("none", _uncompiled)
 
 @dataclass(frozen=True)
 class References:
-    """What the draughtsman may search. `version` changes with the files."""
+    """What the role that draws may search. `version` changes with the files."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     version: str = ""
@@ -60,7 +53,7 @@ class References:
 
 @dataclass(frozen=True)
 class ProblemWork:
-    """One problem, with everything that decides what its tasks give."""
+    """One problem, with everything that decides the results of its tasks."""
 
     problem: Problem
     tasks: tuple[Task, ...]
@@ -70,51 +63,6 @@ class ProblemWork:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
 
-    def charged_to(self, toll: Toll) -> ProblemWork:
-        """The same work, whose calls `toll` allows and counts."""
-        return replace(self, models={role: charged(model, toll) for role, model in self.models.items()})
-
-
-def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
-    """The prompt that a task is asked with."""
-    match task.stage:
-        case Stage.CLASSIFY:
-            return classifier.prompt()
-        case Stage.SCAN:
-            return scanner.prompt_for(scanned_as(work.problem, state).value)
-        case Stage.DIAGRAM:
-            return tikz.prompt()
-        case Stage.IDEA:
-            return idea.prompt()
-        case Stage.ALTERNATE:
-            return alternate.prompt()
-        case Stage.VARIANT:
-            return variant.prompt_for(task.variant or VariantKind.NUMERICAL)
-        case Stage.CONVERT:
-            return converter.prompt()
-
-
-def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
-    """Changes with whatever can change what a task gives: model, prompt, problem, and what was made of it before."""
-    told = [
-        one.result.model_dump_json()
-        for one in state.results
-        if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
-        and one.result is not None
-    ]
-    told += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
-    return fingerprint(
-        [
-            PROBLEM_VERSION,
-            task.model_dump_json(),
-            json.dumps(work.models[ROLE_OF[task.stage]].spec.identity(), sort_keys=True),
-            prompt_of(task, work, state).hash,
-            work.problem.fingerprint,
-            item_of(work.problem, state),
-            format_of(work.problem, state).value if task.stage is Stage.CONVERT else "",
-            work.references.version if task.stage is Stage.DIAGRAM else "",
-            work.compiler.name,
-            str(work.seed),
-            *told,
-        ]
-    )
+    def metered(self, meter: Meter) -> ProblemWork:
+        """The same work, whose calls `meter` checks and records."""
+        return replace(self, models={role: metered(model, meter) for role, model in self.models.items()})

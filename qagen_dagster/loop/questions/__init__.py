@@ -1,1 +1,1 @@
-"""Document questions: state machine, effects, sets, publishing."""
+"""Questions about documents: state machine, effects, sets, publishing."""

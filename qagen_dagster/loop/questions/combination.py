@@ -1,7 +1,7 @@
-"""The work of one combination as a whole: plan it, and collect what its documents gave. Doing it is `shard`'s.
+"""Plans a combination and collects the results of its documents.
 
-Each finished document is a durable file named by everything it depends on, so what is there already is
-never generated again, whoever asks and after whatever crash.
+The file of a finished document is named by a fingerprint of everything that it depends on, so a stored result is never generated
+again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.batch.rules import batch_limits
+from qagen_dagster.loop.questions.batch.limits import batch_limits
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
-from qagen_dagster.loop.questions.states import QALimits
+from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.loop.questions.work import question_models
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -29,21 +29,21 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
 )
 
-RULES = "embedded"  # the provider that follows rules
+RULES = "embedded"  # the provider of the embedded models, which follow rules
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run may wish differently from its configuration."""
+    """Options of a run that replace the configuration."""
 
     profile: str | None = None
     target_count: int | None = None
-    run_budget: Allowance | None = None  # instead of the profile's for the whole run
+    run_budget: Allowance | None = None  # replaces the profile's budget of a run
 
 
 @dataclass(frozen=True)
 class CombinationPlan:
-    """Everything that decides a combination's results, and the documents it is about."""
+    """One combination: its documents, and everything that decides its results."""
 
     combination: Combination
     corpus: Corpus
@@ -62,7 +62,7 @@ class CombinationPlan:
         return GenerationResult.key(self.combination, entry.id, self._result(entry))
 
     def partial_key(self, entry: IndexEntry) -> str:
-        """Where lies what the document gave before its budget ended."""
+        """The key of the result of a document whose budget ended."""
         return GenerationResult.partial_key(self.combination, entry.id, self._result(entry))
 
     def _result(self, entry: IndexEntry) -> str:
@@ -78,7 +78,7 @@ class CombinationPlan:
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents.
 
-    Raises StoreError, and ConfigError also when the profile's models cannot do what the scenario's strategy needs.
+    Raises StoreError. Raises ConfigError also when the models of the profile cannot do what the strategy of the scenario needs.
     """
     corpus = workspace.corpus(combination.corpus)
     scenario = corpus.scenario(combination.scenario)
@@ -98,7 +98,7 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
 
 
 def check_usable(workspace: Workspace, combination: Combination, options: RunOptions) -> None:
-    """Raise ConfigError for a profile that cannot be used for the combination. No document is looked at."""
+    """Raise ConfigError for a profile that cannot be used for the combination. No document is read."""
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
@@ -108,12 +108,12 @@ def check_usable(workspace: Workspace, combination: Combination, options: RunOpt
 
 
 def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
-    """Ids of the documents that have no result yet, in order."""
+    """The ids of the documents without a result, in order."""
     return [e.id for e in planned.documents if not workspace.store.exists(planned.result_key(e))]
 
 
 def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
-    """Changes when the configuration of exactly this combination does: models, prompts, scenario, limits.
+    """Changes when the configuration of this combination does: models, prompts, scenario, limits.
 
     Raises ConfigError when its profile cannot be used.
     """
@@ -130,7 +130,7 @@ def _configuration(work: str, limits: QALimits) -> str:
 
 
 def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError when the batch strategy is to be played by rules, which write no text of their own."""
+    """Raise ConfigError when the batch strategy has embedded models, which cannot write text."""
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
         if profile.spec(role, mode).provider == RULES:
             raise ConfigError(
@@ -157,7 +157,7 @@ def collect(
     started: str,
     ended: str,
 ) -> CandidateSet:
-    """Gather the results of all documents into the combination's candidate set, and store it."""
+    """Collect the results of all documents in the candidate set of the combination, and store it."""
     mode = planned.combination.mode
     candidates = CandidateSet(
         corpus=planned.combination.corpus,

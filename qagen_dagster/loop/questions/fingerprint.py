@@ -1,6 +1,6 @@
-"""What a combination's results depend on, as one fingerprint: change any part and exactly its combinations move.
+"""The fingerprint of everything that the results of a combination depend on.
 
-Time-outs, prices and retries are left out: they change how a response is had, not what it says.
+Timeouts, prices and retries are left out, because they do not change what a response says.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "3"  # raised when the same responses would give another result
-BATCH_VERSION = "4"  # the same of the batch strategy alone, and of how its answers are graded
-_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # how many of what: a limit, as a target is
+LOOP_VERSION = "3"  # increase when the same responses would give another result
+BATCH_VERSION = "4"  # the same for the batch strategy, including the grading of its answers
+_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
 
 
 def prompt_hashes(mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[str, str]:
-    """The prompts that a mode and a strategy use, with their hashes."""
+    """The hashes of the prompts that a mode and a strategy use, by name."""
     prompts = (
         *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
         validator.blind_prompt(mode),
@@ -45,22 +45,23 @@ def _batch_prompts() -> tuple[Prompt, ...]:
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:
-    """The models that a strategy asks in a mode."""
+    """The models of a strategy in a mode, by role."""
     more = (Role.ANSWERER, Role.JUDGE) if strategy is Strategy.BATCH else ()
     found = {role: profile.find(role, mode) for role in (*QUESTION_ROLES, *more)}
     return {role: spec for role, spec in found.items() if spec is not None}
 
 
 def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> str:
-    """Changes with a role's model or settings, or with a prompt, of this mode and strategy."""
+    """Changes with the model or the settings of a role, or with a prompt, of this mode and strategy."""
     models = {role.value: spec.identity() for role, spec in specs_of(profile, mode, strategy).items()}
     prompts = prompt_hashes(mode, strategy)
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
 
 
 def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode: Mode) -> str:
-    """What a document's journal depends on, its own version aside. The limits of the loop are not in it:
-    a higher target continues the same journal."""
+    """What the journal of a document depends on, except for its own version. The limits of the loop are left out, so a higher target
+    resumes the same journal.
+    """
     config = corpus.scenarios[scenario]
     told = [corpus.name, corpus.corpus_context, config.name, config.description]
     batch = _batch(config) if config.strategy is Strategy.BATCH else []

@@ -1,4 +1,4 @@
-"""The journal of one document: events of either strategy, and those of the strategy that resumes it."""
+"""The journal of one document, with the events of either strategy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qagen_dagster.loop.questions.batch.events import (
     QuestionGraded,
     Rewritten,
 )
-from qagen_dagster.loop.questions.states import (
+from qagen_dagster.loop.questions.state_machine import (
     Compared,
     Event,
     Exhausted,
@@ -58,18 +58,18 @@ def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
 
 
 def agent_events(journal: DocumentJournal) -> tuple[Event, ...]:
-    """The events of the agent strategy. Raises ResumeError when there is another one among them."""
+    """The events of the agent strategy. Raises ResumeError if the journal has others."""
     found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_AGENT)))
     return _all_of(found, journal)
 
 
 def batch_events(journal: DocumentJournal) -> tuple[BatchEvent, ...]:
-    """The events of the batch strategy. Raises ResumeError when there is another one among them."""
+    """The events of the batch strategy. Raises ResumeError if the journal has others."""
     found = tuple(event for event in journal.events if isinstance(event, (*_OF_BOTH, *_OF_BATCH)))
     return _all_of(found, journal)
 
 
 def _all_of(found: tuple[E, ...], journal: DocumentJournal) -> tuple[E, ...]:
     if len(found) != len(journal.events):
-        raise ResumeError("the journal holds steps of another strategy")
+        raise ResumeError("the journal contains steps of another strategy")
     return found

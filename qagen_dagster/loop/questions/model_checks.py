@@ -1,10 +1,10 @@
-"""The two gates that every finished candidate passes, whoever wrote it: is it a repeat, does the blind validator agree."""
+"""The two model checks that every candidate must pass: it is not a duplicate, and the validator agrees with its answer."""
 
 from __future__ import annotations
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.loop.questions.duplicates import compare as dedupe
-from qagen_dagster.loop.questions.states import Compared, Dedupe, Judged, QAState, Validate
+from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Judged, QAState, Validate
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 
 
@@ -24,6 +24,6 @@ def compare(step: Dedupe, state: QAState, work: DocumentWork, models: QAModels) 
 def validate(
     step: Validate, work: DocumentWork, models: QAModels, rule: validator.TypeRule | None = None
 ) -> Judged:
-    """Let the validator answer blind and judge, by the `rule` of its type where it has one. Raises ModelError."""
+    """Let the validator answer without seeing the answer, then judge by the `rule` of the question type if it has one. Raises ModelError."""
     judged = validator.judge(work.context, models.validator, step.candidate, step.attempt, rule)
     return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

@@ -1,4 +1,4 @@
-"""Publish a validated set: prove it once more, export it, keep what every run published."""
+"""Publishes a validated set: verifies its evidence again, exports it, and keeps the set of every run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerati
 
 @dataclass(frozen=True)
 class Published:
-    """What was published, and which of its files changed."""
+    """The published set, and which of its files changed."""
 
     eval_set: EvalSet
     paths: tuple[str, ...]
@@ -29,7 +29,7 @@ class Published:
 def publish(workspace: Workspace, combination: Combination, run_id: str) -> Published:
     """Export the validated set of a combination.
 
-    Raises StoreError when a question's evidence does not stand in its document: nothing is published then.
+    Raises StoreError when the evidence of a question is not in its document; then nothing is published.
     """
     validated = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
@@ -49,7 +49,7 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
 
 
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
-    """Whether running the combination again would change nothing: same documents, same configuration, published, graded.
+    """Whether another run of the combination would change nothing: same documents, same configuration, published, graded.
 
     Raises ConfigError.
     """
@@ -72,7 +72,7 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
-    """The set with its time: that of the published one when the questions are the same."""
+    """The set with its time, which is that of the published set if the questions are the same."""
     eval_set = EvalSet(
         corpus_name=workspace.corpus(combination.corpus).config.name,
         corpus_path=combination.corpus,
@@ -88,7 +88,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
 
 
 def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
-    """The published set; None when there is none, or none that can be read: it is made anew then."""
+    """The published set; None when there is none or it cannot be read."""
     try:
         return workspace.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     except StoreError:

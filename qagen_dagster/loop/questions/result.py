@@ -1,10 +1,10 @@
-"""From a finished state to the described records: pairs, rejections, statistics."""
+"""Converts a final state into the described records: pairs, rejections, statistics."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from qagen_dagster.loop.questions.states import Done, QAState
+from qagen_dagster.loop.questions.state_machine import Done, QAState
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import (

@@ -1,4 +1,4 @@
-"""From a combination's candidates to its validated set: duplicates across documents go, proof is checked again."""
+"""Makes the validated set of a combination from its candidates: removes duplicates across documents and verifies the evidence again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.parallel import side_by_side, workers_for
+from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.work import question_models
-from qagen_dagster.loop.spending import DocumentToll, SpendingBook, effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -27,7 +27,7 @@ from qagen_dagster.records.questions.results import (
 
 
 def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
-    """The results a candidate set points to, in document order."""
+    """The results in a candidate set, in document order."""
     return [
         workspace.store.read(document.result_key, GenerationResult)
         for document in candidates.documents
@@ -42,7 +42,7 @@ def validate_set(
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
 ) -> ValidatedSet:
-    """Remove repeats across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
+    """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
 
     `run_budget` and `spending_id` are those of the run, as for its documents.
     """
@@ -52,9 +52,9 @@ def validate_set(
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
     if not budget.unlimited:
-        book = SpendingBook(workspace.store, combination.spending_folder(spending_id or candidates.run_id))
-        models = models.charged_to(DocumentToll(budget.model_copy(update={"document": Allowance()}), book))
-    workers = workers_for(
+        spending = RunSpending(workspace.store, combination.spending_folder(spending_id or candidates.run_id))
+        models = models.metered(BudgetMeter(budget.model_copy(update={"document": Allowance()}), spending))
+    workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )
     kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
@@ -76,16 +76,16 @@ def validate_set(
 def deduplicate(
     pairs: Sequence[QAPair], model: Model, encode: compare.Encode, *, workers: int = 1
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
-    """Keep the first of each group of questions that ask the same; order decides, so it is stable.
+    """Keep the first of each group of duplicates, in order, so the result is stable.
 
-    `workers` comparisons are asked at once. Each waits for those that decide what it compares with, so the result is
-    that of asking one after the other. What cannot be compared because the budget ended is left out as not
-    validated: it may be a repeat.
+    Up to `workers` comparisons run in parallel. Each one waits for those that decide what it compares with, so the result is the same
+    as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
     """
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
     found = compare.links_among(known, encode)
     near = [
-        [link for link in some if _may_repeat(pairs[n], pairs[link.index])] for n, some in enumerate(found)
+        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])]
+        for n, some in enumerate(found)
     ]
     compared = [n for n, found in enumerate(near) if found]
     place = {n: at for at, n in enumerate(compared)}
@@ -108,13 +108,13 @@ def deduplicate(
         return finding.calls
 
     needs = [[place[link.index] for link in near[n] if link.index in place] for n in compared]
-    calls = [call for spent in side_by_side(needs, part, workers=workers) for call in spent]
+    calls = [call for spent in run_in_parallel(needs, part, workers=workers) for call in spent]
     kept = [pair for index, pair in enumerate(pairs) if index not in removed]
     return kept, [removed[index] for index in sorted(removed)], calls
 
 
-def _may_repeat(new: QAPair, old: QAPair) -> bool:
-    """Inside one document the loop has compared them already; only equal words are compared again."""
+def _may_be_duplicate(new: QAPair, old: QAPair) -> bool:
+    """Inside a document the loop has compared the questions already, so only equal words are compared again."""
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
@@ -142,7 +142,7 @@ def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -
 
 
 def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
-    """Ids of questions without proof, or whose quotes do not stand in the stored text on the lines they claim."""
+    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
     texts: dict[str, list[str]] = {}
     broken: list[str] = []
     for pair in questions:
@@ -161,5 +161,5 @@ def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) ->
     if not quote.strip():
         return False
     if start is None or end is None:
-        return not lines  # a page picture without text: there is nothing to match against
+        return not lines  # a picture of a page without text: there is nothing to compare with
     return quote in "\n".join(lines[start - 1 : end])

@@ -1,4 +1,4 @@
-"""One document's work in one combination, as a value. No effects."""
+"""The work on one document in one combination, as a value."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding.source import Encode
-from qagen_dagster.loop.questions.states import QALimits
-from qagen_dagster.loop.spending import charged
+from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.spending import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
@@ -19,7 +19,7 @@ from qagen_dagster.records.ids import Combination, Mode
 
 @dataclass(frozen=True)
 class QAModels:
-    """The models of one combination. The batch strategy asks two more; without an answerer the generator answers."""
+    """The models of one combination. The batch strategy needs two more. Without an answerer the generator answers."""
 
     generator: Model
     validator: Model
@@ -28,22 +28,22 @@ class QAModels:
     judge: Model | None = None
     encode: Encode = minilm.encode
 
-    def charged_to(self, toll: Toll) -> QAModels:
-        """The same models, whose calls `toll` allows and counts."""
+    def metered(self, meter: Meter) -> QAModels:
+        """The same models, whose calls `meter` checks and records."""
         return replace(
             self,
-            generator=charged(self.generator, toll),
-            validator=charged(self.validator, toll),
-            deduplicator=charged(self.deduplicator, toll),
-            answerer=None if self.answerer is None else charged(self.answerer, toll),
-            judge=None if self.judge is None else charged(self.judge, toll),
+            generator=metered(self.generator, meter),
+            validator=metered(self.validator, meter),
+            deduplicator=metered(self.deduplicator, meter),
+            answerer=None if self.answerer is None else metered(self.answerer, meter),
+            judge=None if self.judge is None else metered(self.judge, meter),
         )
 
 
 def question_models(
     space: Workspace, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT
 ) -> QAModels:
-    """The models that a strategy asks. Raises ConfigError for an unknown provider or a missing key."""
+    """The models of a strategy. Raises ConfigError for an unknown provider or a missing key."""
     build = {role: space.model(profile.spec(role, mode)) for role in QUESTION_ROLES}
     found = QAModels(
         build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR], encode=space.encode
@@ -56,9 +56,9 @@ def question_models(
 
 @dataclass(frozen=True)
 class DocumentWork:
-    """One document in one combination, with everything that decides what it gives.
+    """One document in one combination, with everything that decides its result.
 
-    `fingerprint` names the configuration: models, prompts, corpus and scenario, code.
+    `fingerprint` covers the configuration: models, prompts, corpus and scenario, code.
     """
 
     combination: Combination
@@ -68,5 +68,5 @@ class DocumentWork:
 
     @property
     def source_document(self) -> str:
-        """Path of the document under its corpus folder."""
+        """The path of the document in its corpus folder."""
         return f"documents/{self.context.view.document.source}"

@@ -271,16 +271,16 @@ class BatchModel(LedgeredModel):
                     self._by_batch(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
-                    if self._toll is not None:
-                        self._toll.paid(self._cost(entry))
+                    if self._meter is not None:
+                        self._meter.record(self._cost(entry))
                     self._batcher.book.unmark(key)
                     return finish(self._provider.read(entry.body), entry, replayed=False)
         return super().respond(request)  # stored and paid already, or without a response from the batch
 
     def _by_batch(self, key: str, request: Request) -> None:
         """Check the budget first, unless the request is in a batch already: then it counts as paid."""
-        if self._toll is not None and self._batcher.book.open_for(key) is None:
-            self._toll.before()
+        if self._meter is not None and self._batcher.book.open_for(key) is None:
+            self._meter.check()
         self._batcher.ask(key, request)
 
 

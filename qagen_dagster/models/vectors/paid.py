@@ -17,7 +17,7 @@ import numpy as np
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Spent, Toll
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.ledger import Entry, Ledger
 from qagen_dagster.models.limits import limiter, rate
 from qagen_dagster.models.vectors.base import EmbedderSpec, EmbeddingUse, Vectors
@@ -48,9 +48,9 @@ class PaidEmbedder:
         ledger: Ledger,
         state: Path,
         sleep: Callable[[float], None] = time.sleep,
-        toll: Toll | None = None,
+        meter: Meter | None = None,
     ) -> None:
-        self._spec, self._ledger, self._sleep, self._toll = spec, ledger, sleep, toll
+        self._spec, self._ledger, self._sleep, self._meter = spec, ledger, sleep, meter
         call = ModelSpec(
             provider=spec.provider,
             model=spec.model,
@@ -103,7 +103,7 @@ class PaidEmbedder:
             ),
             self._spec,
             self._cost,
-            self._toll,
+            self._meter,
             self._sleep,
         )
         use = EmbeddingUse(texts=len(texts), replayed=1)

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.models.budget import Toll
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import key_variable, read_key
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
@@ -20,11 +20,11 @@ def build_embedder(
     secret: Callable[[str], str | None],
     state: Path,
     threads: int = 1,
-    toll: Toll | None = None,
+    meter: Meter | None = None,
 ) -> Embedder:
     """Build the embedder of `spec`; `secret` looks up the value of an environment variable.
 
-    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `toll`
+    Processes share limits in the folder `state`; `threads` is the number of CPU threads of a local embedder; `meter`
     checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
     """
     if spec.local:
@@ -32,5 +32,5 @@ def build_embedder(
     variable = key_variable(spec.provider, spec.api_key_env)
     value = read_key(spec.name, variable, secret, "embedder.api_key_env")
     paid: Any = import_module("qagen_dagster.models.vectors.paid")
-    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, toll=toll)
+    made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
     return made

@@ -10,9 +10,9 @@ import pytest
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.item import work_item
 from qagen_dagster.loop.exams.result import slot_result
-from qagen_dagster.loop.exams.states import ItemLimits
+from qagen_dagster.loop.exams.run_item import work_item
+from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.exams.result import SlotResult
 from tests.support.exams.play import ExamPlay, journal, made, solved, work
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.latex.items import split_items
-from qagen_dagster.loop.problems.properties import scan_breaches
+from qagen_dagster.loop.problems.output_properties import scan_breaches
 from tests.cli.conftest import Command, Play
 from tests.support.problems.files import pdf, picture, tex
 from tests.support.problems.play import classified, item, mcq
@@ -231,7 +231,7 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("classify",), 2, "give exactly one file"),
         (("scan", "-i", "a.png", "-t", "problem.tex"), 2, "give exactly one file"),
         (("scan", "-i", "gone.png"), 2, "gone.png"),
-        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not taken; pictures are .png, .jpg, .jpeg, .webp and pages"),
+        (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; pictures are .png, .jpg, .jpeg, .webp and pages"),
         (("scan", "-i", "broken.png", "--type", "match"), 1, "broken.png"),
         (("scan", "-i", "problem.tex"), 2, "-t takes .tex files"),
         (("scan", "-t", "empty.tex"), 2, "empty.tex holds no problem"),

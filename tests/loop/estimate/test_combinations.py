@@ -16,7 +16,7 @@ from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimat
 from qagen_dagster.loop.estimate.forecast import Range
 from qagen_dagster.loop.estimate.past_runs import use_of
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
-from qagen_dagster.loop.questions.shard import run_shard
+from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec

@@ -7,7 +7,7 @@ import pytest
 from qagen_dagster.errors import PermanentModelError, StoreError, TransientModelError
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.published_set import earlier, open_evaluation, report_version
+from qagen_dagster.loop.evaluation.published_set import earlier_reports, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
@@ -130,7 +130,7 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
     assert [one.question_id for one in first.questions] == [
         one.id for one in [*facts("a.txt"), *facts("b.txt")]
     ]
-    kept = earlier(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
+    kept = earlier_reports(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
     assert {one.run_id for one in kept} == {"run-1", "run-2"}
     assert latest_of(space.store, COMBINATION, Kind.CLOSED_BOOK) == second
 
@@ -141,7 +141,7 @@ def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None
     runs = ["run-2", "run-3", "run-1", "run-0"]
     for run in runs:
         check_closed_book(opened(space, RunMark(run, "launch")))
-    kept = earlier(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
+    kept = earlier_reports(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
     assert [one.run_id for one in kept] == runs[::-1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from qagen_dagster.loop.exams.duplicates import repeats, same_question
+from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
 from qagen_dagster.records.exams.item import QuestionPackage
 from tests.support.exams.items import item, package, question
 
@@ -80,6 +80,6 @@ def test_of_two_repeats_the_first_one_stays() -> None:
         item(question("What is $2+2$?"), difficulty=item().difficulty),
         item(question("What  is $1 + 1$ ?")),
     ]
-    found = repeats(items)
+    found = find_duplicates(items)
     assert list(found) == [items[2].id]
     assert found[items[2].id][0] == items[0].id

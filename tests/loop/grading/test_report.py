@@ -8,8 +8,8 @@ import pytest
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, in_picture
 from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.grading.pool import Asked, Grader, in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish
@@ -191,7 +191,7 @@ def test_answers_kept_though_ungrounded_are_graded_and_marked(workspace: PlayedW
 def test_what_only_a_picture_shows_is_not_measured() -> None:
     source = Source("The gauge was read each morning. The keeper wrote it down.", apart)
     grader = Grader(Method.SEMANTIC, apart)
-    asked = Asked("q-1", "How high is the bar of May?", "It is 42 metres high.", picture="Figure 1")
+    asked = AnswerToGrade("q-1", "How high is the bar of May?", "It is 42 metres high.", picture="Figure 1")
     found = grader.grade(source, "a.txt", asked)
     assert (found.grading.is_grounded, found.grading.confidence) == (None, None)
     assert {one.status for one in found.grading.sentences} == {SentenceStatus.NOT_MEASURED}

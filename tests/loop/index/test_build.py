@@ -9,8 +9,8 @@ import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError, ModelError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.index.budget import index_toll
-from qagen_dagster.loop.index.build import PATIENCE, SHARDS, build_index, open_index, shard_of
+from qagen_dagster.loop.index.budget import index_meter
+from qagen_dagster.loop.index.build import MAX_FAILURES, SHARDS, build_index, open_index, shard_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import Document
@@ -135,10 +135,10 @@ def test_an_embedder_that_fails_for_all_is_given_up_and_what_was_paid_is_kept(tm
     with WireServer(lambda seen, n: embeddings(seen, n) if n <= 3 else Fault(401)) as server:
         place = Place(tmp_path, server)
         with pytest.raises(
-            ModelError, match=f"{PATIENCE} documents in a row could not be embedded.*HTTP 401"
+            ModelError, match=f"{MAX_FAILURES} documents in a row could not be embedded.*HTTP 401"
         ):
             build_index(place.space, "water")
-        assert len(server.requests) <= 3 + PATIENCE + place.space.settings.document_workers
+        assert len(server.requests) <= 3 + MAX_FAILURES + place.space.settings.document_workers
         with pytest.raises(StoreError, match="no search index"):
             open_index(place.space, "water")
     with WireServer(embeddings, port=server.port) as server:
@@ -210,21 +210,21 @@ def test_the_budget_of_the_run_ends_paying_and_the_next_run_goes_on(tmp_path: Pa
     with WireServer(embeddings) as server:
         place = Place(tmp_path, server)
         space = replace(place.space, settings=replace(place.space.settings, document_workers=1))
-        toll = index_toll(space, "water", "launch-1", None, Allowance(max_calls=5))
-        first = build_index(space, "water", toll=toll)
+        meter = index_meter(space, "water", "launch-1", None, Allowance(max_calls=5))
+        first = build_index(space, "water", meter=meter)
         assert len(server.requests) == len(first.embedded) == 5
         left = [one.failure for one in first.index.documents if one.failure]
         assert len(left) == 7
         assert all("the run's max_calls 5" in one for one in left)
-        again = build_index(space, "water", toll=index_toll(space, "water", "launch-2"))
+        again = build_index(space, "water", meter=index_meter(space, "water", "launch-2"))
         assert len(server.requests) == 12
         assert {one.failure for one in again.index.documents} == {None}
         search = open_index(
-            space, "water", index_toll(space, "water", "launch-1", None, Allowance(max_calls=5))
+            space, "water", index_meter(space, "water", "launch-1", None, Allowance(max_calls=5))
         )
         with pytest.raises(BudgetExhaustedError, match="max_calls 5"):
             search.searcher.search(None, "which valve")
-    assert index_toll(space, "water", "launch-3") is None, "nothing is limited"
+    assert index_meter(space, "water", "launch-3") is None, "nothing is limited"
 
 
 def test_money_needs_the_price_of_the_embedder(tmp_path: Path) -> None:
@@ -233,4 +233,4 @@ def test_money_needs_the_price_of_the_embedder(tmp_path: Path) -> None:
         text = (place.project.profiles / "paid.yaml").read_text()
         place.project.profile("paid", text.replace("  usd_per_million_input: 1.0\n", ""))
         with pytest.raises(ConfigError, match="usd_per_million_input of embedder openai_compatible:e-1"):
-            index_toll(place.space, "water", "launch-1", None, Allowance(max_usd=1.0))
+            index_meter(place.space, "water", "launch-1", None, Allowance(max_usd=1.0))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.problems.item import work_problem
-from qagen_dagster.loop.problems.states import FULL, Wishes
+from qagen_dagster.loop.problems.run_problem import work_problem
+from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.problems.work import Compiler
 from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, ProblemEnd, Stage, TaskEnd
 from tests.support.models import told
-from tests.support.problems.play import TIKZ, ProblemPlay, photo, shelf
+from tests.support.problems.play import TIKZ, ProblemPlay, photo, task_results
 
 
 def compiling(outcomes: list[CompileOutcome], seen: list[str]) -> Compiler:
@@ -37,7 +37,7 @@ def test_a_variant_is_compiled_with_the_libraries_of_the_diagram(tmp_path: Path)
         Wishes(alternates=1, variants=(VariantKind.NUMERICAL,), conversions=(Format.MCQ_SC,)),
     )
     work = ProblemPlay({Role.TIKZ: [drawn]}).work(problem, wishes, Compiler("fake", compiled))
-    assert work_problem(work, shelf(tmp_path, problem), FULL).ended.end is ProblemEnd.ACCEPTED
+    assert work_problem(work, task_results(tmp_path, problem), FULL).ended.end is ProblemEnd.ACCEPTED
     assert seen == [(), *[("shapes.geometric",)] * 4]
 
 
@@ -51,7 +51,7 @@ def test_what_the_engine_says_goes_back_once(tmp_path: Path) -> None:
         play, seen = ProblemPlay(), list[str]()
         problem = photo(id=f"p{len(outcomes)}{end.value}")
         work = play.work(problem, wishes, compiling(outcomes, seen))
-        worked = work_problem(work, shelf(tmp_path, problem), FULL)
+        worked = work_problem(work, task_results(tmp_path, problem), FULL)
         result = worked.state.first(Stage.SCAN)
         assert result is not None
         assert result.end is TaskEnd.DONE

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
-from qagen_dagster.loop.problems.item import work_problem
 from qagen_dagster.loop.problems.record import record_of
-from qagen_dagster.loop.problems.states import FULL, Wishes, tasks_of
+from qagen_dagster.loop.problems.run_problem import work_problem
+from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.problems.work import ProblemWork
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import ProblemRecord, TaskEnd
 from qagen_dagster.settings import Settings
-from tests.support.problems.play import item, mcq, photo, shelf, typed
+from tests.support.problems.play import item, mcq, photo, task_results, typed
 
 WISHES = Wishes(
     alternates=1,
@@ -33,7 +33,7 @@ def worked(root: Path, tex: str) -> ProblemRecord:
     problem = typed(tex) if tex else photo()
     tasks = tasks_of(problem, WISHES)
     work = ProblemWork(problem, tasks, models, lambda _: Image(media_type="image/png", data=b""))
-    return record_of(problem, work_problem(work, shelf(root, problem), FULL), {})
+    return record_of(problem, work_problem(work, task_results(root, problem), FULL), {})
 
 
 @pytest.mark.parametrize("tex", [item(12, 30), mcq(12, 30), f"% the first one\n{item(12, 30)}\n% its end"])

@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.combination import (
     plan,
     unfinished,
 )
-from qagen_dagster.loop.questions.shard import STOP_AFTER, ShardOutcome, run_shard
+from qagen_dagster.loop.questions.run_shard import STOP_AFTER, ShardOutcome, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import CorpusIndex

@@ -11,7 +11,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
-from qagen_dagster.loop.questions.shard import ShardOutcome, run_shard
+from qagen_dagster.loop.questions.run_shard import ShardOutcome, run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel

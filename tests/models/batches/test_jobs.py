@@ -20,7 +20,7 @@ from qagen_dagster.settings import PROJECT_ROOT
 from tests.models.conftest import KEY
 from tests.support.batches.bench import (
     Bench,
-    Toll,
+    Meter,
     at_once,
     echo,
     good,
@@ -173,41 +173,41 @@ def test_what_an_earlier_run_bought_is_charged_once_and_asks_no_budget(bench: Be
     with BatchServer(echo, polls=10**9) as server:
         at_once(bench.model(server, batch_deadline_seconds=0.01), map(question, range(3)))
         server.polls = 0
-        toll = Toll(dollars=0.0)
+        meter = Meter(dollars=0.0)
         model = bench.model(server)
         assert isinstance(model, BatchModel)
-        charged = model.charged_to(toll)
-        found = responses([charged.respond(question(n)) for n in range(3)])
+        metered = model.metered(meter)
+        found = responses([metered.respond(question(n)) for n in range(3)])
         assert [one.replayed for one in found] == [False] * 3
-        assert (toll.spent.usd, toll.spent.tokens, toll.spent.calls) == (pytest.approx(3 * 70e-6), 360, 3)
-        assert [charged.respond(question(n)).replayed for n in range(3)] == [True] * 3
-        assert toll.spent.calls == 3
+        assert (meter.spent.usd, meter.spent.tokens, meter.spent.calls) == (pytest.approx(3 * 70e-6), 360, 3)
+        assert [metered.respond(question(n)).replayed for n in range(3)] == [True] * 3
+        assert meter.spent.calls == 3
 
 
 def test_budgets_stop_before_a_batch_and_count_its_price(bench: Bench) -> None:
     with BatchServer(echo) as server:
-        toll = Toll(dollars=100e-6)  # a request of 100 and 20 tokens costs 140e-6, or 70e-6 in a batch
+        meter = Meter(dollars=100e-6)  # a request of 100 and 20 tokens costs 140e-6, or 70e-6 in a batch
         model = bench.model(server)
         assert isinstance(model, BatchModel)
-        charged = model.charged_to(toll)
-        at_once(charged, [question(0)])
-        assert toll.spent.usd == pytest.approx(70e-6)
-        at_once(charged, [question(1)])
-        assert toll.spent.usd == pytest.approx(140e-6)
-        found = at_once(charged, map(question, range(2, 5)))
+        metered = model.metered(meter)
+        at_once(metered, [question(0)])
+        assert meter.spent.usd == pytest.approx(70e-6)
+        at_once(metered, [question(1)])
+        assert meter.spent.usd == pytest.approx(140e-6)
+        found = at_once(metered, map(question, range(2, 5)))
         assert [type(one) for one in found] == [BudgetExhaustedError] * 3
         assert len(server.batches) == 2
-        assert texts(at_once(charged, map(question, range(2)))) == good(2)
+        assert texts(at_once(metered, map(question, range(2)))) == good(2)
 
 
 def test_what_is_asked_directly_after_a_batch_costs_the_full_price(bench: Bench) -> None:
     with BatchServer(echo) as server:
         server.in_batch = lambda _: None
-        toll = Toll()
+        meter = Meter()
         model = bench.model(server)
         assert isinstance(model, BatchModel)
-        at_once(model.charged_to(toll), [question(0)])
-        assert (toll.spent.usd, toll.spent.tokens, toll.spent.calls) == (pytest.approx(140e-6), 120, 1)
+        at_once(model.metered(meter), [question(0)])
+        assert (meter.spent.usd, meter.spent.tokens, meter.spent.calls) == (pytest.approx(140e-6), 120, 1)
 
 
 def test_the_key_is_nowhere_in_the_store(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from qagen_dagster.errors import (
     ModelError,
     PermanentModelError,
 )
-from qagen_dagster.models.budget import Spent, Toll
+from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.models.vectors.registry import build_embedder
@@ -31,12 +31,12 @@ EmbedderMaker = Callable[..., Embedder]
 def make(tmp_path: Path) -> EmbedderMaker:
     blobs = MemoryBlobs()
 
-    def build(server: WireServer, toll: Toll | None = None, **settings: Any) -> Embedder:
+    def build(server: WireServer, meter: Meter | None = None, **settings: Any) -> Embedder:
         values: dict[str, Any] = {"provider": "openai_compatible", "model": "e-1", "timeout_seconds": 5}
         spec = EmbedderSpec(**{**values, "base_url": server.url("openai"), **settings})
         kept = settings.get("api_key_env")
         found = Ledger(blobs)
-        return build_embedder(spec, found, lambda name: KEY if name == kept else None, tmp_path, toll=toll)
+        return build_embedder(spec, found, lambda name: KEY if name == kept else None, tmp_path, meter=meter)
 
     return build
 
@@ -170,18 +170,18 @@ def test_a_missing_key_names_its_variable(tmp_path: Path) -> None:
 
 
 def test_a_toll_allows_and_counts_what_is_paid_and_no_replay(make: EmbedderMaker) -> None:
-    toll = Counting(2)
+    meter = Counting(2)
     with WireServer(embeddings) as server:
         free = make(server, batch_size=1, usd_per_million_input=100.0)
-        charged = make(server, toll, batch_size=1, usd_per_million_input=100.0)
-        charged.passages(["one", "two"])
-        charged.passages(["two", "one"])
+        metered = make(server, meter, batch_size=1, usd_per_million_input=100.0)
+        metered.passages(["one", "two"])
+        metered.passages(["two", "one"])
         with pytest.raises(BudgetExhaustedError):
-            charged.query("three")
+            metered.query("three")
         assert len(server.requests) == 2
         assert free.query("three").shape == (8,)
-    assert (toll.spent.usd, toll.spent.tokens, toll.spent.calls) == (pytest.approx(0.002), 20, 2)
-    assert (charged.use.calls, charged.use.replayed, free.use.calls) == (2, 2, 1)
+    assert (meter.spent.usd, meter.spent.tokens, meter.spent.calls) == (pytest.approx(0.002), 20, 2)
+    assert (metered.use.calls, metered.use.replayed, free.use.calls) == (2, 2, 1)
 
 
 class Counting:
@@ -190,9 +190,9 @@ class Counting:
     def __init__(self, calls: int) -> None:
         self.calls, self.spent = calls, Spent()
 
-    def before(self) -> None:
+    def check(self) -> None:
         if self.spent.calls >= self.calls:
             raise BudgetExhaustedError("no more")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         self.spent = self.spent.plus(spent)

@@ -51,18 +51,18 @@ def echo(body: dict[str, Any]) -> Reply:
     return Reply(text=f"answer\u2028{number_of(body)}", calls=(Call("submit"),))
 
 
-class Toll:
+class Meter:
     """Lets so many dollars be spent."""
 
     def __init__(self, dollars: float = 1e9) -> None:
         self.dollars, self.spent = dollars, Spent()
         self._lock = threading.Lock()
 
-    def before(self) -> None:
+    def check(self) -> None:
         if self.spent.usd >= self.dollars:
             raise BudgetExhaustedError("no money")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         with self._lock:
             self.spent = self.spent.plus(spent)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import uuid
 
-from qagen_dagster.loop.questions.batch.rules import BatchLimits
-from qagen_dagster.loop.questions.document import run_document
+from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.journal import open_journal
+from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import Method

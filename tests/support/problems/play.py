@@ -8,8 +8,8 @@ from typing import Any
 
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.loop.problems.item import Shelf
-from qagen_dagster.loop.problems.states import Wishes, tasks_of
+from qagen_dagster.loop.problems.run_problem import TaskResults
+from qagen_dagster.loop.problems.state_machine import Wishes, tasks_of
 from qagen_dagster.loop.problems.work import NO_ENGINE, Compiler, ProblemWork, References
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Image, Request, ToolMessage
@@ -196,8 +196,8 @@ class _Fake(FakeModel):
         return self._turns(request)
 
 
-def shelf(root: Path, problem: Problem) -> Shelf:
-    return Shelf(Store(root), "trial", problem.id)
+def task_results(root: Path, problem: Problem) -> TaskResults:
+    return TaskResults(Store(root), "trial", problem.id)
 
 
 def photo(**fields: Any) -> Problem:

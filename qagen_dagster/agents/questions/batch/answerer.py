@@ -10,7 +10,7 @@ from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.submission import Gate
+from qagen_dagster.agents.questions.evidence_check import EvidenceCheck
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.errors import ToolError
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answered:
-    """A candidate, or why there is none. The candidate may have failed the evidence check (see its `gate`)."""
+    """A candidate, whose `gate` may name a fault, or why there is none."""
 
     candidate: Candidate | None
     failure: str
@@ -50,14 +50,14 @@ def prompt() -> Prompt:
 
 
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
-    """Answer `asked` from the parts of the document that `task` names. Raises ModelError."""
-    examiner = _Examiner(context, asked)
+    """Answer `asked`; `task` says from which parts. Raises ModelError."""
+    check = _AnswerCheck(context, asked)
     spec = AgentSpec(
         name="batch answerer",
         role=ROLE,
         prompt=prompt(),
         tools=(),
-        terminals=(Terminal("submit_grounded_answer", SubmitGroundedAnswer, examiner.refuse_once),),
+        terminals=(Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once),),
         limits=LIMITS,
     )
     values = {
@@ -73,7 +73,7 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
     found = _submitted(reply)
     if found is None:
         return Answered(None, reply.failure, reply.calls)
-    return Answered(examiner.examine(found), "", reply.calls)
+    return Answered(check.candidate_of(found), "", reply.calls)
 
 
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
@@ -82,36 +82,38 @@ def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
     return reply_text.answer(reply.texts)
 
 
-class _Examiner:
-    """The evidence check of all question agents, applied to an answer. An answer that says "not enough" needs no quotes."""
+class _AnswerCheck:
+    """The evidence check of all question agents, for an answer to a given question. An answer of "insufficient" needs no quotes."""
 
     def __init__(self, context: QAContext, asked: Asked) -> None:
-        self._gate, self._asked = Gate(context), asked
+        self._check, self._asked = EvidenceCheck(context), asked
         self._told = False
 
-    def refuse_once(self, result: Record) -> None:
-        """Raise ToolError for the first answer that fails the evidence check; accept later ones."""
+    def reject_once(self, result: Record) -> None:
+        """Raise ToolError for the first answer that fails the evidence check. Later ones pass."""
         submitted = SubmitGroundedAnswer.model_validate(result)
-        fault = self.examine(submitted).gate_detail
+        fault = self.candidate_of(submitted).gate_detail
         if fault and not self._told and not _is_insufficient(submitted.answer):
             self._told = True
             raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
 
-    def examine(self, submitted: SubmitGroundedAnswer) -> Candidate:
-        """The candidate: the question with this answer, and its evidence as it stands in the document."""
+    def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:
+        """The question with this answer and its evidence in the words of the document."""
         if _is_insufficient(submitted.answer):
-            return self._without_proof(submitted, RejectionReason.UNANSWERABLE, submitted.answer)
+            return self._without_evidence(submitted, RejectionReason.UNANSWERABLE, submitted.answer)
         if not submitted.evidence:
-            return self._without_proof(submitted, RejectionReason.EVIDENCE_NOT_FOUND, NO_QUOTE)
+            return self._without_evidence(submitted, RejectionReason.EVIDENCE_NOT_FOUND, NO_QUOTE)
         whole = AnsweredQuestion(
             question=self._asked.question,
             answer=submitted.answer,
             evidence=submitted.evidence,
             question_type=self._asked.question_type.value,
         )
-        return self._gate.examine(whole)
+        return self._check.candidate_of(whole)
 
-    def _without_proof(self, submitted: SubmitGroundedAnswer, gate: RejectionReason, why: str) -> Candidate:
+    def _without_evidence(
+        self, submitted: SubmitGroundedAnswer, gate: RejectionReason, why: str
+    ) -> Candidate:
         return Candidate(
             question=self._asked.question,
             answer=submitted.answer.strip(),

@@ -1,6 +1,6 @@
-"""Which of many new questions repeat one that is there: equal words, or a high similarity that the guard lets pass.
+"""Finds duplicates among many new questions: equal words, or a high similarity that the word rules allow.
 
-No model is asked: this only keeps a round's questions apart; the deduplicator decides later, with the answers.
+No model is asked. This only keeps the questions of a round apart. The deduplicator decides later, with the answers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from qagen_dagster.records.ids import normalise
 
 
 @dataclass(frozen=True)
-class Found:
+class DuplicateMatch:
     """The earlier question, and how it was found."""
 
     of: str
-    score: float  # similarity, 1 for the same words
+    score: float  # similarity; 1 for equal words
     exact: bool
 
     @property
@@ -25,24 +25,24 @@ class Found:
         return "the same words" if self.exact else f"similarity {self.score:.2f}"
 
 
-def repeats(
+def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: compare.Encode, similarity: float
-) -> list[Found | None]:
-    """For each of `new`, which of `known` or of those before it that are no repeats it repeats; the most similar one.
+) -> list[DuplicateMatch | None]:
+    """For each of `new`, the most similar question of `known`, or of earlier new ones, that it is a duplicate of.
 
-    `similarity` is a cosine: from it on two questions are one, unless numbers, names, negation or direction differ.
+    Two questions are duplicates from the cosine `similarity` on, unless numbers, names, negation or direction differ.
     """
     if not new:
         return []
     texts = [*known, *new]
     vectors = encode(texts)
     standing = list(range(len(known)))
-    found: list[Found | None] = []
+    found: list[DuplicateMatch | None] = []
     for index in range(len(known), len(texts)):
         near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
         score, of = max(near, default=(0.0, -1))
         if near and score >= similarity:
-            found.append(Found(texts[of], round(min(1.0, score), 4), exact=score > 1))
+            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
         else:
             found.append(None)
             standing.append(index)
@@ -50,7 +50,7 @@ def repeats(
 
 
 def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
-    """The cosine; 0 where the guard speaks against it, 2 for equal words."""
+    """The cosine; 0 if the word rules tell the questions apart, 2 for equal words."""
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
     return 0.0 if compare.vetoed(texts[new], texts[old]) else min(1.0, cosine)

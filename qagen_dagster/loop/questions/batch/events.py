@@ -1,4 +1,4 @@
-"""What happens in the batch strategy's work on a document: the events its journal keeps. What follows is `batch_qa`'s."""
+"""The events of the batch strategy on a document, as its journal stores them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from qagen_dagster.loop.questions.states import Compared, Judged, Proposed
+from qagen_dagster.loop.questions.state_machine import Compared, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -15,30 +15,30 @@ from qagen_dagster.records.questions.results import CallSummary, Candidate, Dupl
 
 
 class Draft(Record):
-    """A question that was written and is no repeat; `number` counts from 1 over all rounds."""
+    """A question that was written and is not a duplicate. `number` counts from 1 over all rounds."""
 
     number: int
     question: str
     question_type: QuestionType
-    parts: tuple[int, ...] = ()  # of the document, that were shown when it was written; empty: all
+    parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
 
 
-class Repeat(Record):
-    """A question that was written, but repeats an earlier one."""
+class DuplicateDraft(Record):
+    """A question that was written but is a duplicate of an earlier one."""
 
     draft: Draft
     of: str
     detail: str
-    score: float  # similarity, 1 for the same words
+    score: float  # similarity; 1 for equal words
     step: DuplicateStep
 
 
 class Asked(Record):
-    """A round: what the generator wrote, or why it wrote nothing."""
+    """A round: the questions of the generator, or why it wrote none."""
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[DuplicateDraft, ...] = ()
     not_possible: tuple[NotPossible, ...] = ()
     parts: tuple[int, ...] = ()
     failure: str = ""
@@ -46,7 +46,7 @@ class Asked(Record):
 
 
 class QuestionGraded(Record):
-    """The newest wording of a question was graded; the first time it was also taken up."""
+    """The newest wording of a question was graded. The first time, work on the question also began."""
 
     kind: Literal["question_graded"] = "question_graded"
     number: int
@@ -58,9 +58,9 @@ class QuestionGraded(Record):
 
 
 class Rewritten(Record):
-    """The question under way was asked for again; an empty one leaves it as it was.
+    """The generator was asked for another wording of the current question; an empty one leaves the question unchanged.
 
-    `failure` may say why then, and `refused` what was offered in its place.
+    Then `failure` may say why, and `refused` is the wording that was not accepted.
     """
 
     kind: Literal["rewritten"] = "rewritten"
@@ -71,7 +71,7 @@ class Rewritten(Record):
 
 
 class Answered(Record):
-    """The question under way was answered, or `failure` says why it was not."""
+    """The current question was answered, or `failure` says why it was not."""
 
     kind: Literal["answered"] = "answered"
     candidate: Candidate | None

@@ -1,15 +1,15 @@
-"""From the batch strategy's finished state to the described records, with what is missing of the mix and why."""
+"""Converts the final state of the batch strategy into the described records, with the shortfalls of the mix and their reasons."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch.reading import Reading
-from qagen_dagster.loop.questions.batch.rules import Wanted
-from qagen_dagster.loop.questions.batch.states import BatchState
-from qagen_dagster.loop.questions.batch.transitions import missing_of
+from qagen_dagster.loop.questions.batch.limits import Wanted
+from qagen_dagster.loop.questions.batch.state import BatchState
+from qagen_dagster.loop.questions.batch.state_machine import missing_of
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.states import Accepted, Done
+from qagen_dagster.loop.questions.state_machine import Accepted, Done
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -37,7 +37,7 @@ def batch_result(
     reading: Reading,
     calls: tuple[CallSummary, ...],
 ) -> GenerationResult:
-    """The result of a finished document: exactly what is wanted, or less and a shortfall for each type."""
+    """The result of a finished document: exactly the wanted questions, or fewer with a shortfall for each type."""
     chosen = state.qa.model_copy(update={"accepted": _wanted_only(state, wanted)})
     shortfalls = _shortfalls(state, wanted, done)
     shown = reading.spans(state.parts) if state.parts else ()
@@ -49,7 +49,7 @@ def batch_result(
 
 
 def _wanted_only(state: BatchState, wanted: Wanted) -> tuple[Accepted, ...]:
-    """The first of each type as many as wanted: a journal of a higher target may hold more."""
+    """The first accepted questions of each type, as many as wanted: a journal of a higher target may have more."""
     left = {kind.value: count for kind, count in wanted}
     kept: list[Accepted] = []
     for one in state.qa.accepted:
@@ -74,7 +74,7 @@ def _shortfalls(state: BatchState, wanted: Wanted, done: Done) -> tuple[Shortfal
 
 
 def _reason(state: BatchState, kind: QuestionType, done: Done) -> str:
-    """What became of the questions of a type, what the generator said of it, and why work ended."""
+    """The outcomes of the questions of a type, the generator's remark about it, and why the work ended."""
     written = sum(one.question_type is kind for one in state.drafts)
     reasons = Counter(
         one.reason.value for one in state.qa.rejected if one.candidate.question_type == kind.value

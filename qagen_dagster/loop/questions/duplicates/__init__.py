@@ -1,1 +1,1 @@
-"""Whether two questions ask the same thing."""
+"""Decides whether two questions ask for the same thing."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.batch.spacing import unpadded
-from qagen_dagster.agents.questions.evidence import EvidenceIndex
+from qagen_dagster.agents.questions.quote_search import QuoteFinder
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.support.documents import view_of
@@ -79,7 +79,7 @@ def shown_to_models(view: DocumentView) -> str:
 def test_what_is_quoted_as_shown_is_found_as_the_document_has_it(quote: str, first: int, last: int) -> None:
     view = view_of("\n".join(JUSTIFIED))
     assert quote.replace("\n5| ", " ") in shown_to_models(view)
-    found = EvidenceIndex(view.document, view.lines).find(EvidenceQuote(quote=quote, start_line=first))
+    found = QuoteFinder(view.document, view.lines).find(EvidenceQuote(quote=quote, start_line=first))
     assert found is not None
     assert (found.start_line, found.end_line) == (first, last)
     assert found.quote in "\n".join(JUSTIFIED)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.loop.questions.batch.duplicates import Found, repeats
+from qagen_dagster.loop.questions.batch.duplicates import DuplicateMatch, find_duplicates
 
 NEAR = "What made the river rise at the old mill in 1986?"
 NEARER = "What caused the river to rise at the old mill in 1986?"
@@ -22,22 +22,24 @@ def alike(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def test_equal_words_and_high_similarity_are_repeats_other_numbers_are_none() -> None:
-    found = repeats(["what made the river rise  at the old mill in 1986?", NEARER, YEAR], [NEAR], alike, 0.85)
+    found = find_duplicates(
+        ["what made the river rise  at the old mill in 1986?", NEARER, YEAR], [NEAR], alike, 0.85
+    )
     assert found == [
-        Found(NEAR, 1.0, exact=True),
-        Found(NEAR, 0.9, exact=False),
+        DuplicateMatch(NEAR, 1.0, exact=True),
+        DuplicateMatch(NEAR, 0.9, exact=False),
         None,
     ]
     assert [one.detail for one in found if one] == ["the same words", "similarity 0.90"]
 
 
 def test_new_ones_are_compared_with_each_other_but_not_with_repeats() -> None:
-    first, second, third = repeats([NEAR, NEARER, YEAR], [], alike, 0.85)
+    first, second, third = find_duplicates([NEAR, NEARER, YEAR], [], alike, 0.85)
     assert (first, third) == (None, None)
     assert second is not None
     assert second.of == NEAR
 
 
 def test_the_threshold_is_the_scenarios() -> None:
-    assert repeats([NEARER], [NEAR], alike, 0.95) == [None]
-    assert repeats([], [NEAR], alike, 0.5) == []
+    assert find_duplicates([NEARER], [NEAR], alike, 0.95) == [None]
+    assert find_duplicates([], [NEAR], alike, 0.5) == []

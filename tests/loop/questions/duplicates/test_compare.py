@@ -12,10 +12,10 @@ from benchmarks.dedupe.pairs import Pair, pairs
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.loop.answer_match import Match
 from qagen_dagster.loop.questions.duplicates.compare import (
-    CROSSED_FROM,
+    CROSSED_THRESHOLD,
     GREY_FROM,
-    MERGE_FROM,
-    MOST_COMPARED,
+    MAX_COMPARED,
+    MERGE_THRESHOLD,
     Known,
     Link,
     compare,
@@ -86,16 +86,16 @@ def test_where_the_guard_speaks_no_model_is_asked() -> None:
 
 def test_with_the_same_content_and_answer_similarity_merges() -> None:
     new = Known("By whom was the probe built?", "Holm, Ida")
-    found, model = run(new, [RANGE, BUILT], cosine=MERGE_FROM + 0.01)
+    found, model = run(new, [RANGE, BUILT], cosine=MERGE_THRESHOLD + 0.01)
     assert (found.index, found.step, model.requests) == (1, "similarity", [])
-    assert found.score == pytest.approx(MERGE_FROM + 0.01)
+    assert found.score == pytest.approx(MERGE_THRESHOLD + 0.01)
     assert found.detail == "the same content words and the same answer, similarity 0.81"
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "cosine"),
     [
-        ("By whom was the probe built?", "Ida Holm", MERGE_FROM - 0.01),  # not so alike
+        ("By whom was the probe built?", "Ida Holm", MERGE_THRESHOLD - 0.01),  # not so alike
         ("By whom was the probe built?", "Ida Holm, Nils Berg and Per Lund", 0.99),  # not quite the answer
         ("Who made the probe?", "Ida Holm", 0.99),  # another word
     ],
@@ -134,8 +134,10 @@ def test_the_less_the_answers_agree_the_more_alike_the_questions_must_be(answer:
 
 def test_the_other_side_of_a_fact_need_not_sound_alike() -> None:
     one, other = Known("Who wrote the Chronicle?", "Anselm"), Known("What did Anselm write?", "the Chronicle")
-    assert links(one, [other], Encoder(CROSSED_FROM + 0.01)) == [Link(0, pytest.approx(CROSSED_FROM + 0.01))]
-    assert links(one, [other], Encoder(CROSSED_FROM - 0.01)) == []
+    assert links(one, [other], Encoder(CROSSED_THRESHOLD + 0.01)) == [
+        Link(0, pytest.approx(CROSSED_THRESHOLD + 0.01))
+    ]
+    assert links(one, [other], Encoder(CROSSED_THRESHOLD - 0.01)) == []
 
 
 def test_the_model_sees_only_what_may_be_meant_and_its_number_is_translated() -> None:
@@ -164,11 +166,11 @@ def test_of_many_only_the_most_alike_are_shown() -> None:
     def encode(questions: Sequence[str]) -> NDArray[np.float32]:
         return np.stack([alike(0.7)["one" if "probe" in one else "other"] for one in questions])
 
-    model = FakeModel((duplicate(MOST_COMPARED),))
+    model = FakeModel((duplicate(MAX_COMPARED),))
     new = Known("Who designed the big probe?", "a bell")
     found = compare(model, new, accepted, encode, document_id="d", attempt=1)
     assert (found.index, found.score) == (60, 1.0)
-    assert told(model.requests[0]).count("[answer: a bell]") == MOST_COMPARED
+    assert told(model.requests[0]).count("[answer: a bell]") == MAX_COMPARED
 
 
 def test_without_a_verdict_the_question_stays() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams.code_checks import examine
-from qagen_dagster.loop.exams.duplicates import repeats, same_question
+from qagen_dagster.loop.exams.duplicates import find_duplicates, same_question
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.catalogue import FAMILIES, SCHEMAS
@@ -126,7 +126,7 @@ def test_forty_items_of_a_family_differ_and_their_keys_are_right(schema: str, di
         right = [letter for letter, text in package.question.options.items() if near(option(text), wanted)]
         assert right == [package.question.correct_option], package.question
         items.append(item(id=f"slot-{slot}", question_package=package))
-    assert len(items) - len(repeats(items)) >= 40
+    assert len(items) - len(find_duplicates(items)) >= 40
 
 
 def test_no_item_repeats_another() -> None:

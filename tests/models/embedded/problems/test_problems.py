@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.latex.items import split_items
-from qagen_dagster.loop.problems.properties import (
+from qagen_dagster.loop.problems.output_properties import (
     answer_of,
     conversion_breaches,
     idea_breaches,

@@ -1,0 +1,96 @@
+"""The evidence check: looks up the quotes and labels of a submission in the document and makes it a candidate.
+
+`quote_search.py` finds quotes. `answer_in_evidence.py` decides whether the quotes support the answer.
+"""
+
+from __future__ import annotations
+
+from qagen_dagster.agents.questions.answer_in_evidence import unsupported
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.errors import ToolError
+from qagen_dagster.models.messages import ToolCall
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.submissions import SubmitQA, SubmitVisualQA
+from qagen_dagster.toolkit.excerpt import label_key, shown_label
+
+
+class EvidenceCheck:
+    """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones."""
+
+    def __init__(self, context: QAContext) -> None:
+        self._context = context
+        self._told = False
+
+    def viewed_page(self, call: ToolCall) -> int | None:
+        """The page that a call of `view_page` showed, by its number or by the visual on it; None for other calls."""
+        page, label = call.arguments.get("page_number"), call.arguments.get("visual")
+        if call.name != "view_page" or isinstance(page, int):
+            return page if call.name == "view_page" else None
+        visuals = self._context.view.visuals
+        return next((one.page for one in visuals if label_key(one.label) == label_key(str(label))), None)
+
+    def reject_once(self, result: Record) -> None:
+        """Raise ToolError for the first submission that fails. Later ones pass."""
+        if self._told or not isinstance(result, SubmitQA):
+            return
+        candidate = self.candidate_of(result)
+        if candidate.gate is not None:
+            self._told = True
+            raise ToolError(
+                f"Not accepted: {candidate.gate_detail}. Correct it and submit once more; if that is refused too, "
+                "the question is dropped."
+            )
+
+    def candidate_of(self, submission: SubmitQA) -> Candidate:
+        """The submission with its evidence in the words of the document, and its fault if it has one."""
+        known = {label_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
+        visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
+        unknown = next((label for label in visuals if label_key(label) not in known), None)
+        chosen = [known[key] for key in dict.fromkeys(map(label_key, visuals)) if key in known]
+        shown = chosen[0] if chosen else None
+        found = [
+            (quote, self._context.evidence.find(quote, shown.label if shown else None))
+            for quote in submission.evidence
+        ]
+        evidence = [place for _, place in found if place is not None]
+        lost = [number for number, (_, place) in enumerate(found) if place is None]
+        reason, detail = self._unknown_label(unknown) or self._fault(submission, lost, evidence) or (None, "")
+        if not evidence and reason is None and shown is not None:
+            evidence = [
+                Evidence(
+                    quote=quote.quote, start_line=None, end_line=None, page=shown.page, visual=shown.label
+                )
+                for quote, _ in found
+            ]
+        return Candidate(
+            question=" ".join(submission.question.split()),
+            answer=submission.answer.strip(),
+            evidence=tuple(evidence),
+            question_type=submission.question_type,
+            visuals=tuple(visual.label for visual in chosen),
+            gate=reason,
+            gate_detail=detail,
+        )
+
+    def _unknown_label(self, label: str | None) -> tuple[RejectionReason, str] | None:
+        if label is None:
+            return None
+        known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])
+        return RejectionReason.EVIDENCE_NOT_FOUND, f"no visual is labelled {label[:80]!r} (labels: {known})"
+
+    def _fault(
+        self, submission: SubmitQA, lost: list[int], evidence: list[Evidence]
+    ) -> tuple[RejectionReason, str] | None:
+        visual_mode = self._context.mode is Mode.VISUAL
+        if lost and not (visual_mode and not self._context.view.document.line_count):
+            number = lost[0]
+            which = f"quote {number + 1} of {len(submission.evidence)}"
+            why = self._context.evidence.disagreement(submission.evidence[number])
+            return RejectionReason.EVIDENCE_NOT_FOUND, f"{which} is not in the document as one piece: {why}"
+        if visual_mode:
+            return None
+        text = "\n".join(place.quote for place in evidence)
+        why = unsupported(submission.question, submission.answer, text, submission.question_type)
+        return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)

@@ -1,0 +1,202 @@
+"""Finds quotes in the text of a document.
+
+Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. A match never begins or ends inside a
+word or a number. The evidence is the document's text of the match, not the model's copy.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.records.questions.submissions import EvidenceQuote
+
+_LINE_PREFIX = re.compile(r"(?m)^\s{0,8}\d{1,7}\|>? ?")
+_PAGE_MARK = re.compile(r"(?m)^--- page \d+ ---$")
+_DROPPED = frozenset("*_`|#\u00ad\u200b\ufeff")
+_HYPHENS = frozenset("-\u2010\u2011\u2013\u2014\u2212")
+_SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
+    {
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u2212": "-",
+        "\u2026": "...",
+    }
+)
+_MIN_SKELETON = 8
+_JOINED = (
+    re.compile(  # two characters, the position, two characters: decimals, contractions, compounds, signs
+        "\\d\0[.,]\\d|\\d[.,]\0\\d"
+        "|[^\\W\\d_]\0['\u2019\u2010\u2011-][^\\W\\d_]|[^\\W\\d_][\u2010\u2011-]\0[^\\W\\d_]"
+        "|(?:^|[\\s(])[\u2212-]\0\\d"
+    )
+)
+
+_FOOTNOTE = re.compile("(?:\\d{4}|[^\\W\\d_])[.]\0\\d{1,2}\\s")
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The characters of a text that must match, and their offsets in the original."""
+
+    text: str
+    offsets: tuple[int, ...]
+
+
+def skeleton(text: str) -> Skeleton:
+    """Reduce `text`, in time linear in its length."""
+    kept: list[str] = []
+    offsets: list[int] = []
+    for index, char in enumerate(text):
+        if char.isspace() or char in _DROPPED:
+            continue
+        if char in _HYPHENS and _between_letters(text, index):
+            continue
+        plain = char if char.isascii() else unicodedata.normalize("NFKD", char).translate(_SAME)
+        for piece in plain.casefold():
+            kept.append(piece)
+            offsets.append(index)
+    return Skeleton("".join(kept), tuple(offsets))
+
+
+def _between_letters(text: str, index: int) -> bool:
+    """Whether a dash joins or breaks words, apart from white space and markup. Such dashes depend on typesetting."""
+    before = next((char for char in reversed(text[max(0, index - 40) : index]) if not _passed(char)), "")
+    after = next((char for char in text[index + 1 : index + 41] if not _passed(char)), "")
+    return before.isalpha() and after.isalpha()
+
+
+def _passed(char: str) -> bool:
+    return char.isspace() or char in _DROPPED or unicodedata.combining(char) > 0
+
+
+def _inside_token(text: str, at: int) -> bool:
+    """Whether the position before `text[at]` is inside a word or a number."""
+    left, right = text[max(0, at - 2) : at], text[at : at + 2]
+    if not left or not right:
+        return False
+    if unicodedata.combining(right[0]) or (_solid(left[-1]) and _solid(right[0])):
+        return True
+    return _JOINED.search(f"{left}\0{right}") is not None
+
+
+def _before_footnote(text: str, end: int) -> bool:
+    """Whether a sentence ends here, directly before the mark of a footnote: "in June 2003.2 He"."""
+    return _FOOTNOTE.search(f"{text[max(0, end - 5) : end]}\0{text[end : end + 3]}") is not None
+
+
+def _solid(char: str) -> bool:
+    """A digit, or a letter of a script with capitals. Scripts without capitals may have no spaces between words."""
+    return char.isdigit() or (char.isalpha() and char.lower() != char.upper())
+
+
+class QuoteFinder:
+    """Finds quotes in the lines of one document."""
+
+    def __init__(self, document: Document, lines: Sequence[str]) -> None:
+        self._document = document
+        self._text = "\n".join(lines)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        for index, char in enumerate(self._text):
+            if char == "\n":
+                starts.append(index + 1)
+        return starts
+
+    @cached_property
+    def _skeleton(self) -> Skeleton:
+        return skeleton(self._text)
+
+    def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
+        """The match of a quote that is nearest to its stated line; None when it is not in the document."""
+        wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
+        spans = self._exact(wanted)
+        near = quote.start_line or 1
+        if not spans or (quote.start_line and all(self._line(start) != near for start, _ in spans)):
+            spans += self._loose(wanted)
+        if not spans:
+            return None
+        start, end = min(spans, key=lambda span: abs(self._line(span[0]) - near))
+        first, last = self._line(start), self._line(end - 1)
+        return Evidence(
+            quote=self._text[start:end],
+            start_line=first,
+            end_line=last,
+            page=self._document.page_of(first),
+            visual=visual,
+        )
+
+    def disagreement(self, quote: EvidenceQuote) -> str:
+        """Where a quote that is not in the document differs from it, in words for the model."""
+        reduced = skeleton(_PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()).text
+        low, high = 0, len(reduced)
+        while low < high:  # if a beginning occurs, every shorter one does
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if reduced[:middle] in self._skeleton.text else (low, middle - 1)
+        if low < _MIN_SKELETON:
+            return f"its beginning {quote.quote[:60]!r} is nowhere. Search for a few of its words, then copy them"
+        if low == len(reduced):
+            return "it begins or ends inside a word or number. Copy whole words"
+        end = self._skeleton.offsets[self._skeleton.text.index(reduced[:low]) + low - 1] + 1
+        agreed = " ".join(self._text[:end].split()[-8:])
+        follows = " ".join(self._text[end : end + 200].split()[:8])
+        return (
+            f"it agrees up to {agreed!r} (line {self._line(end - 1)}), where the document goes on {follows!r}. "
+            "If a page break, footnote or figure stands between, give the parts as two quotes"
+        )
+
+    def _exact(self, wanted: str) -> list[tuple[int, int]]:
+        if len(wanted) < 2 or not any(char.isalnum() for char in wanted):
+            return []
+        return self._whole((at, at + len(wanted)) for at in _occurrences(self._text, wanted))
+
+    def _loose(self, wanted: str) -> list[tuple[int, int]]:
+        reduced = skeleton(wanted).text
+        if len(reduced) < _MIN_SKELETON:
+            return []
+        places = _occurrences(self._skeleton.text, reduced)
+        return self._whole(span for at in places if (span := self._span(at, at + len(reduced))))
+
+    def _span(self, first: int, end: int) -> tuple[int, int] | None:
+        """The span of the text for a span of the skeleton; None when it cuts a character (ligatures, accents)."""
+        offsets = self._skeleton.offsets
+        cut_before = first > 0 and offsets[first - 1] == offsets[first]
+        cut_after = end < len(offsets) and offsets[end] == offsets[end - 1]
+        return None if cut_before or cut_after else (offsets[first], offsets[end - 1] + 1)
+
+    def _whole(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The spans that begin and end between words, because a clipped number is another number."""
+        text = self._text
+        return [
+            (start, end)
+            for start, end in spans
+            if not _inside_token(text, start)
+            and (not _inside_token(text, end) or _before_footnote(text, end))
+        ]
+
+    def _line(self, offset: int) -> int:
+        low, high = 0, len(self._starts)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._starts[middle] <= offset else (low, middle)
+        return low
+
+
+def _occurrences(text: str, part: str, most: int = 200) -> list[int]:
+    found: list[int] = []
+    at = text.find(part)
+    while at >= 0 and len(found) < most:
+        found.append(at)
+        at = text.find(part, at + 1)
+    return found

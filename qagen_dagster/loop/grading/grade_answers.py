@@ -1,0 +1,161 @@
+"""Grades many answers in parallel. The text of each document is read and encoded once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.methods.judge_excerpt import Lines
+from qagen_dagster.grounding.source import Encode, Source
+from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
+from qagen_dagster.records.questions.results import Evidence
+
+CHUNK = 4  # answers that one thread grades in a row; a document with more is shared by several threads
+
+_NOT_IN_TEXT = "the text alone does not show it"
+_SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
+
+
+@dataclass(frozen=True)
+class AnswerToGrade:
+    """An answer to grade, and the lines of its quotes. `picture` names a picture that may support it instead of the text."""
+
+    id: str
+    question: str
+    answer: str
+    attempt: int = 1
+    marked: str = ""
+    picture: str = ""
+    quoted: tuple[Lines, ...] = ()
+
+
+def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
+    """The lines of the evidence of an answer."""
+    found = ((one.start_line, one.end_line) for one in evidence)
+    return tuple((first, last) for first, last in found if first is not None and last is not None)
+
+
+@dataclass(frozen=True)
+class DocumentAnswers:
+    """A document with its `count` answers. Both are read when grading of it starts. `text` may raise DocumentError."""
+
+    document_id: str
+    title: str
+    text: Callable[[], str]
+    asked: Callable[[], Sequence[AnswerToGrade]]
+    count: int
+
+
+@dataclass(frozen=True)
+class Grader:
+    """How answers are graded, and how many in parallel."""
+
+    method: Method
+    encode: Encode
+    judge: Model | None = None
+    workers: int = 1
+
+    def grade(self, source: Source, document_id: str, asked: AnswerToGrade) -> GradedAnswer:
+        """The answer with its grade. Never raises because of a judge."""
+        return GradedAnswer(
+            id=asked.id,
+            question=asked.question,
+            answer=asked.answer,
+            grading=self._grading(source, document_id, asked),
+            marked=asked.marked,
+        )
+
+    def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
+        found = grade_answer(
+            asked.question,
+            asked.answer,
+            source,
+            self.method,
+            judge=self.judge,
+            document_id=document_id,
+            attempt=asked.attempt,
+            quoted=asked.quoted,
+        )
+        return _beside_picture(found, asked.picture) if asked.picture else found
+
+
+Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
+
+
+def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) -> None:
+    """Grade every answer. A worker thread calls `done(index of the document, its answers)` when all answers of a document are graded.
+
+    For a document that cannot be read, `done` gets the error. Other errors end the work and are raised.
+    """
+    chunks = [-(-document.count // CHUNK) or 1 for document in documents]
+    opened = [_OpenDocument(document, count) for document, count in zip(documents, chunks, strict=True)]
+    units = [(index, number) for index, count in enumerate(chunks) for number in range(count)]
+
+    def unit(at: int) -> None:
+        index, number = units[at]
+        finished = opened[index].grade(grader, number)
+        if finished is not None:
+            done(index, finished)
+
+    run_in_parallel([()] * len(units), unit, workers=grader.workers)
+
+
+def in_picture(answer: GradedAnswer) -> bool:
+    """Whether the answer is not measured because a picture, which is not read, may support it."""
+    return any(issue.startswith(_NOT_IN_TEXT) for issue in answer.grading.issues)
+
+
+def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
+    """A sentence without support in the text may be supported by the picture, which is not read, so it is not ungrounded."""
+    if found.is_grounded is not False:
+        return found
+    reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"
+    sentences = tuple(
+        one
+        if one.status in _SHOWN
+        else one.model_copy(update={"status": SentenceStatus.NOT_MEASURED, "reason": reason})
+        for one in found.sentences
+    )
+    return found.model_copy(
+        update={"is_grounded": None, "confidence": None, "issues": (reason,), "sentences": sentences}
+    )
+
+
+class _OpenDocument:
+    """A document in progress: its text while it is needed, and the grades so far."""
+
+    def __init__(self, document: DocumentAnswers, chunks: int) -> None:
+        self._document, self._left = document, chunks
+        self._reading, self._counting = threading.Lock(), threading.Lock()
+        self._source: Source | DocumentError | None = None
+        self._asked: Sequence[AnswerToGrade] = ()
+        self._found: dict[int, GradedAnswer] = {}
+
+    def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
+        """Grade one chunk. Returns the grades of all chunks after the last one, else None."""
+        source, start = self._read(grader.encode), number * CHUNK
+        if isinstance(source, Source):
+            for place, asked in enumerate(self._asked[start : start + CHUNK], start):
+                self._found[place] = grader.grade(source, self._document.document_id, asked)
+        with self._counting:
+            self._left -= 1
+            if self._left:
+                return None
+        self._source, self._asked = None, ()
+        found, self._found = self._found, {}
+        return source if isinstance(source, DocumentError) else [found[place] for place in sorted(found)]
+
+    def _read(self, encode: Encode) -> Source | DocumentError:
+        with self._reading:
+            if self._source is None:
+                try:
+                    self._source = Source(self._document.text(), encode)
+                    self._asked = self._document.asked()
+                except DocumentError as error:
+                    self._source = error
+            return self._source

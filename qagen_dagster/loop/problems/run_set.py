@@ -1,0 +1,164 @@
+"""Runs stages over the problems of a set in parallel. Each task result is stored as soon as it is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.problems.plan import SetPlan
+from qagen_dagster.loop.problems.record import record_of
+from qagen_dagster.loop.problems.run_problem import Worked, work_problem
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.problems.item import Problem
+from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, ProblemRecord, Stage
+
+STOP_AFTER = 3  # consecutive permanent model failures, without any success, that end a run early
+Progress = Callable[[int, int, str], None]
+_NOT_TRIED = "not tried: the model failed for good before"
+
+
+@dataclass
+class SetOutcome:
+    """How a run ended: problems by outcome.
+
+    A finished problem has every task of the stages, or was rejected. A reused one had them before.
+    """
+
+    finished: list[str] = field(default_factory=list[str])
+    reused: list[str] = field(default_factory=list[str])
+    stopped: list[str] = field(default_factory=list[str])  # the budget ended; a later run resumes here
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def run_stages(
+    workspace: Workspace,
+    plan: SetPlan,
+    problem_ids: Sequence[str],
+    stages: Collection[Stage],
+    run_id: str,
+    progress: Progress | None = None,
+    spending_id: str | None = None,
+) -> SetOutcome:
+    """Do the missing tasks of `stages` for the named problems.
+
+    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError for an unknown problem, or when a model
+    cannot be built.
+    """
+    problems = [plan.problem(one) for one in problem_ids]
+    run = _SetRun(workspace, plan, tuple(stages), spending_id or run_id, progress)
+    return run.work(problems)
+
+
+def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
+    """The current record of a problem. Asks no model and writes nothing."""
+    work = plan.work(problem, plan.placeholder_models(), workspace.store)
+    worked = work_problem(work, plan.results(problem, workspace.store), ())
+    return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
+
+
+def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
+    """All problems of the set in their current state."""
+    records = tuple(gather_record(workspace, plan, problem) for problem in plan.problems)
+    return ProblemBank(name=plan.name, title=title, problems=records)
+
+
+@dataclass
+class _SetRun:
+    workspace: Workspace
+    plan: SetPlan
+    stages: tuple[Stage, ...]
+    spending_id: str
+    progress: Progress | None
+    stop: threading.Event = field(default_factory=threading.Event)
+    succeeded: threading.Event = field(default_factory=threading.Event)
+    permanent: list[str] = field(default_factory=list[str])  # problems with a permanent failure
+
+    @cached_property
+    def models(self) -> dict[Role, Model]:
+        return self.plan.models(self.workspace)
+
+    @cached_property
+    def spending(self) -> RunSpending:
+        return RunSpending(
+            self.workspace.store, ProblemBank.spending_folder(self.spending_id, self.plan.name)
+        )
+
+    def work(self, problems: Sequence[Problem]) -> SetOutcome:
+        outcome = SetOutcome()
+        if not problems:
+            return outcome
+        _ = self.models, self.spending  # built before threads share them
+        workers = min(self.workspace.settings.document_workers, len(problems))
+        threads = ThreadPoolExecutor(workers, thread_name_prefix="problem")
+        try:
+            self._gather({threads.submit(self._unless_stopped, one): one.id for one in problems}, outcome)
+        except BaseException as error:
+            self.stop.set()
+            # An interrupt does not wait for calls in flight: finished tasks are kept.
+            threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+            raise
+        threads.shutdown()
+        order = [one.id for one in problems]
+        for names in (outcome.finished, outcome.reused, outcome.stopped):
+            names.sort(key=order.index)
+        return outcome
+
+    def _unless_stopped(self, problem: Problem) -> Worked | None:
+        """Work a problem; None when the run was stopped before the problem began."""
+        if self.stop.is_set():
+            return None
+        try:
+            worked = self._work(problem)
+        except PermanentModelError:
+            self.permanent.append(problem.id)
+            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
+                self.stop.set()
+            raise
+        self.succeeded.set()
+        return worked
+
+    def _work(self, problem: Problem) -> Worked:
+        work = self.plan.work(problem, self.models, self.workspace.store)
+        results = self.plan.results(problem, self.workspace.store)
+        if not self.plan.budget.unlimited:
+            known = work_problem(work, results, ()).state.results
+            meter = BudgetMeter(
+                self.plan.budget,
+                self.spending,
+                total_spent(call for result in known for call in result.calls),
+                "problem",
+            )
+            work = work.metered(meter)
+        return work_problem(work, results, self.stages)
+
+    def _gather(self, futures: dict[Future[Worked | None], str], outcome: SetOutcome) -> None:
+        for done, future in enumerate(as_completed(futures), 1):
+            problem_id = futures[future]
+            try:
+                worked = future.result()
+            except ModelError as error:
+                outcome.failed[problem_id], note = str(error), "failed"
+            else:
+                note = _note(problem_id, worked, outcome)
+            if self.progress is not None:
+                self.progress(done, len(futures), f"{problem_id}: {note}")
+
+
+def _note(problem_id: str, worked: Worked | None, outcome: SetOutcome) -> str:
+    if worked is None:
+        outcome.failed[problem_id] = _NOT_TRIED
+        return "not tried"
+    if worked.stopped:
+        outcome.stopped.append(problem_id)
+        return "budget exhausted"
+    (outcome.finished if worked.asked else outcome.reused).append(problem_id)
+    ended = worked.ended
+    return "done" if ended.end in (ProblemEnd.ACCEPTED, ProblemEnd.UNFINISHED) else ended.end.value

@@ -1,0 +1,286 @@
+"""Works one document by the batch strategy: performs each step of its state machine and stores it in the journal before the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
+from qagen_dagster.agents.questions.batch.one_reply import Task
+from qagen_dagster.agents.questions.batch.reading import BUDGETS, PART, Reading
+from qagen_dagster.errors import (
+    BudgetExhaustedError,
+    ContextOverflowError,
+    MalformedResponseError,
+    ModelError,
+)
+from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.question import grade_question
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.loop.grading.grade_answers import quoted_lines
+from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.batch.duplicates import find_duplicates
+from qagen_dagster.loop.questions.batch.events import (
+    Answered,
+    AnswerGraded,
+    Asked,
+    BatchEvent,
+    Draft,
+    DuplicateDraft,
+    QuestionGraded,
+    Rewritten,
+)
+from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
+from qagen_dagster.loop.questions.batch.result import batch_result
+from qagen_dagster.loop.questions.batch.state import (
+    Answer,
+    Ask,
+    BatchState,
+    Current,
+    GradeAnswer,
+    GradeQuestion,
+    Rewrite,
+    Settle,
+    Step,
+)
+from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Proposed, Validate
+from qagen_dagster.loop.questions.work import DocumentWork, QAModels
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
+
+_SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
+
+
+def run_batch(
+    work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
+) -> GenerationResult:
+    """Start or resume a document and work it to its end, or until its budget ends.
+
+    Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
+    """
+    run = DocumentRun(work, limits, models)
+    events = batch_events(journal)
+    state, taken = replay(events, limits, run.wanted)
+    used: list[BatchEvent] = list(events[:taken])
+    while not isinstance(step := next_step(state, limits, run.wanted), Done):
+        try:
+            event = run.perform(step, state)
+        except BudgetExhaustedError as error:
+            step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+            break
+        journal.append(event)
+        used.append(event)
+        state = transition(state, event)
+    calls = tuple(call for event in used for call in event.calls)
+    return batch_result(work, models, state, run.wanted, step, run.reading, calls)
+
+
+@dataclass(frozen=True)
+class DocumentRun:
+    """One document with everything that its steps need."""
+
+    work: DocumentWork
+    limits: BatchLimits
+    models: QAModels
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        return self.limits.wanted(self.work.context.view.document.id)
+
+    @cached_property
+    def reading(self) -> Reading:
+        return Reading(self.work.context.view)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source("\n".join(self.work.context.view.lines), self.models.encode)
+
+    def perform(self, step: Step, state: BatchState) -> BatchEvent:
+        """Perform one step. Raises ModelError."""
+        match step:
+            case Ask():
+                return self._ask(step, state)
+            case GradeQuestion():
+                return self._grade_question(step)
+            case Rewrite():
+                return self._rewrite(step, state)
+            case Answer():
+                return self._answer(step, state)
+            case GradeAnswer():
+                return self._grade(step, state)
+            case Settle():
+                return Proposed(candidate=step.candidate)
+            case Dedupe():
+                return model_checks.compare(step, state.qa, self.work, self.models)
+            case Validate():
+                kind = QuestionType(step.candidate.question_type)
+                return model_checks.validate(step, self.work, self.models, question_types.rule_of(kind))
+            case Done():
+                raise ValueError("a finished document has no step to perform")
+
+    def _grade_question(self, step: GradeQuestion) -> QuestionGraded:
+        context = self.work.context
+        document, values = context.view.document, context.task_values()
+        told = (document.source, document.metadata.title or "", *document.metadata.authors, *values.values())
+        hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        grade = grade_question(
+            step.question, self.source, metadata="\n".join(told), hypothetical=hypothetical
+        )
+        return QuestionGraded(number=step.draft.number, grade=grade)
+
+    def _ask(self, step: Ask, state: BatchState) -> Asked:
+        found = questioner.propose(
+            self.work.context,
+            self.models.generator,
+            self.reading,
+            dict(step.wanted),
+            questioner.Told(_known(state), _rejected(state)),
+            step.round,
+        )
+        texts = [one.question for one in found.questions]
+        drafts: list[Draft] = []
+        duplicates: list[DuplicateDraft] = []
+        of = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
+        for question, duplicate in zip(found.questions, of, strict=True):
+            number = len(state.drafts) + len(drafts) + 1
+            draft = Draft(
+                number=number,
+                question=question.question,
+                question_type=question.question_type,
+                parts=found.parts,
+            )
+            if duplicate is None:
+                drafts.append(draft)
+            else:
+                how = "exact" if duplicate.exact else "similarity"
+                duplicates.append(
+                    DuplicateDraft(
+                        draft=draft, of=duplicate.of, detail=duplicate.detail, score=duplicate.score, step=how
+                    )
+                )
+        return Asked(
+            drafts=tuple(drafts),
+            repeats=tuple(duplicates),
+            not_possible=found.not_possible,
+            parts=found.parts,
+            failure=found.failure,
+            calls=found.calls,
+        )
+
+    def _rewrite(self, step: Rewrite, state: BatchState) -> Rewritten:
+        draft = step.current.draft
+        others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
+        found = questioner.rewrite(
+            self.work.context,
+            self.models.generator,
+            self.reading,
+            questioner.Rejection(step.question, draft.question_type, step.reason, _tried(step.current)),
+            questioner.Told(others),
+            self._task(state, draft.parts, step.question, step.current.rewrites),
+        )
+        why = self._refused(found.question, step.current, state) if found.question else ""
+        if why:
+            return Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
+        return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+
+    def _refused(self, question: str, current: Current, state: BatchState) -> str:
+        """Why a new wording is refused: it changes nothing, or is a duplicate. It may be similar to the wording that it replaces."""
+        own = {current.draft.question, *(one.question for one in current.versions)}
+        if question in own:
+            return "it is the rejected question again"
+        others = [one for one in _every(state) if one not in own]
+        (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
+        return "" if duplicate is None else f"it repeats {duplicate.of!r}"
+
+    def _answer(self, step: Answer, state: BatchState) -> Answered:
+        draft = step.current.draft
+        asked = answerer.Asked(step.question, draft.question_type, step.rejected)
+        task = self._task(state, draft.parts, step.question, len(step.current.tries))
+        model = self.models.answerer or self.models.generator
+        found = answerer.answer(self.work.context, model, self.reading, asked, task)
+        return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
+
+    def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
+        judge = None if self.models.judge is None else RecordingJudge(self.models.judge)
+        found = grade_answer(
+            step.candidate.question,
+            step.candidate.answer,
+            self.source,
+            self.limits.method,
+            judge=judge,
+            document_id=self.work.context.view.document.id,
+            attempt=state.qa.attempts + 1,
+            quoted=quoted_lines(step.candidate.evidence),
+        )
+        if judge is not None and judge.ended is not None:
+            raise judge.ended
+        return AnswerGraded(grade=found)
+
+    def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
+        """The parts that the question came from and the parts that share its words; fewer parts where these are too long."""
+        attempt = state.qa.attempts + 1
+        fewer = [
+            self.reading.about(question, budget // PART) or self.reading.choose(1, budget)
+            for budget in BUDGETS[1:]
+        ]
+        choices = [self.reading.beside(parts, question), *fewer]
+        return Task(choices, {}, attempt=attempt, sample=attempt * _SAMPLES + tries)
+
+
+class RecordingJudge:
+    """A judge that remembers its failure. A grade without the judge does not become part of the document's result."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.ended: ModelError | None = None
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._model.spec
+
+    def respond(self, request: Request) -> Response:
+        try:
+            return self._model.respond(request)
+        except (MalformedResponseError, ContextOverflowError):
+            raise  # a response that would be replayed
+        except ModelError as error:
+            self.ended = error
+            raise
+
+
+def _tried(current: Current) -> tuple[tuple[str, str], ...]:
+    """The refused wordings with their reasons, without the one that the prompt shows as rejected."""
+    graded = (
+        (one.question, "; ".join(one.grade.issues))
+        for one in current.versions[1:]
+        if one.grade is not None and one.grade.issues
+    )
+    return (*graded, *current.refused)
+
+
+def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
+    """Accepted and waiting questions, in their newest wording."""
+    accepted = [
+        (one.candidate.question, QuestionType(one.candidate.question_type)) for one in state.qa.accepted
+    ]
+    waiting = [(one.question, one.question_type) for one in state.drafts if one.number not in state.taken]
+    return [*accepted, *waiting]
+
+
+def _every(state: BatchState) -> list[str]:
+    """All questions, including rejected ones: none of them should be asked again."""
+    current = [one.question for one in state.current.versions] if state.current is not None else []
+    accepted = [one.candidate.question for one in state.qa.accepted]
+    return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
+
+
+def _rejected(state: BatchState) -> list[tuple[str, str]]:
+    return [
+        (one.candidate.question, f"{one.reason.value}: {one.detail}")
+        for one in state.qa.rejected
+        if one.candidate.question
+    ]

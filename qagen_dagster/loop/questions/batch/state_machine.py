@@ -1,0 +1,294 @@
+"""The state machine of the batch strategy on one document: ask for many questions, then work them one by one.
+
+The order follows "QAGRedo Algorithm Report", sections 2.5, 2.6 and 3.4. A question with a finished answer then passes the checks of
+the agent strategy, whose state is part of the state here. Only `next_step` uses the target and the limits. `transition` accepts an
+event in every state that it fits, so a journal can be resumed with a higher target.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from qagen_dagster.agents.questions.batch.reading import ROUNDS
+from qagen_dagster.loop.questions import state_machine
+from qagen_dagster.loop.questions.batch.events import (
+    Answered,
+    AnswerGraded,
+    Asked,
+    BatchEvent,
+    Draft,
+    QuestionGraded,
+    Rewritten,
+)
+from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted, fault_of, rank_of
+from qagen_dagster.loop.questions.batch.state import (
+    Answer,
+    Ask,
+    BatchState,
+    Current,
+    GradeAnswer,
+    Graded,
+    GradeQuestion,
+    Rewrite,
+    Settle,
+    Step,
+    Try,
+    Version,
+)
+from qagen_dagster.loop.questions.state_machine import (
+    Compared,
+    Dedupe,
+    Done,
+    GenerationFailed,
+    Judged,
+    Proposed,
+    Validate,
+)
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
+
+NO_ANSWER = "the answerer gave no answer"
+
+
+def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
+    """The next step. A step that has begun is finished before anything else."""
+    if state.qa.current is not None:
+        step = state_machine.next_step(state.qa, limits)
+        if not isinstance(step, (Dedupe, Validate)):
+            raise ValueError("the candidate waits for no check")
+        return step
+    if state.current is not None:
+        return _on_current(state.current, limits)
+    missing = missing_of(state, wanted)
+    if not missing:
+        return Done(end=DocumentEnd.TARGET_REACHED)
+    if state.qa.consecutive_failures > limits.max_consecutive_failures:
+        count = state.qa.consecutive_failures
+        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
+    if state.qa.attempts >= limits.max_attempts:
+        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.attempts} attempts")
+    waiting = next((one for one in _waiting(state) if one.question_type in missing), None)
+    if waiting is not None:
+        return GradeQuestion(draft=waiting, question=waiting.question)
+    open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
+    if not open_types:
+        return Done(
+            end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
+        )
+    if state.rounds >= ROUNDS:
+        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
+    return Ask(round=state.rounds + 1, wanted=open_types)
+
+
+def transition(state: BatchState, event: BatchEvent) -> BatchState:
+    """The state after `event`. Raises ValueError for an event that does not fit the state."""
+    match event:
+        case Asked():
+            return _asked(state, event)
+        case QuestionGraded():
+            return _question_graded(state, event)
+        case Rewritten():
+            return _rewritten(_current(state, event), state, event)
+        case Answered():
+            current = _current(state, event)
+            done = Try(candidate=event.candidate, failure=event.failure)
+            return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
+        case AnswerGraded():
+            return _answer_graded(_current(state, event), state, event)
+        case Proposed():
+            return _settled(_current(state, event), state, event)
+        case Compared() | Judged():
+            return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
+
+
+def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, int]:
+    """As `replay` of the agent strategy."""
+    state = BatchState()
+    for taken, event in enumerate(events):
+        if isinstance(next_step(state, limits, wanted), Done):
+            return state, taken
+        state = transition(state, event)
+    return state, len(events)
+
+
+def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
+    """The number of missing accepted questions by type, without complete types."""
+    have = Counter(one.candidate.question_type for one in state.qa.accepted)
+    return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
+
+
+def _on_current(current: Current, limits: BatchLimits) -> Step:
+    if current.tries:
+        return _on_answer(current, limits)
+    last, options = current.versions[-1], limits.options
+    if last.grade is None:
+        return GradeQuestion(draft=current.draft, question=last.question)
+    best = _best_version(current)
+    least = options.min_question_confidence
+    fault = fault_of(best.grade, least, whole=False) if best.grade is not None else None
+    if fault is not None and current.rewrites < options.question_regenerations:
+        return Rewrite(current=current, question=best.question, reason=fault)
+    return Answer(current=current, question=best.question, rejected=())
+
+
+def _on_answer(current: Current, limits: BatchLimits) -> Step:
+    last = current.tries[-1]
+    if last.candidate is not None and last.candidate.gate is None and last.grade is None:
+        return GradeAnswer(current=current, candidate=last.candidate)
+    fault = _fault_of_try(last, limits)
+    if fault is None or _gave_up(last):
+        return Settle(candidate=_candidate_of(last, None))
+    if len(current.tries) <= limits.options.answer_regenerations:
+        rejected = tuple(
+            (one.candidate.answer, _fault_of_try(one, limits) or "") for one in current.tries if one.candidate
+        )
+        return Answer(current=current, question=_best_version(current).question, rejected=rejected)
+    best = max(current.tries, key=lambda one: rank_of(one.grade))
+    if best.candidate is None:
+        return Settle(candidate=_unanswered(current, best.failure))
+    publish = limits.options.publish_ungrounded
+    return Settle(candidate=_candidate_of(best, None if publish else _fault_of_try(best, limits)))
+
+
+def _gave_up(one: Try) -> bool:
+    return one.candidate is not None and one.candidate.gate is RejectionReason.UNANSWERABLE
+
+
+def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
+    if one.candidate is None:
+        return one.failure or NO_ANSWER
+    if one.candidate.gate is not None:
+        return one.candidate.gate_detail
+    return fault_of(one.grade, limits.options.min_answer_confidence) if one.grade is not None else None
+
+
+def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
+    if one.candidate is None:
+        raise ValueError("there is no answer to check")
+    if one.candidate.gate is not None or ungrounded is None:
+        return one.candidate
+    return one.candidate.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": ungrounded})
+
+
+def _unanswered(current: Current, failure: str) -> Candidate:
+    return Candidate(
+        question=_best_version(current).question,
+        answer="",
+        evidence=(),
+        question_type=current.draft.question_type.value,
+        gate=RejectionReason.GENERATION_FAILED,
+        gate_detail=failure or NO_ANSWER,
+    )
+
+
+def _best_version(current: Current) -> Version:
+    """The most grounded wording; of equal ones the first."""
+    return max(current.versions, key=lambda one: rank_of(one.grade))
+
+
+def _waiting(state: BatchState) -> list[Draft]:
+    return [one for one in state.drafts if one.number not in state.taken]
+
+
+def _asked(state: BatchState, event: Asked) -> BatchState:
+    _expect(state.current is None and state.qa.current is None, event)
+    questions = state.qa
+    if event.failure:
+        questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
+    duplicates = tuple(
+        state_machine.Rejected(
+            candidate=Candidate(
+                question=one.draft.question,
+                answer="",
+                evidence=(),
+                question_type=one.draft.question_type.value,
+            ),
+            attempt=0,
+            reason=RejectionReason.DUPLICATE,
+            detail=one.detail,
+            duplicate_of=one.of,
+            duplicate_score=one.score,
+            duplicate_step=one.step,
+        )
+        for one in event.repeats
+    )
+    return state.model_copy(
+        update={
+            "qa": questions.model_copy(
+                update={
+                    "rejected": (*questions.rejected, *duplicates),
+                    "compared_count": questions.compared_count + len(duplicates),
+                }
+            ),
+            "drafts": (*state.drafts, *event.drafts),
+            "rounds": state.rounds + 1,
+            "not_possible": state.not_possible
+            | {one.question_type: one.reason for one in event.not_possible},
+            "parts": tuple(sorted({*state.parts, *event.parts})),
+        }
+    )
+
+
+def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
+    _expect(state.qa.current is None, event)
+    current = state.current
+    if current is None:
+        draft = next((one for one in _waiting(state) if one.number == event.number), None)
+        if draft is None:
+            raise ValueError(f"there is no question {event.number} waiting")
+        fresh = Current(draft=draft, versions=(Version(question=draft.question, grade=event.grade),))
+        taken = (*state.taken, draft.number)
+        return state.model_copy(update={"current": fresh, "taken": taken})
+    _expect(current.draft.number == event.number and current.versions[-1].grade is None, event)
+    graded = current.versions[-1].model_copy(update={"grade": event.grade})
+    return _with(state, current.model_copy(update={"versions": (*current.versions[:-1], graded)}))
+
+
+def _rewritten(current: Current, state: BatchState, event: Rewritten) -> BatchState:
+    _expect(not current.tries and current.versions[-1].grade is not None, event)
+    versions = (*current.versions, Version(question=event.question)) if event.question else current.versions
+    refused = (*current.refused, (event.refused, event.failure)) if event.refused else current.refused
+    update = {"versions": versions, "refused": refused, "rewrites": current.rewrites + 1}
+    return _with(state, current.model_copy(update=update))
+
+
+def _answer_graded(current: Current, state: BatchState, event: AnswerGraded) -> BatchState:
+    _expect(bool(current.tries) and current.tries[-1].grade is None, event)
+    last = current.tries[-1].model_copy(update={"grade": event.grade})
+    return _with(state, current.model_copy(update={"tries": (*current.tries[:-1], last)}))
+
+
+def _settled(current: Current, state: BatchState, event: Proposed) -> BatchState:
+    _expect(bool(current.tries), event)
+    chosen = event.candidate
+    grade = next(
+        (
+            one.grade
+            for one in reversed(current.tries)
+            if one.grade is not None and one.candidate is not None and one.candidate.answer == chosen.answer
+        ),
+        None,
+    )
+    known = Graded(question=chosen.question, answer=chosen.answer, grade=grade) if grade is not None else None
+    return state.model_copy(
+        update={
+            "qa": state_machine.transition(state.qa, event),
+            "current": None,
+            "graded": (*state.graded, known) if known is not None else state.graded,
+        }
+    )
+
+
+def _with(state: BatchState, current: Current) -> BatchState:
+    return state.model_copy(update={"current": current})
+
+
+def _current(state: BatchState, event: BatchEvent) -> Current:
+    if state.current is None:
+        raise ValueError(f"{event.kind} without a current question")
+    return state.current
+
+
+def _expect(holds: bool, event: BatchEvent) -> None:
+    if not holds:
+        raise ValueError(f"{event.kind} does not fit the current state")

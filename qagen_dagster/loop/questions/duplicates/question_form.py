@@ -1,0 +1,275 @@
+"""Reads, without a parser, what a question asks for and who does what to whom in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from qagen_dagster.grounding.facts import facts
+from qagen_dagster.grounding.words import plain, stem, tokens
+from qagen_dagster.models.embedded.text.vocabulary import word_set
+
+
+def _stem(word: str) -> str:
+    """As `stem`, also for short verbs: "sue" and "sued"."""
+    found = stem(word)
+    if word.removesuffix("s").endswith("ee"):
+        return word.removesuffix("s")  # "employee" and "employer" stay different
+    return (found.removesuffix("ed") if 3 < len(found) < 6 else found).removesuffix("e")
+
+
+_AUX = word_set(
+    "is are was were be been being do does did has have had can could may might must shall should will would"
+)
+_BE = word_set("is are was were be been being get gets got gotten")
+_BEFORE_DEEDS = _AUX - _BE | {"who", "what"}
+_WH = word_set("what which who whom whose when where why how")
+_PREPOSITIONS = word_set(
+    "about above across after against along among around as at before behind below beneath beside besides between beyond by "
+    "despite down during for from in inside into near of off on onto out outside over per since than through throughout "
+    "till to toward towards under until up upon via with within without"
+)
+_OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
+_FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
+_DROPPED = word_set("a an the please exactly")
+_DO = (("did",), ("does",), ("do",))
+_ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}
+_QUANTITY = frozenset(
+    map(
+        _stem,
+        word_set(
+            "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
+        ),
+    )
+)
+_HEADS = {
+    _stem(word): kind
+    for kind, words in {
+        "time": "year date day month",
+        "place": "city country place town village location",
+        "person": "person author inventor",
+        "quantity": "number percentage proportion share amount duration length height width depth weight",
+        "reason": "reason purpose cause ground",
+    }.items()
+    for word in words.split()
+}
+# Words that only name the kind of answer: "what is the date of ..." beside "when ...".
+_FRAMES = frozenset(
+    map(
+        _stem,
+        word_set("year date day number percentage proportion share amount duration reason many much often"),
+    )
+)
+_ONE_WORD = {
+    _stem(word): _stem(words.split()[0])
+    for words in (
+        "long length", "high height tall", "deep depth", "wide width", "heavy weight weigh", "fast speed quick quickly", "old age",
+        "far distance", "strong strength", "hot temperature",
+    )
+    for word in words.split()
+}  # fmt: skip
+_BRITISH = re.compile(r"(?<=\w{3})is(?=(?:e|ed|es|er|ing|ation)$)")
+_SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
+_SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
+
+Run = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One question. Words are stems. Each number or date is one word in a standard spelling."""
+
+    words: Run  # all words except articles, in order
+    symbols: tuple[str, ...]  # "--", "%", "+": these are not part of words
+    asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
+    kind: str  # the noun directly after "what" or "which", or ""
+    content: Counter[str]  # without `kind` and words that only frame the question
+    frame: Run  # function words in order, with an underscore for each run between them
+    runs: tuple[tuple[str, Run], ...]  # the function word before each run, and the run
+    passive: bool
+
+
+@lru_cache(maxsize=20_000)
+def form(question: str) -> Form:
+    """The form of a question."""
+    text = _SHORT_IS.sub(r"\1 is", plain(question))
+    words = _words(text)
+    runs = _runs(words)
+    asked, at = _asked(words)
+    return Form(
+        words=tuple(words),
+        symbols=tuple(sorted(_SYMBOLS.findall(text))),
+        asked=asked,
+        kind=words[kind] if (kind := _kind_at(words, at)) >= 0 and words[kind] not in _FUNCTION else "",
+        content=_content(words, kind),
+        frame=_frame(words),
+        runs=runs,
+        passive="by" in words and any(word in _BE for word in words),
+    )
+
+
+def swapped(one: Form, other: Form) -> bool:
+    """Whether both have the same words with the roles exchanged ("A bought B", "B bought A")."""
+    if Counter(_told(one)) != Counter(_told(other)):
+        return False
+    if one.frame == other.frame:
+        if Counter(map(_bag, one.runs)) != Counter(map(_bag, other.runs)):
+            return True  # "from A to B", "from B to A"
+        return Counter(filter(_has_deed, one.runs)) != Counter(filter(_has_deed, other.runs))
+    if one.passive != other.passive:
+        return _swapped_voice(one, other) if other.passive else _swapped_voice(other, one)
+    return _subject_and_object(one, other) or _subject_and_object(other, one)
+
+
+def same_roles(one: Form, other: Form) -> bool:
+    """Whether the words have the same order, or only whole phrases moved."""
+    if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
+        return True
+    active, passive = sorted((one, other), key=lambda form: form.passive)
+    return passive.passive and _asks_subject(active) and all(before != "by" for before, _ in passive.runs)
+
+
+def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
+    """The words that replace each other, if the two are otherwise one sentence."""
+    a, b = one.words, other.words
+    start = 0
+    while start < min(len(a), len(b)) and a[start] == b[start]:
+        start += 1
+    end = 0
+    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    left, right = a[start : len(a) - end], b[start : len(b) - end]
+    kept = [word for word in (*a[:start], *a[len(a) - end :]) if word not in _FUNCTION]
+    return (left, right) if left and right and kept and max(len(left), len(right)) <= 3 else None
+
+
+def _words(text: str) -> list[str]:
+    """Stems in order, with "X's Y" as "Y of X"."""
+    text = _POSSESSIVE.sub(r"\2 of \1 ", text)
+    read = facts(text)
+    spans = sorted(
+        [(one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}") for one in read.amounts]
+        + [(one.start, one.end, f"@{one.year or ''}-{one.month or ''}-{one.day or ''}") for one in read.dates]
+    )
+    found, at = list[str](), 0
+    for start, end, written in spans:
+        found += [*_stems(text[at:start]), written]
+        at = end
+    return [*found, *_stems(text[at:])]
+
+
+def _stems(text: str) -> list[str]:
+    kept = (_ALIKE.get(word, word) for word in tokens(text) if word not in _DROPPED)
+    return [word if word in _FUNCTION else _stem(_BRITISH.sub("iz", word)) for word in kept]
+
+
+def _asked(words: list[str]) -> tuple[str, int]:
+    """The kind of answer that is asked for, and the position of the word that says so."""
+    for at, word in enumerate(words):
+        following = words[at + 1] if at + 1 < len(words) else ""
+        if word in ("who", "whom"):
+            return "person", at
+        if word in ("when", "where", "why") and (following in _AUX or not following):
+            return {"when": "time", "where": "place", "why": "reason"}[word], at
+        if word == "how":
+            return ("manner" if following in _AUX else "quantity" if following in _QUANTITY else ""), at
+        if word == "what":
+            return _kind_of_answer(words, at), at
+    return "", -1
+
+
+def _kind_of_answer(words: list[str], at: int) -> str:
+    """The kind of answer that the noun after "what" at `at` asks for: "what year", "what is the number of"."""
+    if at + 1 < len(words) and words[at + 1] not in _AUX:
+        return _HEADS.get(words[at + 1], "")
+    head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
+    alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is not a date
+    return head if alone or head == "quantity" else ""
+
+
+def _kind_at(words: list[str], at: int) -> int:
+    """The position of the noun directly after "what"; -1 if there is none."""
+    return at + 1 if 0 <= at < len(words) - 2 and words[at] == "what" else -1
+
+
+def _content(words: list[str], kind: int) -> Counter[str]:
+    return Counter(
+        _ONE_WORD.get(word, word)
+        for index, word in enumerate(words)
+        if word not in _FUNCTION and word not in _FRAMES and index != kind
+    )
+
+
+def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:
+    found, before, run = list[tuple[str, Run]](), "", list[str]()
+    for word in [*words, ""]:
+        if word and word not in _FUNCTION:
+            run.append(word)
+            continue
+        if run:
+            found.append((before, tuple(run)))
+            run = []
+        before = word
+    return tuple(found)
+
+
+def _frame(words: list[str]) -> Run:
+    found = list[str]()
+    for word in words:
+        shown = word if word in _FUNCTION else "_"
+        if shown != "_" or not found or found[-1] != "_":
+            found.append(shown)
+    return tuple(found)
+
+
+def _bag(run: tuple[str, Run]) -> tuple[str, ...]:
+    return (run[0], *sorted(run[1]))
+
+
+def _told(one: Form) -> list[str]:
+    return [word for _, run in one.runs for word in run]
+
+
+def _has_deed(run: tuple[str, Run]) -> bool:
+    """Whether the run may be "A bought B". The words of other runs ("the daily maximum dose") may have any order."""
+    return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
+
+
+def _order(one: Form) -> Run:
+    """Agent, verb, object. A clear passive is turned into the active."""
+    runs = [
+        (before, run[before == "what" :]) for before, run in one.runs
+    ]  # without the noun that "what" asks for
+    agent = [word for before, run in runs if before == "by" for word in run]
+    rest = [word for before, run in runs if before != "by" for word in run]
+    if one.passive and rest:
+        first = next((run for before, run in runs if before in _BE), ())
+        if first:
+            others = [word for word in rest if word not in first]
+            return (*agent, first[-1], *first[:-1], *others)
+    return (*agent, *rest)
+
+
+def _asks_subject(one: Form) -> bool:
+    """ "Who built it?", but not "What did they build?"."""
+    return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
+
+
+def _swapped_voice(active: Form, passive: Form) -> bool:
+    """ "When did A sue B" beside "When was A sued by B"."""
+    return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
+        word for before, run in passive.runs if before != "by" for word in run[:-1]
+    ] + [run[-1] for before, run in passive.runs if before in _BE] + [
+        word for before, run in passive.runs if before == "by" for word in run
+    ]
+
+
+def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
+    """ "Who replaced A" beside "Whom did A replace"."""
+    if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
+        return False
+    deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
+    return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1

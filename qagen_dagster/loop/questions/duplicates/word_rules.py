@@ -1,0 +1,206 @@
+"""Rules over the words of two questions. When a rule tells them apart, neither similarity nor a model can make them duplicates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from qagen_dagster.grounding.amounts import unit_of
+from qagen_dagster.grounding.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
+from qagen_dagster.grounding.polarity import negates
+from qagen_dagster.grounding.words import content_stems, plain, tokens
+from qagen_dagster.loop.answer_match import Match, clearly_different, match
+from qagen_dagster.loop.questions.duplicates.question_form import form, same_roles, substitution, swapped
+from qagen_dagster.records.ids import normalise
+
+_IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
+_OPPOSITE_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "de", "mis")
+_TITLE_CASE = 0.7  # share of capitalised words from which capitals say nothing
+_DIFFERENT = {
+    "time": "one asks when, the other does not",
+    "place": "one asks where, the other does not",
+    "person": "one asks who, the other does not",
+    "quantity": "one asks how much, the other does not",
+    "reason": "one asks why, the other does not",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A question with its answer."""
+
+    question: str
+    answer: str
+
+
+class Ruling(StrEnum):
+    """What the words say about a pair."""
+
+    SAME = "same"  # the same words
+    FREE = "free"  # the same content words in the same roles
+    DOUBT = "doubt"  # one says something that the other does not, or in other words
+    CROSSED = "crossed"  # each asks for what the other states
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True)
+class Finding:
+    ruling: Ruling
+    reason: str
+
+
+def examine(one: Known, other: Known) -> Finding:
+    """What the words say. The order of the two does not matter."""
+    if normalise(one.question) == normalise(other.question):
+        return Finding(Ruling.SAME, "the same words")
+    a, b = form(one.question), form(other.question)
+    answers = match(one.answer, other.answer)
+    if a.words == b.words and a.symbols == b.symbols and answers in (Match.SAME, Match.CLOSE):
+        return Finding(Ruling.SAME, "the same words but for articles and spelling")
+    if denial := _denial(one.question, other.question):
+        return Finding(Ruling.DIFFERENT, denial)
+    if crossed(one, other):
+        return Finding(Ruling.CROSSED, "each asks for what the other tells")
+    if reason := _apart(one.question, other.question):
+        return Finding(Ruling.DIFFERENT, reason)
+    if answers is Match.CONFLICT:
+        return Finding(Ruling.DIFFERENT, "the answers contradict each other")
+    doubt = _doubt(one.question, other.question)
+    if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
+        return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
+    return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
+
+
+def _denial(one: str, other: str) -> str:
+    return "one of them denies" if negates(one) != negates(other) else ""
+
+
+def _apart(one: str, other: str) -> str:
+    """Why two questions cannot ask for the same fact, whatever their answers; empty if they can."""
+    a, b = form(one), form(other)
+    if a.asked != b.asked and a.asked in _DIFFERENT and b.asked in _DIFFERENT:
+        return _DIFFERENT[a.asked]
+    if {a.asked, b.asked} in ({"manner", "time"}, {"manner", "person"}):
+        return "one asks how, the other does not"
+    left, right = facts(one), facts(other)
+    if _numbers_differ(left, right):
+        return "numbers or dates differ"
+    if _names_left(one, other) and _names_left(other, one):
+        return "names differ"
+    if _opposite(one, other):
+        return "they ask for opposites"
+    if _units(one) and _units(other) and not _units(one) & _units(other):
+        return "units differ"
+    return "the roles are exchanged" if swapped(a, b) else ""
+
+
+def _numbers_differ(a: Facts, b: Facts) -> bool:
+    """Whether each has a number or a date that the other does not have."""
+    return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
+
+
+@lru_cache(maxsize=20_000)
+def _names(question: str) -> tuple[tuple[str, str], ...]:
+    words = [word for word in question.split() if word[:1].isalpha()]
+    capitals = sum(word[0].isupper() for word in words)
+    return () if len(words) > 3 and capitals >= _TITLE_CASE * len(words) else facts(question).names
+
+
+def _names_left(question: str, other: str) -> list[str]:
+    """Names of a question that the other does not have, neither as a word nor as initials or long form."""
+    words = {word for word, _ in facts(other).names} | {*form(other).words, *facts(other).stems}
+    left = [(name, shown) for name, shown in _names(question) if name not in words]
+    return (
+        [shown for name, shown in left if not _abbreviates(shown, other) and not _kin(name, words)]
+        if left
+        else []
+    )
+
+
+def _kin(name: str, words: set[str]) -> bool:
+    """ "Norwegian" beside "Norway"."""
+    return len(name) > 4 and name.isalpha() and any(word[:4] == name[:4] for word in words)
+
+
+def _abbreviates(short: str, text: str) -> bool:
+    """Whether capitals stand for words of `text`: their initials, or letters in order from one or two words."""
+    if not (2 <= len(short) <= 6 and short.isalpha() and short.isupper()):
+        return any(_abbreviates(word, short) for word in re.findall(r"\b[A-Z]{2,6}\b", text) if word != short)
+    words, letters = tokens(plain(text)), short.lower()
+    if letters in "".join(word[0] for word in words):
+        return True
+    return any(_in_order(letters, "".join(words[at : at + 2])) for at in range(len(words)))
+
+
+def _in_order(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return (
+        word[:1] == letters[0] and len(word) >= 3 * len(letters) and all(letter in rest for letter in letters)
+    )
+
+
+def _opposite(one: str, other: str) -> bool:
+    a, b = facts(one), facts(other)
+    if any(found.kind is Kind.DIRECTION for x, y in ((a, b), (b, a)) for found in differences(x, y)):
+        return True
+    mine, theirs = set(tokens(one)), set(tokens(other))
+    return _negated_form(mine - theirs, theirs - mine) or _negated_form(theirs - mine, mine - theirs)
+
+
+def _negated_form(words: set[str], others: set[str]) -> bool:
+    """ "inhabited" beside "uninhabited"."""
+    return any(
+        word.startswith(prefix) and len(word) > len(prefix) + 3 and word.removeprefix(prefix) in others
+        for word in words
+        for prefix in _OPPOSITE_PREFIXES
+    )
+
+
+@lru_cache(maxsize=20_000)
+def _units(question: str) -> frozenset[tuple[str, float]]:
+    """The units in which a question wants its answer."""
+    found = (unit_of(match.group(1)) for match in _IN_UNIT.finditer(question))
+    return frozenset(one for one in found if one is not None)
+
+
+def _doubt(one: str, other: str) -> str:
+    """A difference that may be only another wording; empty if there is none."""
+    a, b = form(one), form(other)
+    changed = substitution(a, b)
+    if changed is not None:
+        return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
+    if a.kind and b.kind and a.kind != b.kind:
+        return f"{a.kind!r} is asked for in the place of {b.kind!r}"
+    left, right = facts(one), facts(other)
+    if any(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((left, right), (right, left))):
+        return "a number is in one only"
+    if _names_left(one, other) or _names_left(other, one):
+        return "a name is in one only"
+    if a.symbols != b.symbols:
+        return "signs differ"
+    if a.content != b.content:
+        return "words differ"
+    return "" if same_roles(a, b) else "the order of the words differs"
+
+
+def _decides(doubt: str) -> bool:
+    """Whether the difference, together with another answer, is enough to tell the questions apart."""
+    return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
+
+
+def crossed(one: Known, other: Known) -> bool:
+    """Whether each answer occurs in the other question but not in its own."""
+    return _told(one.answer, other.question, one.question) and _told(
+        other.answer, one.question, other.question
+    )
+
+
+def _told(answer: str, question: str, own: str) -> bool:
+    words = set(content_stems(answer)) or set(tokens(answer))
+    return (
+        bool(words)
+        and words <= {*tokens(question), *content_stems(question)}
+        and not words <= set(content_stems(own))
+    )

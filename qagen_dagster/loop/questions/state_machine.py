@@ -1,0 +1,279 @@
+"""The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
+
+States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
+`next_step` says what to do, an event says what happened, `transition` applies it. So a journal of events restores any state.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from qagen_dagster.agents.questions.validator import rejection
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DocumentEnd,
+    DuplicateStep,
+    RejectionReason,
+    VerdictRecord,
+)
+
+
+class QALimits(Record):
+    """When the loop of a document ends."""
+
+    target_count: int
+    max_consecutive_failures: int
+    max_attempts: int
+
+
+class Proposed(Record):
+    """The generator submitted a candidate."""
+
+    kind: Literal["proposed"] = "proposed"
+    candidate: Candidate
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class GenerationFailed(Record):
+    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
+
+    kind: Literal["generation_failed"] = "generation_failed"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Exhausted(Record):
+    """The generator reported that no more questions can be asked."""
+
+    kind: Literal["exhausted"] = "exhausted"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Compared(Record):
+    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
+
+    kind: Literal["compared"] = "compared"
+    duplicate_of: int | None
+    detail: str = ""
+    score: float | None = None  # similarity to that question, or to the nearest one
+    step: DuplicateStep = ""  # what decided; older journals do not say
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Judged(Record):
+    """The validator gave a verdict, or `failure` says why it did not."""
+
+    kind: Literal["judged"] = "judged"
+    verdict: VerdictRecord | None
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+Event = Annotated[Proposed | GenerationFailed | Exhausted | Compared | Judged, Field(discriminator="kind")]
+
+
+class Rejected(Record):
+    """A candidate that failed, with the feedback for the generator."""
+
+    candidate: Candidate
+    attempt: int
+    reason: RejectionReason
+    detail: str
+    duplicate_of: str | None = None
+    duplicate_score: float | None = None
+    duplicate_step: DuplicateStep = ""
+
+
+class Accepted(Record):
+    candidate: Candidate
+    attempt: int
+
+
+class Generate(Record):
+    attempt: int
+
+
+class Dedupe(Record):
+    candidate: Candidate
+    attempt: int
+
+
+class Validate(Record):
+    candidate: Candidate
+    attempt: int
+
+
+class Done(Record):
+    end: DocumentEnd
+    detail: str = ""
+
+
+Step = Generate | Dedupe | Validate | Done
+
+
+class QAState(Record):
+    """The state of the loop for a document."""
+
+    accepted: tuple[Accepted, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    verdicts: tuple[VerdictRecord, ...] = ()
+    viewed_pages: tuple[int, ...] = ()
+    attempts: int = 0
+    consecutive_failures: int = 0
+    compared_count: int = 0
+    validated_count: int = 0
+    current: Candidate | None = None
+    is_unique: bool = False  # of the current candidate
+    exhausted: str | None = None
+
+
+def next_step(state: QAState, limits: QALimits) -> Step:
+    """The next step. Success is checked first, so a document that reached its target is never exhausted."""
+    attempt = state.attempts + 1
+    if state.current is not None:
+        kind = Validate if _is_compared(state) else Dedupe
+        return kind(candidate=state.current, attempt=attempt)
+    if len(state.accepted) >= limits.target_count:
+        return Done(end=DocumentEnd.TARGET_REACHED)
+    if state.exhausted is not None:
+        return Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=state.exhausted)
+    if state.consecutive_failures > limits.max_consecutive_failures:
+        return Done(
+            end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{state.consecutive_failures} failures in a row"
+        )
+    if state.attempts >= limits.max_attempts:
+        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.attempts} attempts")
+    return Generate(attempt=attempt)
+
+
+def transition(state: QAState, event: Event) -> QAState:
+    """The state after `event`. Raises ValueError for an event that does not fit the state."""
+    match event:
+        case Proposed():
+            _expect(_awaits_candidate(state), event)
+            return _proposed(_viewed(state, event.viewed_pages), event.candidate)
+        case GenerationFailed():
+            _expect(_awaits_candidate(state), event)
+            nothing = Candidate(question="", answer="", evidence=(), question_type="")
+            return _reject(
+                _viewed(state, event.viewed_pages), nothing, RejectionReason.GENERATION_FAILED, event.reason
+            )
+        case Exhausted():
+            _expect(_awaits_candidate(state), event)
+            return _viewed(state, event.viewed_pages).model_copy(update={"exhausted": event.reason})
+        case Compared():
+            return _compared(state, event)
+        case Judged():
+            return _judged(state, event)
+
+
+def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
+    """Apply events until the limits end the loop. Returns the state and the number of events used.
+
+    With a smaller target than that of the journal, later events are not used.
+    """
+    state = QAState()
+    for taken, event in enumerate(events):
+        if isinstance(next_step(state, limits), Done):
+            return state, taken
+        state = transition(state, event)
+    return state, len(events)
+
+
+def _awaits_candidate(state: QAState) -> bool:
+    return state.current is None and state.exhausted is None
+
+
+def _is_compared(state: QAState) -> bool:
+    """Whether the current candidate is known not to be a duplicate. The first one has nothing to be compared with."""
+    return state.is_unique or not state.accepted
+
+
+def _proposed(state: QAState, candidate: Candidate) -> QAState:
+    if candidate.gate is not None:
+        return _reject(state, candidate, candidate.gate, candidate.gate_detail)
+    return state.model_copy(update={"current": candidate, "is_unique": False})
+
+
+def _compared(state: QAState, event: Compared) -> QAState:
+    candidate = _current(state, event)
+    _expect(not _is_compared(state), event)
+    counted = state.model_copy(update={"compared_count": state.compared_count + 1})
+    if event.duplicate_of is None:
+        return counted.model_copy(update={"is_unique": True})
+    _expect(0 <= event.duplicate_of < len(state.accepted), event)
+    of = state.accepted[event.duplicate_of].candidate.question
+    return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
+
+
+def _judged(state: QAState, event: Judged) -> QAState:
+    candidate = _current(state, event)
+    _expect(_is_compared(state), event)
+    if event.verdict is None:
+        return _reject(state, candidate, RejectionReason.VALIDATOR_FAILED, event.failure)
+    counted = state.model_copy(
+        update={"validated_count": state.validated_count + 1, "verdicts": (*state.verdicts, event.verdict)}
+    )
+    fault = rejection(event.verdict)
+    if fault is not None:
+        return _reject(counted, candidate, *fault)
+    accepted = Accepted(candidate=candidate, attempt=state.attempts + 1)
+    return counted.model_copy(
+        update={
+            "accepted": (*state.accepted, accepted),
+            "attempts": state.attempts + 1,
+            "consecutive_failures": 0,
+            "current": None,
+        }
+    )
+
+
+def _reject(
+    state: QAState,
+    candidate: Candidate,
+    reason: RejectionReason,
+    detail: str,
+    of: str | None = None,
+    found: Compared | None = None,
+) -> QAState:
+    attempt = state.attempts + 1
+    rejected = Rejected(
+        candidate=candidate,
+        attempt=attempt,
+        reason=reason,
+        detail=detail,
+        duplicate_of=of,
+        duplicate_score=found.score if found else None,
+        duplicate_step=found.step if found else "",
+    )
+    return state.model_copy(
+        update={
+            "rejected": (*state.rejected, rejected),
+            "attempts": attempt,
+            "consecutive_failures": state.consecutive_failures + 1,
+            "current": None,
+        }
+    )
+
+
+def _viewed(state: QAState, pages: tuple[int, ...]) -> QAState:
+    return state.model_copy(update={"viewed_pages": tuple(dict.fromkeys((*state.viewed_pages, *pages)))})
+
+
+def _current(state: QAState, event: Event) -> Candidate:
+    if state.current is None:
+        raise ValueError(f"{event.kind} without a current candidate")
+    return state.current
+
+
+def _expect(holds: bool, event: Event) -> None:
+    if not holds:
+        raise ValueError(f"{event.kind} does not fit the current state")

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.loop.ledger import entries
+from qagen_dagster.models.ledger import Ledger
+from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.records.ids import digest
+from qagen_dagster.store import Store
+from tests.support.wire_server import Reply, wire_body
+
+ASKER, CLAUDE = "openai_compatible:asker", "anthropic:judge"
+
+
+@pytest.fixture(params=["folder", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return Store(tmp_path / "assets" if request.param == "folder" else f"memory://{uuid.uuid4().hex}/assets")
+
+
+def pay(store: Store, question: str, model: str = ASKER, body: dict[str, Any] | None = None) -> str:
+    path = "/v1/messages" if model == CLAUDE else "/v1/chat/completions"
+    key = digest(question)
+    Ledger(store.blobs("ledger")).put(
+        key, body or wire_body(path, Reply(text="yes"), {}, 1), model=model, seconds=1.5, retries=0
+    )
+    return key
+
+
+def damage(store: Store, key: str) -> str:
+    blobs = store.blobs("ledger")
+    whole = blobs.get(key)
+    assert whole is not None
+    blobs.put(key, whole[:-9])
+    return store.path(f"ledger/{key[:2]}/{key}")
+
+
+def test_an_empty_ledger_is_in_order(store: Store) -> None:
+    found = entries.statistics(store)
+    assert (found.entries, found.bytes, found.oldest, found.models) == (0, 0, None, ())
+    assert entries.check(store).good
+    assert entries.prunable(store, unused=True).count == 0
+
+
+def test_entries_are_counted_by_model_with_their_tokens(store: Store) -> None:
+    for question in ("a", "b"):
+        pay(store, question)
+    pay(store, "c", CLAUDE)
+    pay(store, "d", "openai_compatible:odd", {"nothing": "to read"})
+    pay(store, "e", "retired:model", {"usage": 3})
+    damage(store, pay(store, "f"))
+    found = entries.statistics(store)
+    assert (found.entries, found.corrupt) == (5, 1)
+    by_model = {one.model: one for one in found.models}
+    asker = by_model[ASKER]
+    assert (asker.entries, asker.input_tokens, asker.output_tokens, asker.seconds) == (2, 200, 40, 3.0)
+    assert (by_model[CLAUDE].input_tokens, by_model[CLAUDE].uncounted) == (100, 0)
+    assert [by_model[name].uncounted for name in ("openai_compatible:odd", "retired:model")] == [1, 1]
+    assert sum(one.bytes for one in found.models) == found.bytes > 1000
+    assert found.oldest is not None
+    assert found.newest is not None
+    assert found.oldest <= asker.oldest <= asker.newest <= found.newest
+
+
+def test_every_file_is_judged(store: Store) -> None:
+    whole, other = pay(store, "a"), pay(store, "b")
+    bad = damage(store, pay(store, "c"))
+    moved = digest("d")
+    data = store.blobs("ledger").get(whole)
+    assert data is not None
+    store.blobs("ledger").put(moved, data)
+    strays = [f"ledger/{whole[:2]}/notes.txt", "ledger/README", f"ledger/00/{other}"]
+    for stray in strays:
+        store.write_bytes(stray, data)
+    found = entries.check(store)
+    assert (found.whole, found.good) == (2, False)
+    assert {one.path: one.reason for one in found.corrupt} == {
+        bad: "half written or damaged",
+        store.path(f"ledger/{moved[:2]}/{moved}"): f"the entry of another request, {whole}",
+    }
+    assert set(found.foreign) == {store.path(stray) for stray in strays}
+
+
+def test_corrupt_entries_go_and_whole_ones_stay(store: Store) -> None:
+    kept, repaired, gone = (pay(store, question) for question in "abc")
+    for key in (repaired, gone):
+        damage(store, key)
+    found = entries.prunable(store)
+    assert set(found.corrupt) == {repaired, gone}
+    assert found.unused == ()
+    pay(store, "b")  # by a run, after the look
+    assert entries.prune(store, found) == 1
+    assert set(store.blobs("ledger").keys()) == {kept, repaired}
+    assert entries.check(store).good
+    assert store.list("locks") == []
+
+
+def test_what_any_record_refers_to_is_used(store: Store) -> None:
+    keys = {name: pay(store, name) for name in ("journal", "result", "partial", "set", "idle", "text")}
+    refer = '{{"calls": [{{"request_key":{space}"{key}"}}]}}'
+    places = {
+        "journal": "journals/c/s/textual/d/1.json",
+        "result": "candidates/c/s/textual/d/1.json",
+        "partial": "candidates/c/s/textual/d/1.partial.json",
+        "set": "validated/c/s/textual/set.json",
+        "text": "documents/c/d/document.json",  # a document that speaks of an address uses nothing
+    }
+    for name, place in places.items():
+        store.write_bytes(place, refer.format(space=" " * (len(name) % 2), key=keys[name]).encode())
+    idle = {keys["idle"], keys["text"]}
+    assert entries.prunable(store, unused=True).unused == ()  # too young to tell
+    found = entries.prunable(store, unused=True, older_than_days=0)
+    assert set(found.unused) == idle
+    assert found.bytes > 0
+    assert entries.prunable(store, older_than_days=0).unused == ()
+    assert entries.prune(store, found) == 2
+    assert set(store.blobs("ledger").keys()) == set(keys.values()) - idle
+
+
+def test_leftovers_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    pay(store, "a")
+    old, new = tmp_path / "ledger/ab/.abc.1.2.3.tmp", tmp_path / "journals/.j.1.2.3.tmp"
+    for file in (old, new):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"half")
+    os.utime(old, (time.time() - 4000,) * 2)
+    for name in ("dead", "held"):
+        (tmp_path / "locks/ledger").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "locks/ledger" / name).touch()
+    held = lock(tmp_path / "locks/ledger/held", fcntl.LOCK_EX)
+    try:
+        found = entries.prunable(store)
+        assert (found.leftovers, found.locks) == (("ledger/ab/.abc.1.2.3.tmp",), ("locks/ledger/dead",))
+        assert old.exists()
+        assert entries.prune(store, found) == 2
+    finally:
+        os.close(held)
+    assert not old.exists()
+    assert new.exists()
+    assert [path.name for path in (tmp_path / "locks/ledger").iterdir()] == ["held"]
