@@ -54,5 +54,5 @@ def test_a_journal_of_other_work_is_refused_by_name(store: Store) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b'{"work": "w", "events": [{"kind": "unheard of"}]}', b"[]"])
 def test_a_damaged_journal_is_named(store: Store, data: bytes) -> None:
     store.write_bytes("j.json", data)
-    with pytest.raises(StoreError, match=r"j\.json is not a QuestionJournal"):
+    with pytest.raises(StoreError, match=r"j\.json is not a valid QuestionJournal"):
         open_journal(store, "j.json", "w")
