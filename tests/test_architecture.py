@@ -70,7 +70,7 @@ OWNERS = {
         "models/embedded/answering/",
     ),
     "onnxruntime": ("models/vectors/minilm.py",),
-    "openai": ("models/wires/openai", "models/batches/openai.py", "models/vectors/paid.py"),
+    "openai": ("models/wires/openai", "models/batches/openai.py", "models/vectors/openai_endpoint.py"),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),

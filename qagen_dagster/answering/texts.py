@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from qagen_dagster.answering.fulltext.keep import stored_text
 from qagen_dagster.answering.fulltext.resolvers import Paper
+from qagen_dagster.answering.fulltext.storage import stored_text
 from qagen_dagster.records.answering.answer import DocumentTextStatus
 from qagen_dagster.records.document import Document
 from qagen_dagster.store import Store

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from qagen_dagster.answering.answer_from_document import answer_from_document
-from qagen_dagster.answering.fulltext.fetch import FetchError
-from qagen_dagster.answering.fulltext.keep import add_fulltext
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback
+from qagen_dagster.answering.fulltext.safe_http import FetchError
+from qagen_dagster.answering.fulltext.storage import add_fulltext
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qagen_dagster.latex.code import code_of, plain_of
-from qagen_dagster.latex.items import split_items
+from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.records.problems.item import ANSWER_MARK
 
 PICTURES = ("tikzpicture", "circuitikz")  # drawing environments

@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document
 from qagen_dagster.answering.chunk_source import ChunkSource
-from qagen_dagster.answering.fulltext.keep import add_fulltext
+from qagen_dagster.answering.fulltext.storage import add_fulltext
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.answering.setup import corpus_place

@@ -12,7 +12,7 @@ import pytest
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.latex.engine import MISSING, compile_item, find_engine
-from qagen_dagster.latex.items import split_items
+from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.publishing.problems.tex_project import TexProject
 from qagen_dagster.records.problems.export import BankExport
 from qagen_dagster.records.problems.result import ProblemRecord

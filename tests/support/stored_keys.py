@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.answering.fulltext import keep
+from qagen_dagster.answering.fulltext import storage
 from qagen_dagster.loop.catalog.source import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
@@ -43,7 +43,7 @@ VALUES: dict[str, Any] = {
     "task": "variant-numerical-1",
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {
-    "Document.file_key.file": (keep.PDF, keep.TEXT, keep.RECORD),
+    "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
     "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE),
     "Combination.history_key.path": (corpus_json.FILE,),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),

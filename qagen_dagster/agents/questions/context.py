@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.questions.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import DocumentView

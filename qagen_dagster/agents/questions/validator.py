@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.quote_search import skeleton
+from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish

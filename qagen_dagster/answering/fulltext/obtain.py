@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from qagen_dagster.answering.fulltext.download import Search, find_pdf
-from qagen_dagster.answering.fulltext.keep import keep_found, stored_text
+from qagen_dagster.answering.fulltext.pdf_search import Search, find_pdf
 from qagen_dagster.answering.fulltext.resolvers import Paper
+from qagen_dagster.answering.fulltext.storage import keep_found, stored_text
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.records.answering.answer import ProxyCallbackResult, QAError
 from qagen_dagster.records.answering.options import FulltextOptions

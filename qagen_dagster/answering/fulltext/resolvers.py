@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
-from qagen_dagster.answering.fulltext.fetch import Fault, FetchError, Page, Web
 from qagen_dagster.answering.fulltext.links import asks_for_login, pdf_links
+from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Page, Web
 from qagen_dagster.records.answering.options import FulltextOptions
 
 MAX_URLS = 4  # from one source

@@ -9,6 +9,7 @@ from typing import Any, cast
 import click
 from pydantic import ValidationError
 
+from qagen_dagster.cli.problems.command_runner import carry_out, give
 from qagen_dagster.cli.problems.options import (
     FILE,
     Request,
@@ -18,7 +19,6 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import IdeaResult, Problem

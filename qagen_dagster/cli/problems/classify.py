@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from qagen_dagster.cli.problems.command_runner import carry_out, tell, write_rows
 from qagen_dagster.cli.problems.options import (
     Request,
     image_option,
@@ -12,7 +13,6 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import carry_out, tell, write_rows
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import ClassificationResult
 from qagen_dagster.records.problems.result import Stage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from qagen_dagster.cli.problems.command_runner import carry_out, give
 from qagen_dagster.cli.problems.options import (
     FORMATS,
     Request,
@@ -13,7 +14,6 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import Format

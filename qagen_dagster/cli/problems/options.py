@@ -1,4 +1,4 @@
-"""Options of the commands for physics problems, and the request that they become. `work.py` carries it out."""
+"""Options of the commands for physics problems, and the request that they become. `command_runner.py` carries it out."""
 
 from __future__ import annotations
 

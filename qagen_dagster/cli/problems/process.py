@@ -10,6 +10,7 @@ import click
 
 from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.output import folder_to_write, print_json
+from qagen_dagster.cli.problems.command_runner import Done, carry_out, tell, told, write_folder
 from qagen_dagster.cli.problems.options import (
     FOLDER,
     FORMATS,
@@ -23,7 +24,6 @@ from qagen_dagster.cli.problems.options import (
     tex_option,
 )
 from qagen_dagster.cli.problems.sets import process_set
-from qagen_dagster.cli.problems.work import Done, carry_out, tell, told, write_folder
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import bank_files, export_files, export_of, items_of
 from qagen_dagster.loop.problems.state_machine import Wishes

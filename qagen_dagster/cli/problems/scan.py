@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from qagen_dagster.cli.options import OneOf
+from qagen_dagster.cli.problems.command_runner import carry_out, give
 from qagen_dagster.cli.problems.options import (
     Request,
     image_option,
@@ -13,7 +14,6 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import QuestionKind
 from qagen_dagster.records.problems.result import Stage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from qagen_dagster.cli.problems.command_runner import carry_out, give
 from qagen_dagster.cli.problems.options import (
     Request,
     image_option,
@@ -12,7 +13,6 @@ from qagen_dagster.cli.problems.options import (
     reference_option,
     request_options,
 )
-from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.sources import described
 from qagen_dagster.loop.problems.state_machine import Wishes

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from qagen_dagster.cli.options import OneOf
+from qagen_dagster.cli.problems.command_runner import carry_out, give
 from qagen_dagster.cli.problems.options import (
     FILE,
     Request,
@@ -18,7 +19,6 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.cli.problems.work import carry_out, give
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.sources import combined
 from qagen_dagster.loop.problems.state_machine import Wishes

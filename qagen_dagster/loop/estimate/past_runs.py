@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from qagen_dagster.catalog.past import PastDocument, PastSet, PastUse, past_documents, past_sets
+from qagen_dagster.catalog.past_runs import PastDocument, PastSet, PastUse, past_documents, past_sets
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.calls import unique_calls

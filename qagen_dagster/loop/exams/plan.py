@@ -13,9 +13,9 @@ from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
 from qagen_dagster.loop.exams.fingerprint import exam_specs, part_fingerprint
+from qagen_dagster.loop.exams.inputs import ExamModels, ItemWork
 from qagen_dagster.loop.exams.quota import quotas
 from qagen_dagster.loop.exams.state_machine import ItemLimits
-from qagen_dagster.loop.exams.work import ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace

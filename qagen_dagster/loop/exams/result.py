@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from qagen_dagster.loop.exams.events import Designed, ExamEvent, Examined, Implemented, Solved, Verified
 from qagen_dagster.loop.exams.findings import finding_of
+from qagen_dagster.loop.exams.inputs import ItemWork
 from qagen_dagster.loop.exams.run_item import Worked
 from qagen_dagster.loop.exams.state_machine import Accepted, GivenUp, ItemState, transition
-from qagen_dagster.loop.exams.work import ItemWork
 from qagen_dagster.records.exams.bank import ExamItem, RejectedItem, item_id
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.item import ExamPart

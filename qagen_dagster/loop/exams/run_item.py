@@ -17,6 +17,7 @@ from qagen_dagster.loop.exams.events import (
     Styled,
     Verified,
 )
+from qagen_dagster.loop.exams.inputs import ItemWork
 from qagen_dagster.loop.exams.state_machine import (
     Accepted,
     Design,
@@ -32,7 +33,6 @@ from qagen_dagster.loop.exams.state_machine import (
     replay,
     transition,
 )
-from qagen_dagster.loop.exams.work import ItemWork
 from qagen_dagster.loop.journal import JournalFile
 
 

@@ -15,11 +15,11 @@ from functools import cached_property
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.exams.events import ExamEvent
+from qagen_dagster.loop.exams.inputs import ExamModels
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.run_item import Worked, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, replay
-from qagen_dagster.loop.exams.work import ExamModels
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace

@@ -6,9 +6,9 @@ import json
 
 from qagen_dagster.agents.problems import alternate, classifier, converter, idea, scanner, tikz, variant
 from qagen_dagster.agents.prompts import Prompt
+from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.item_latex import format_of, item_of, scanned_as
 from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
-from qagen_dagster.loop.problems.work import ROLE_OF, ProblemWork
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import Stage, Task

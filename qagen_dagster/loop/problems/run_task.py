@@ -12,6 +12,7 @@ from qagen_dagster.agents.problems.task import Asking, Said
 from qagen_dagster.latex.numbers_and_words import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.fingerprint import prompt_of
+from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.item_latex import format_of, item_of, kind_of, scanned_as, with_figure_of
 from qagen_dagster.loop.problems.output_properties import (
     alternate_breaches,
@@ -24,7 +25,6 @@ from qagen_dagster.loop.problems.output_properties import (
 )
 from qagen_dagster.loop.problems.pipeline_properties import prompt_breaches
 from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
-from qagen_dagster.loop.problems.work import ROLE_OF, ProblemWork
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.item import (

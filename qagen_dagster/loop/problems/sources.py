@@ -15,7 +15,7 @@ from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.sandbox import FileSource
-from qagen_dagster.latex.items import split_items
+from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.loop.problems.pipeline_properties import select_range
 from qagen_dagster.loop.problems.plan import keep_picture
 from qagen_dagster.loop.workspace import Workspace

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import Engine, compile_item, find_engine
-from qagen_dagster.loop.problems.work import NO_ENGINE, Compiler, References
+from qagen_dagster.loop.problems.inputs import NO_ENGINE, Compiler, References
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.models.vectors.local import LocalEmbedder

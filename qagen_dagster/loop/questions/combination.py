@@ -13,9 +13,9 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.batch.limits import batch_limits
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
+from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.state_machine import QALimits
-from qagen_dagster.loop.questions.work import question_models
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget

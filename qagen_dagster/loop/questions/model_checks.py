@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.loop.questions.duplicates import compare as dedupe
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Judged, QAState, Validate
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 
 
 def compare(step: Dedupe, state: QAState, work: DocumentWork, models: QAModels) -> Compared:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Done, QAState
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,

@@ -9,6 +9,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.questions.state_machine import (
@@ -26,7 +27,6 @@ from qagen_dagster.loop.questions.state_machine import (
     replay,
     transition,
 )
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode

@@ -16,9 +16,9 @@ from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.combination import CombinationPlan
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

@@ -8,7 +8,7 @@ from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.duplicates import compare
-from qagen_dagster.loop.questions.work import question_models
+from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model

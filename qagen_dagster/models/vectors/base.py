@@ -1,7 +1,7 @@
 """The interface of embedders, which turn text into vectors, and their settings in a profile.
 
 What belongs here: the settings, the interface, the counts of what was used. What does not: computing vectors
-(`local.py`, `paid.py`) and choosing the class (`registry.py`).
+(`local.py`, `openai_endpoint.py`) and choosing the class (`registry.py`).
 """
 
 from __future__ import annotations

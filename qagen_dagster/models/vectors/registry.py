@@ -31,6 +31,6 @@ def build_embedder(
         return LocalEmbedder(spec, threads)
     variable = key_variable(spec.provider, spec.api_key_env)
     value = read_key(spec.name, variable, secret, "embedder.api_key_env")
-    paid: Any = import_module("qagen_dagster.models.vectors.paid")
+    paid: Any = import_module("qagen_dagster.models.vectors.openai_endpoint")
     made: Embedder = paid.PaidEmbedder(spec, value, variable, ledger, state, meter=meter)
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.catalog.past import PastDocument, PastSet, PastUse
+from qagen_dagster.catalog.past_runs import PastDocument, PastSet, PastUse
 from qagen_dagster.loop.estimate.forecast import Example, Use
 from qagen_dagster.loop.estimate.past_runs import ENOUGH, Past, choose, set_rate, size_of, use_of
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan

@@ -5,10 +5,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.result import empty_result, result_of
 from qagen_dagster.loop.questions.run_document import perform
 from qagen_dagster.loop.questions.state_machine import Done, Generate, QALimits, next_step, replay
-from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from tests.support.documents import context_of, visual_context

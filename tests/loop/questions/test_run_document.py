@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state_machine import QALimits
-from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import Outcome as Parsing
 from qagen_dagster.records.ids import Combination, Mode

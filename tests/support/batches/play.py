@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
-from qagen_dagster.loop.questions.work import QAModels
+from qagen_dagster.loop.questions.inputs import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
 from tests.support.models import FakeModel, Turn, call, say, told

@@ -10,8 +10,8 @@ from typing import Any
 
 from qagen_dagster.agents.exams.rendering import ExamContext
 from qagen_dagster.loop.exams.events import ExamEvent, ExamJournal
+from qagen_dagster.loop.exams.inputs import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.exams.state_machine import ItemLimits
-from qagen_dagster.loop.exams.work import Examiner, ExamModels, ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.difficulty import Difficulty

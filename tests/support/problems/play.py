@@ -8,9 +8,9 @@ from typing import Any
 
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import TransientModelError
+from qagen_dagster.loop.problems.inputs import NO_ENGINE, Compiler, ProblemWork, References
 from qagen_dagster.loop.problems.run_problem import TaskResults
 from qagen_dagster.loop.problems.state_machine import Wishes, tasks_of
-from qagen_dagster.loop.problems.work import NO_ENGINE, Compiler, ProblemWork, References
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Image, Request, ToolMessage
 from qagen_dagster.records.problems.item import Format, Picture, Problem, ProblemInput, VariantKind

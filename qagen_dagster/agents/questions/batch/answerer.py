@@ -10,7 +10,7 @@ from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence_check import EvidenceCheck
+from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.errors import ToolError

@@ -8,9 +8,9 @@ from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.loop.questions.batch.limits import Wanted
 from qagen_dagster.loop.questions.batch.state import BatchState
 from qagen_dagster.loop.questions.batch.state_machine import missing_of
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state_machine import Accepted, Done
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id

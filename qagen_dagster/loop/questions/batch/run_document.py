@@ -44,9 +44,9 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Proposed, Validate
-from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType

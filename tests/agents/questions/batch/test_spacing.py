@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.agents.questions.batch.spacing import unpadded
-from qagen_dagster.agents.questions.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.support.documents import view_of

@@ -17,10 +17,10 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.grounding.methods import llm
+from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state_machine import QALimits
-from qagen_dagster.loop.questions.work import DocumentWork
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import question_id

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from qagen_dagster.answering.fulltext.addresses import AddressPolicy
-from qagen_dagster.answering.fulltext.download import Search, find_pdf
-from qagen_dagster.answering.fulltext.fetch import Fault, FetchError, Web
+from qagen_dagster.answering.fulltext.pdf_search import Search, find_pdf
 from qagen_dagster.answering.fulltext.resolvers import Paper, resolvers
+from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Web
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.records.answering.options import FulltextOptions

@@ -1,12 +1,12 @@
 """The evidence check: looks up the quotes and labels of a submission in the document and makes it a candidate.
 
-`quote_search.py` finds quotes. `answer_in_evidence.py` decides whether the quotes support the answer.
+`quote_search.py` finds quotes. `answer_support.py` decides whether the quotes support the answer.
 """
 
 from __future__ import annotations
 
-from qagen_dagster.agents.questions.answer_in_evidence import unsupported
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from qagen_dagster.answering.fulltext.download import FoundPdf, open_pdf
-from qagen_dagster.answering.fulltext.fetch import Fault, FetchError
+from qagen_dagster.answering.fulltext.pdf_search import FoundPdf, open_pdf
+from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool

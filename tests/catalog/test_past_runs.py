@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.catalog.database import rebuild
-from qagen_dagster.catalog.past import past_documents, past_sets
+from qagen_dagster.catalog.past_runs import past_documents, past_sets
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.ids import Mode

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from qagen_dagster.answering.fulltext.addresses import AddressPolicy
-from qagen_dagster.answering.fulltext.fetch import Fault, FetchError, Page, Web
 from qagen_dagster.answering.fulltext.resolvers import (
     FulltextResolver,
     Paper,
@@ -14,6 +13,7 @@ from qagen_dagster.answering.fulltext.resolvers import (
     resolvers,
     through_proxy,
 )
+from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError, Page, Web
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.questions.quote_search import QuoteFinder, skeleton
+from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder, skeleton
 from qagen_dagster.records.document import Document, Outcome, PageSpan
 from qagen_dagster.records.questions.results import Evidence
 from qagen_dagster.records.questions.submissions import EvidenceQuote

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.answer_in_evidence import unsupported
+from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 
 EVIDENCE = "In 1998 Ida Holm built twelve probes; the cell constant is 1,250 per metre at 25.0 °C."
 

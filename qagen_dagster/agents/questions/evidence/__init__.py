@@ -1,0 +1,1 @@
+"""The evidence check: quotes are found in the document, and must support the answer."""
