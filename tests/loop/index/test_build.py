@@ -232,5 +232,5 @@ def test_money_needs_the_price_of_the_embedder(tmp_path: Path) -> None:
         place = Place(tmp_path, server)
         text = (place.project.profiles / "paid.yaml").read_text()
         place.project.profile("paid", text.replace("  usd_per_million_input: 1.0\n", ""))
-        with pytest.raises(ConfigError, match="usd_per_million_input of embedder openai_compatible:e-1"):
+        with pytest.raises(ConfigError, match="usd_per_million_input of the embedder openai_compatible:e-1"):
             index_meter(place.space, "water", "launch-1", None, Allowance(max_usd=1.0))
