@@ -10,7 +10,7 @@ from typing import Any
 
 import anthropic
 
-from qagen_dagster.models import deadline
+from qagen_dagster.models import body_limit
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.wires import faults, sdk_call
 
@@ -34,7 +34,7 @@ def make_client(spec: ModelSpec, api_key: str | None) -> anthropic.Anthropic:
         timeout=spec.timeout_seconds,
         max_retries=0,
     )
-    deadline.bound(client)
+    body_limit.bound(client)
     return client
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import openai
 
-from qagen_dagster.models import deadline
+from qagen_dagster.models import body_limit
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.wires import faults, sdk_call
 
@@ -41,7 +41,7 @@ def make_client(spec: ModelSpec, api_key: str | None) -> openai.OpenAI:
     )
     if spec.base_url is not None:  # names of an OpenAI account are nobody else's business
         client.organization = client.project = client.admin_api_key = None
-    deadline.bound(client)
+    body_limit.bound(client)
     return client
 
 
