@@ -65,6 +65,11 @@ def bound(client: object) -> None:
             pool._network_backend = _Backend(backend)
 
 
+def check() -> None:
+    """Raises TimeoutError when the attempt of this thread has ended."""
+    _left(None)
+
+
 def _left(timeout: float | None) -> float:
     left = _attempt_ends.get() - time.monotonic()
     if left <= 0:

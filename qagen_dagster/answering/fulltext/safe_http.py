@@ -13,12 +13,12 @@ from urllib.parse import quote
 import httpx
 
 from qagen_dagster.answering.fulltext.addresses import AddressPolicy, RefusedAddressError
-from qagen_dagster.models import deadline
+from qagen_dagster.models import body_limit, deadline
 
 MAX_REDIRECTS = 8
 MAX_PAGE_BYTES = 2_000_000  # in a landing page or a JSON reply
 _PIECE = 65_536
-_HEADERS = {"User-Agent": "qagen (full text for question answering)", "Accept-Encoding": "identity"}
+_HEADERS = {"User-Agent": "qagen (full text for question answering)"}
 _MOVED = (301, 302, 303, 307, 308)
 _WALLS = (401, 402, 403, 407, 451)
 _ANY_TYPE = ("", "application/octet-stream", "binary/octet-stream", "application/download")
@@ -82,7 +82,9 @@ class Web:
         self._client = httpx.Client(
             transport=transport, trust_env=False, follow_redirects=False, headers=_HEADERS
         )
-        deadline.bound(SimpleNamespace(_client=self._client))
+        # `_read` counts first, since it knows what was asked for; the client's own limit is a little higher.
+        most = max(max_bytes, MAX_PAGE_BYTES) + 4 * _PIECE
+        body_limit.bound(SimpleNamespace(_client=self._client), most)
 
     def close(self) -> None:
         self._client.close()

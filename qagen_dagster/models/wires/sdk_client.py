@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from qagen_dagster.errors import ModelError, PermanentModelError, TransientModelError
-from qagen_dagster.models import deadline
+from qagen_dagster.models import body_limit, deadline
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.wires import faults
 
@@ -46,7 +46,7 @@ class SdkClient(Generic[C]):
             max_retries=0,
         )
         weakref.finalize(self, self.client.close)  # closes the connections with this object, not later
-        deadline.bound(self.client)
+        body_limit.bound(self.client)
 
     @property
     def spec(self) -> ModelSpec:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,14 @@ from qagen_dagster.records.answering.options import FulltextOptions
 from tests.support.paper_server import Drip, Flood, PaperServer, Served, as_json, moved, page, paper
 
 DOI = "10.5555/lamp.7"
+
+
+def packed(body: bytes, layers: int) -> bytes:
+    for _ in range(layers):
+        body = gzip.compress(body, 9)
+    return body
+
+
 PDF = Served(paper("The lamp of Skerry Bank burns forty litres of oil a night."), "application/pdf")
 
 
@@ -302,3 +312,38 @@ def test_a_server_that_is_not_there(pool: ParserPool) -> None:
         chosen = FulltextOptions(allow_private=(host,), doi_url=None, europe_pmc_url=None)
         search = find_pdf(Paper(None, f"http://{host}/a.pdf"), chosen, pool)
     assert faults(search) == [("url", Fault.FAILED)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "layers", "fault"),
+    [
+        ("gzip", 1, Fault.TOO_LARGE),
+        ("gzip, gzip", 2, Fault.FAILED),
+        ("gzip, gzip, gzip", 3, Fault.FAILED),
+        ("br", 0, Fault.FAILED),
+    ],
+)
+def test_a_bomb_of_a_few_bytes_is_not_decoded(encoding: str, layers: int, fault: Fault) -> None:
+    headers = {"Content-Encoding": encoding}
+    bomb = Served(packed(bytes(200_000_000), layers) if layers else b"x", "application/pdf", headers=headers)
+    with PaperServer({"/bomb.pdf": bomb}) as server:
+        web = Web(AddressPolicy(frozenset({server.host})), seconds=20, max_bytes=5_000_000)
+        tracemalloc.start()
+        try:
+            with pytest.raises(FetchError) as caught:
+                web.get(server.url("/bomb.pdf"), pdf=True)
+            assert tracemalloc.get_traced_memory()[1] < 40_000_000
+        finally:
+            tracemalloc.stop()
+            web.close()
+    assert caught.value.fault is fault
+
+
+def test_one_layer_of_compression_is_read() -> None:
+    headers = {"Content-Encoding": "gzip"}
+    with PaperServer({"/a.txt": Served(gzip.compress(b"words " * 9), headers=headers)}) as server:
+        web = Web(AddressPolicy(frozenset({server.host})), seconds=20, max_bytes=1_000)
+        try:
+            assert web.get(server.url("/a.txt")).text == "words " * 9
+        finally:
+            web.close()
