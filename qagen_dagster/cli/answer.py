@@ -49,12 +49,12 @@ class _Wishes:
 @click.option(
     "--max-chunks",
     type=click.IntRange(1, 100),
-    help="Excerpts of the document to give to the model. Default: the corpus' setting (5).",
+    help="Maximum number of excerpts that the model sees. Default: as in corpus.yaml (5).",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(-1, 1),
-    help="Least cosine similarity of an excerpt. Default: the corpus' setting (0.3).",
+    help="Minimum cosine similarity of an excerpt. Default: as in corpus.yaml (0.3).",
 )
 @json_option
 @click.pass_obj
@@ -77,8 +77,9 @@ def answer(
 ) -> int:
     """Answer a question from one document.
 
-    DOCUMENT is the id of a document, its path in its corpus, or a file. Exits with 1 if there is no answer. Nothing is
-    fetched from the network unless --download or the corpus' configuration allows it.
+    DOCUMENT is the id of a document, its path in its corpus, or a file. Exits with 1 if an error prevents an answer.
+    "The text does not answer the question" counts as an answer. Nothing is fetched from the network unless --download or
+    corpus.yaml allows it.
     """
     space = Workspace(settings)
     with _asked(space, document, _Wishes(corpus, row, profile, fulltext)) as asked:

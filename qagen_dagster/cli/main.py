@@ -73,7 +73,7 @@ def cli(
     profiles: Path | None,
     debug: bool,
 ) -> None:
-    """Turn corpora of documents into validated question/answer evaluation sets."""
+    """Turn corpora of documents into validated question/answer sets."""
     settings = load_settings()
     if corpora_folder is not None:
         settings = replace(settings, corpora=corpora_folder.expanduser().resolve())

@@ -42,7 +42,7 @@ class RunWishes:
 @click.option(
     "--shard-size",
     type=click.IntRange(1),
-    help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else as many as are processed in parallel.",
+    help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else at least QAGEN_DOCUMENT_WORKERS.",
 )
 @click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
 @budget_options

@@ -37,7 +37,7 @@ MOST_DOCUMENTS = 40  # rows on a terminal; the JSON lists all
 @click.option(
     "--run",
     "run_id",
-    help="Show this run: the id of a Dagster run, or of a launch as `qagen summary` prints it.",
+    help="Show an earlier run: its id in Dagster, or the id that `qagen summary` printed for it.",
 )
 @click.option("--output", type=OUTPUT, callback=file_to_write, help="Write the JSON to this file, too.")
 @click.option(

@@ -25,7 +25,7 @@ from qagen_dagster.records.problems.result import Stage
 @output_option
 @request_options
 def classify(request: Request) -> int:
-    """Classify physics questions (stage 1 of the pipeline).
+    """Classify physics problems (stage 1 of the pipeline).
 
     Gives question_type, difficulty, topic, has_diagram and more. A confidence below 0.5 is flagged. The JSON is
     one object for one problem. For several problems it is a list in which every entry has its item or page number.

@@ -22,16 +22,14 @@ from qagen_dagster.records.problems.result import Stage
 @click.command()
 @image_option
 @tex_option
-@click.option(
-    "--type", "kind", type=OneOf(QuestionKind), help="Kind of question. Default: classify it first."
-)
+@click.option("--type", "kind", type=OneOf(QuestionKind), help="Kind of problem. Default: classify it first.")
 @range_option
 @output_option
 @request_options
 def scan(request: Request, kind: QuestionKind | None) -> int:
     """Transcribe problems to LaTeX (stage 2 of the pipeline).
 
-    The LaTeX of a problem runs from \\item to \\end{solution}. A TeX item that already has both is copied unchanged.
+    The LaTeX of a problem runs from \\item to \\end{solution}. A TeX item that is already complete is copied unchanged.
 
     \b
     Examples:
