@@ -31,7 +31,9 @@ _DOCUMENT = re.compile(
 )
 _VALUE = re.compile(rf"\*?(?:\[[^\[\]\\]*\])?{_NAME}{_BODY}")
 _ENVIRONMENT = re.compile(r"\s*\{(?P<environment>[A-Za-z]+\*?)\}\s*(?=\{)")
-_LOOP = re.compile(r"\s*(?P<names>\\[A-Za-z]+(?:\s*/\s*\\[A-Za-z]+)*)\s*(?=\[|in(?![A-Za-z]))")
+_LOOP = re.compile(
+    r"\s*(?:\[\s*(?:count|index)\s*=\s*\\[A-Za-z]+\s*\]\s*)?(?P<names>\\[A-Za-z]+(?:\s*/\s*\\[A-Za-z]+)*)\s*(?=\[|in(?![A-Za-z]))"
+)
 _HEADS = {
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), _COMMAND),
     **dict.fromkeys(("def", "gdef", "edef", "xdef"), _PLAIN),

@@ -46,6 +46,7 @@ def test_what_is_refused_is_named(latex: str, named: str) -> None:
         r"\tikzset{spring/.style={decorate,decoration={coil}}, b/.style={minimum width=#1}}",
         r"\tikzstyle{b}=[draw, fill=red] \tikz[baseline] \draw (0,0) -- (1,1);",
         r"\foreach \x/\y in {0/1,2/3} {\draw (\x,0) -- (\y,1);} \foreach \c in {red,blue} \draw[\c] (0,0);",
+        r"\foreach [count=\i] \x in {1,2} {\node {\i \nodepart{two} \vrule};}",
         r"\foreach \x [count=\i] in {0,...,3} {\ifnum\x>1 \node at (\x,0) {$\i$};\else\fi}",
         r"\draw[->] foreach \x [count=\i] in {1,2} {(\x,0) -- (\i,1)} node[left] {let it file} edge node {x} (A);",
         r"\draw let \p1=($(A)-(B)$), \n1={veclen(\x1,\y1)} in (A) circle (\n1);",
