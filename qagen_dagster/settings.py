@@ -50,6 +50,11 @@ class Settings:
     state: Path = field(default_factory=_user_state)
     shard_size: int | None = None
 
+    def __post_init__(self) -> None:
+        for sign in ("::", "?"):  # a chain of URLs for fsspec, a wildcard for DuckDB
+            if sign in self.assets:
+                raise ConfigError(f"the root of the store must not contain {sign!r}: {self.assets}")
+
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the `QAGEN_*` variables. Raises ConfigError for an invalid value."""

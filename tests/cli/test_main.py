@@ -26,6 +26,13 @@ from tests.support import waterworks
         (["--corpora", "/nonexistent", "run"], {}, 2, "/nonexistent: is not a folder"),
         (["--assets", "/dev/null/below", "run"], {}, 1, "NotADirectoryError"),
         (["--assets", "nosuch://place", "status"], {}, 1, "Protocol not known: nosuch"),
+        (["--assets", "a::b", "run"], {}, 2, "the root of the store must not contain '::': a::b"),
+        (
+            ["status"],
+            {"QAGEN_ASSETS": "memory://a?b"},
+            2,
+            "the root of the store must not contain '?': memory://a?b",
+        ),
         (["--profile", "../other", "run"], {}, 2, "'../other' is not a name"),
         (["corpora", "check", "absent"], {}, 2, "there is no corpus 'absent'"),
         (["run"], {"DAGSTER_HOME": "/nonexistent"}, 2, "/nonexistent: is not a folder (DAGSTER_HOME)"),

@@ -17,9 +17,11 @@ from qagen_dagster.publishing.problems.tex_project import TexProject
 from qagen_dagster.records.problems.export import BankExport
 from qagen_dagster.records.problems.result import ProblemRecord
 from qagen_dagster.settings import PROJECT_ROOT
+from tests.support.problems.attacks import ATTACKS
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import item
 
+SECRET = "PRIVATE LINE 7193"
 pytestmark = [pytest.mark.real, pytest.mark.tex]
 MECHANICS = PROJECT_ROOT / "corpora" / "problems" / "mechanics" / "sources" / "mechanics.tex"
 HARD = r"""\documentclass{article}
@@ -96,3 +98,24 @@ def test_what_compiled_alone_compiles_together(tmp_path: Path) -> None:
     shown = pages(exported(*hard, hostile), tmp_path)
     assert shown.count("Solution.") == 3
     assert "left out: it uses \\makeatletter" in shown
+
+
+def test_attacks_read_and_write_no_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.tex").write_text(f"{SECRET}\n")
+    attacks = [one.replace("FILE", str(tmp_path / "secret.tex")) for one in ATTACKS]
+    bank = [record(item().replace("A cart", one), name=f"bad-{n:02d}") for n, one in enumerate(attacks)]
+    shown = pages(exported(*bank, record(item(), name="good")), tmp_path)
+    assert shown.count("left out: it uses") == len(ATTACKS)
+    assert shown.count("Solution.") == 1
+    assert SECRET not in " ".join(shown.split())
+    made = {path.relative_to(tmp_path / "tex").as_posix() for path in (tmp_path / "tex").rglob("*.*")}
+    assert made == {"items/good.tex", "main.tex", "preamble.tex", "main.aux", "main.log", "main.pdf"}
+
+
+def test_an_attack_in_a_preamble_reads_no_file(tmp_path: Path) -> None:
+    (tmp_path / "secret.tex").write_text(f"{SECRET}\n")
+    preamble = f"\\documentclass{{article}}\n\\newenvironment{{trick}}{{\\begin{{input}}{{{tmp_path}/secret.tex}}}}{{}}\n"
+    bad = record(item().replace("A cart", r"\begin{trick}\end{trick}"), name="bad", preamble=preamble)
+    shown = pages(exported(bad, record(item(), name="good")), tmp_path)
+    assert "left out: it uses" in shown
+    assert SECRET not in " ".join(shown.split())

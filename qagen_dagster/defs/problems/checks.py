@@ -8,7 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
 from qagen_dagster.loop.problems.bank import PublishedBank, broken_items
-from qagen_dagster.publishing.problems.tex_project import hostile
+from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.problems.result import CompileOutcome
 
@@ -22,8 +22,8 @@ PROBLEM_CHECKS = check_specs(
         "that was not compiled because there is no TeX engine.",
         "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
         "ended with a warning.",
-        "harmless": "Warns when an item has a LaTeX command that reads or writes files. The TeX project leaves such "
-        "items out.",
+        "harmless": "Warns when an item has LaTeX that is not on the list of allowed commands and environments. The TeX "
+        "project leaves such items out.",
     },
 )
 
@@ -49,5 +49,5 @@ def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
         failing_result("no_duplicates", duplicates, count, WARN),
         failing_result("latex_compiles", failing, {"checked": len(compiled), "not_compiled": unseen}, WARN),
         failing_result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, WARN),
-        failing_result("harmless", [one.id for one in items if hostile(one.latex)], count, WARN),
+        failing_result("harmless", left_out(found.export), count, WARN),
     ]

@@ -8,6 +8,9 @@ from qagen_dagster.formats.picture import trimmed
 from qagen_dagster.latex.engine import compile_item, find_engine
 from qagen_dagster.loop.problems.plan import picture_key
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.problems.allowed import own_of
+from qagen_dagster.publishing.problems.definitions import allowed_definitions
+from qagen_dagster.publishing.problems.drawing import refused
 from qagen_dagster.records.problems.item import Problem
 
 _SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
@@ -24,9 +27,10 @@ def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
 
 
 def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
-    """The first page of `latex`, compiled by the TeX engine; None without an engine or when it does not compile."""
+    """The first page of `latex`, compiled by the TeX engine; None without an engine, or if it is not allowed or does not compile."""
     engine = find_engine()
-    pdf = None if engine is None else compile_item(engine, latex, preamble, libraries).pdf
+    barred = refused(latex, own_of(allowed_definitions([preamble])))
+    pdf = None if engine is None or barred else compile_item(engine, latex, preamble, libraries).pdf
     if pdf is None:
         return None
     try:

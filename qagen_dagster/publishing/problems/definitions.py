@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from qagen_dagster.publishing.problems.allowed import own_of
+from qagen_dagster.publishing.problems.drawing import refused
+
 _START = re.compile(
     r"(?m)^[ \t]*(?P<how>\\(?:newcommand|renewcommand|providecommand|DeclareMathOperator|usetikzlibrary|newenvironment|def|definecolor"
     r"|colorlet|tikzset|ctikzset|pgfplotsset|sisetup|DeclareSIUnit|NewDocumentCommand))(?![A-Za-z])\*?"
@@ -25,6 +28,7 @@ _PACKAGES = (
 )
 _HARMLESS = frozenset(_PACKAGES.split())
 _OWN = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project's
+_ROUNDS = 20  # definitions that need each other, one after the other
 _MOST = 4_000  # characters in one definition
 
 
@@ -35,6 +39,18 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
         for name, text in _of(preamble):
             found.setdefault(name, text)
     return tuple(found.values())
+
+
+def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
+    """The definitions without those that use TeX that is not allowed, or a definition left out for this."""
+    found = definitions(preambles)
+    for _ in range(_ROUNDS):
+        own = own_of(found)
+        kept = tuple(one for one in found if not refused(one, own))
+        if kept == found:
+            return found
+        found = kept
+    return ()
 
 
 def packages(preambles: Sequence[str]) -> dict[str, str]:

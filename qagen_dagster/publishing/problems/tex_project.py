@@ -1,26 +1,21 @@
 r"""A TeX project: `main.tex` with a section per problem, a file per item, and the definitions of the sources.
 
-TeX can read and write files, and items come from models and untrusted files. So an item with such a command is left out
-and named. Pictures of the sources are not included: a frame with the file's name stands for each.
+TeX can read and write files, and items come from models and untrusted files. So an item with anything that is not on the
+list of allowed TeX is left out and named. Pictures of the sources are not included: a frame with the file's name stands for each.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from qagen_dagster.publishing.problems.definitions import definitions, packages
+from qagen_dagster.publishing.problems.allowed import own_of
+from qagen_dagster.publishing.problems.definitions import allowed_definitions, packages
+from qagen_dagster.publishing.problems.drawing import refused
 from qagen_dagster.records.problems.export import BankExport, BankItem
 
 FOLDER = "tex"
-_HOSTILE = re.compile(
-    r"\\(?:input|include|InputIfFileExists|openin|openout|read|readline|write|immediate|catcode|csname|special|directlua|luaexec"
-    r"|ShellEscape|usepackage|RequirePackage|documentclass|verbatiminput|lstinputlisting|expandafter|scantokens|everyeof|makeatletter"
-    r"|ExplSyntaxOn|UseName|ExpandArgs|pgfimage|pgfdeclareimage|pgfplotstableread|pdffiledump|pdfobj|pdfximage|XeTeXpicfile)(?![A-Za-z@])"
-    r"|\\begin\s*\{\s*(?:input|include|read|write|openin|openout|immediate|special|csname|filecontents\*?|verbatiminput)\s*\}"
-    r"|\\addplot[^;{}]{0,300}\b(?:table|file|gnuplot|shell)\b|\bplot\s*\[?[^;{}\]]{0,100}\]?\s*(?:file|gnuplot)\s*\{|\^\^"
-)  # an environment of this name counts, too: TeX runs it like a command
 _BASIC = ("amsmath", "amssymb", "mathtools")
 _OURS = frozenset(("tasks", "graphicx", "tikz"))  # always loaded
 _LIBRARY = re.compile(r"[A-Za-z0-9_.-]{1,40}")
@@ -61,25 +56,27 @@ class TexProject:
     def export(self, bank: BankExport) -> dict[str, bytes]:
         parts = [_HEAD.replace("%(title)s", _prose(bank.title))]
         files: dict[str, str] = {}
+        given = allowed_definitions(bank.preambles)
+        own = own_of(given)
         for problem, items in groupby(bank.items, key=lambda item: item.problem):
             parts.append(f"\\section*{{{_prose(problem)}}}\n\\begin{{enumerate}}\n")
             for item in items:
                 found = dict(_pieces(item))
                 parts += [
                     f"% {item.id}: {item.made}\n",
-                    *(_shown(name, text) for name, text in found.items()),
+                    *(_shown(name, refused(text, own)) for name, text in found.items()),
                 ]
-                files |= {name: text for name, text in found.items() if not hostile(text)}
+                files |= {name: text for name, text in found.items() if not refused(text, own)}
             parts.append("\\end{enumerate}\n")
         parts.append("\\end{document}\n")
-        files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank)}
+        files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, given)}
         return {f"{FOLDER}/{name}": text.encode() for name, text in files.items()}
 
 
-def hostile(latex: str) -> str:
-    """The first command that reads or writes files, or could hide one that does; empty if there is none."""
-    found = _HOSTILE.search(latex)
-    return found.group() if found else ""
+def left_out(bank: BankExport) -> list[str]:
+    """The ids of the items that the project leaves out."""
+    own = own_of(allowed_definitions(bank.preambles))
+    return [one.id for one in bank.items if refused(one.latex, own)]
 
 
 def _pieces(item: BankItem) -> Iterator[tuple[str, str]]:
@@ -88,15 +85,13 @@ def _pieces(item: BankItem) -> Iterator[tuple[str, str]]:
         yield f"items/{item.id}--alternate-{number}.tex", f"{other.strip()}\n"
 
 
-def _shown(name: str, text: str) -> str:
-    bad = hostile(text)
+def _shown(name: str, bad: str) -> str:
     if bad:
         return f"\\item (left out: it uses \\texttt{{{_prose(bad)}}})\n"
     return f"\\input{{{name.removesuffix('.tex')}}}\n"
 
 
-def _preamble(bank: BankExport) -> str:
-    found = [one for one in definitions(bank.preambles) if not hostile(one)]
+def _preamble(bank: BankExport, found: Sequence[str]) -> str:
     parts = {
         "packages": "\n".join(_loaded(bank)),
         "libraries": "\n".join(_drawing(bank)),

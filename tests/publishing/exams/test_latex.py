@@ -28,7 +28,8 @@ def test_a_paper_of_the_exam_class() -> None:
 @pytest.mark.parametrize(
     "latex",
     ["\\input{/etc/passwd}", "\\write18{ls}", "\\def\\x{1}\\x", "\\newcommand{\\y}{2}\\y", "\\catcode`\\$=1", "x % y",
-     "^^5cinput", "\\csname input\\endcsname", "\\let\\a\\b", "\\renewcommand{\\frac}{1}", "\\require{x}"],
+     "^^5cinput", "\\csname input\\endcsname", "\\let\\a\\b", "\\renewcommand{\\frac}{1}", "\\require{x}",
+     "\\begin{InputIfFileExists}{x}{}{}\\end{InputIfFileExists}", "\\begin{in%\nput}{x}\\end{input}", "\\begin{@@input}x"],
 )  # fmt: skip
 def test_no_command_of_a_formula_reaches_tex_that_could_read_or_redefine(latex: str) -> None:
     assert f"${latex}$" not in paper(f"See ${latex}$.")

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from qagen_dagster.latex.items import split_items
 
 from qagen_dagster.publishing.problems.definitions import definitions, packages
-from qagen_dagster.publishing.problems.tex_project import TexProject, hostile
+from qagen_dagster.publishing.problems.drawing import refused
+from qagen_dagster.publishing.problems.tex_project import TexProject, left_out
 from qagen_dagster.records.problems.export import BankExport
+from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import item, mcq
 
@@ -97,10 +100,12 @@ def test_what_the_sources_define_is_defined_once() -> None:
         r"\csname input\endcsname x",
         r"\immediate\openout5=x",
         r"\pdffiledump{/etc/passwd}",
+        r"\begin{InputIfFileExists}{/etc/passwd}{}{}",
+        r"\draw plot[raw gnuplot] function{x};",
     ],
 )
 def test_what_could_read_or_write_files_is_left_out_and_named(bad: str) -> None:
-    named = hostile(bad)
+    named = refused(bad)
     assert named
     bank = exported(record(item().replace("A cart", bad), alternates=[OTHER]), record(item(), name="p-02"))
     files = project(bank)
@@ -120,4 +125,18 @@ def test_what_could_read_or_write_files_is_left_out_and_named(bad: str) -> None:
     ],
 )
 def test_what_only_draws_stays(good: str) -> None:
-    assert hostile(good) == ""
+    assert refused(good) == ""
+
+
+def test_every_item_of_the_sample_set_is_exported_as_it_stands() -> None:
+    text = (PROJECT_ROOT / "corpora/problems/mechanics/sources/mechanics.tex").read_text(encoding="utf-8")
+    cut = split_items(text)
+    bank = exported(
+        *(record(one, name=f"p-{n:02d}", preamble=cut.preamble) for n, one in enumerate(cut.bare_items))
+    )
+    files = project(bank)
+    assert len(cut.bare_items) == 11
+    assert [files[f"tex/items/{one.id}.tex"] for one in bank.items] == [
+        f"{one.strip()}\n" for one in cut.bare_items
+    ]
+    assert left_out(bank) == []
