@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -11,19 +12,26 @@ R = TypeVar("R")
 Progress = Callable[[int, int, str], None]  # done, all, name
 
 
-def apply_to_all(
-    work: Callable[[T], R], items: Sequence[T], names: Sequence[str], workers: int, progress: Progress | None
-) -> list[R]:
-    """The results in the order of the items. An interrupt does not wait for work in progress, and nothing more begins."""
-    results: list[R] = []
-    threads = ThreadPoolExecutor(max(1, workers), thread_name_prefix="ingest")
+@contextmanager
+def interruptible(workers: int, name: str) -> Generator[ThreadPoolExecutor]:
+    """Threads for a block of work. After an interrupt nothing more begins, and nobody waits for work in progress."""
+    threads = ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
     try:
-        for name, result in zip(names, threads.map(work, items), strict=True):
-            results.append(result)
-            if progress is not None:
-                progress(len(results), len(items), name)
+        yield threads
     except BaseException as error:
         threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
         raise
     threads.shutdown()
+
+
+def apply_to_all(
+    work: Callable[[T], R], items: Sequence[T], names: Sequence[str], workers: int, progress: Progress | None
+) -> list[R]:
+    """The results in the order of the items, by threads that are `interruptible`."""
+    results: list[R] = []
+    with interruptible(workers, "ingest") as threads:
+        for name, result in zip(names, threads.map(work, items), strict=True):
+            results.append(result)
+            if progress is not None:
+                progress(len(results), len(items), name)
     return results
