@@ -4,6 +4,7 @@ QagenError
 ├── ConfigError             a file or flag that a person must correct (exit code 2)
 ├── StoreError              a stored value that is missing or unreadable
 ├── DocumentError           a document that cannot be parsed, with its outcome
+│   └── TooLargeError           a file of more bytes than allowed
 ├── ToolError               text for the model: what went wrong and what to do instead
 ├── ResumeError             a journal that belongs to other work
 └── ModelError              a model call that gave no usable response
@@ -57,6 +58,14 @@ class DocumentError(QagenError):
     def __init__(self, outcome: str, detail: str) -> None:
         self.outcome, self.detail = outcome, detail
         super().__init__(f"{outcome}: {detail}")
+
+
+class TooLargeError(DocumentError):
+    """A file has more bytes than allowed."""
+
+    def __init__(self, size: int, max_bytes: int) -> None:
+        self.size = size
+        super().__init__("too_large", f"{size:,} bytes; the limit is {max_bytes:,}")
 
 
 class ToolError(QagenError):

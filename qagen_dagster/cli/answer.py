@@ -17,6 +17,8 @@ from qagen_dagster.answering.fulltext.safe_http import FetchError
 from qagen_dagster.answering.fulltext.storage import add_fulltext
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.errors import TooLargeError
+from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answering.answer import ProxyCallbackResult, SemanticSearchAnswer
@@ -122,16 +124,13 @@ def _keep(asked: Asked, fulltext: Path | None) -> None:
     if fulltext is None:
         return
     place = asked.place
+    options = place.options.fulltext
     try:
-        add_fulltext(
-            place.store,
-            place.corpus,
-            asked.document_id,
-            fulltext.read_bytes(),
-            place.options.fulltext,
-            place.pool,
-        )
-    except (FetchError, ValueError) as error:
+        data = read_file(fulltext, int(options.max_megabytes * 1_000_000))
+        add_fulltext(place.store, place.corpus, asked.document_id, data, options, place.pool)
+    except OSError as error:
+        raise click.UsageError(f"{fulltext} cannot be read: {error.strerror}") from None
+    except (FetchError, TooLargeError, ValueError) as error:
         raise click.UsageError(f"{fulltext}: {error}") from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.folders import FolderKind, config_path
+from qagen_dagster.configuration.folders import FolderKind, config_path, content_folder
 from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
@@ -26,6 +26,10 @@ class Corpus:
     @property
     def documents_folder(self) -> Path:
         return self.folder / "documents"
+
+    def documents_root(self) -> Path:
+        """documents/ without links. Raises ConfigError when it is missing or a link out of the corpora folder."""
+        return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:
         """The scenario called `key`. Raises ConfigError that lists the scenarios."""
@@ -101,10 +105,9 @@ def load_corpus(folder: Path) -> Corpus:
         raise ConfigError(
             f"a corpus cannot have the name {folder.name}, which is reserved for {folder.name}", file=path
         )
-    config = read_yaml(path, CorpusConfig)
-    if not (folder / "documents").is_dir():
-        raise ConfigError("there is no documents/ folder next to this file", file=path)
-    return Corpus(folder.name, folder, config)
+    corpus = Corpus(folder.name, folder, read_yaml(path, CorpusConfig))
+    corpus.documents_root()
+    return corpus
 
 
 _CORPORA = FolderKind("corpus", CONFIG_NAME, load_corpus)

@@ -49,6 +49,24 @@ class FolderKind(Generic[T]):
         raise ConfigError(f"there is no {self.noun} {key!r} in {parent} (there are: {known})")
 
 
+def content_folder(folder: Path, name: str, config_name: str) -> Path:
+    """The path of `folder/name` without links.
+
+    Raises ConfigError when it is no folder, or a link to a folder outside `folder` and outside the folder that holds it.
+    """
+    try:
+        real = (folder / name).resolve()
+        homes = (folder.resolve(), folder.parent.resolve())
+    except RuntimeError:  # a cycle of links
+        raise ConfigError(f"{name}/ is a link to itself", file=folder / config_name) from None
+    if not real.is_dir():
+        raise ConfigError(f"there is no {name}/ folder next to this file", file=folder / config_name)
+    if not any(real.is_relative_to(home) for home in homes):
+        fault = f"{name}/ is a link to {real}, which is outside {folder.parent}"
+        raise ConfigError(fault, file=folder / config_name)
+    return real
+
+
 def config_path(folder: Path, config_name: str) -> Path:
     """The configuration file of a folder. Raises ConfigError when the folder's name cannot be a key."""
     path = folder / config_name

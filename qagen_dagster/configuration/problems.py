@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.folders import FolderKind, config_path
+from qagen_dagster.configuration.folders import FolderKind, config_path, content_folder
 from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.local_file import open_file
 from qagen_dagster.records.problems.config import ProblemSetConfig
 
 FOLDER = "problems"  # in the corpora folder
@@ -29,6 +30,10 @@ class ProblemSet:
     def file(self, name: str) -> Path:
         """The path of a file in sources/."""
         return self.folder / SOURCES / name
+
+    def sources_root(self) -> Path:
+        """sources/ without links. Raises ConfigError when it is missing or a link out of the folder of sets."""
+        return content_folder(self.folder, SOURCES, CONFIG_NAME)
 
     @property
     def references(self) -> tuple[Path, ...]:
@@ -63,13 +68,15 @@ def load_problem_set(folder: Path) -> ProblemSet:
     """Read one set. Raises ConfigError when its problems.yaml is invalid or names a missing file."""
     path = config_path(folder, CONFIG_NAME)
     found = ProblemSet(folder.name, folder, read_yaml(path, ProblemSetConfig))
-    home = (folder / SOURCES).resolve()
+    home = found.sources_root()
     for place, source in enumerate(found.config.sources):
-        file, key = found.file(source.file), f"sources.{place}.file"
-        if not file.is_file():
-            raise ConfigError(f"there is no file {file}", file=path, key=key)
-        if not file.resolve().is_relative_to(home):
-            raise ConfigError(f"{source.file} is a link out of {SOURCES}/", file=path, key=key)
+        key = f"sources.{place}.file"
+        try:
+            open_file(found.file(source.file), home).close()
+        except FileNotFoundError:
+            raise ConfigError(f"there is no file {found.file(source.file)}", file=path, key=key) from None
+        except OSError as error:
+            raise ConfigError(f"{source.file}: {error.strerror}", file=path, key=key) from None
     return found
 
 

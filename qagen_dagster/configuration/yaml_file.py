@@ -11,7 +11,8 @@ from typing import TypeVar
 import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import ConfigError, TooLargeError
+from qagen_dagster.local_file import read_file
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 _MAX_BYTES = 1_000_000
@@ -73,17 +74,24 @@ def _words(node: yaml.Node) -> JsonValue:
     return None if node.value in ("", "~", "null", "Null", "NULL") else str(node.value)
 
 
-def _compose(path: Path) -> yaml.Node:
+def read_config_text(path: Path) -> str:
+    """The text of a configuration file of at most 1 MB. Raises ConfigError."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ConfigError("is larger than 1 MB", file=path)
-        text = path.read_text(encoding="utf-8-sig")
-        _check_tokens(text, path)
-        node = yaml.compose(text, Loader=_Loader)
+        text = read_file(path, _MAX_BYTES).decode("utf-8-sig")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    except TooLargeError:
+        raise ConfigError("is larger than 1 MB", file=path) from None
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError:
         raise ConfigError("is not UTF-8 text", file=path) from None
+
+
+def _compose(path: Path) -> yaml.Node:
+    try:
+        text = read_config_text(path)
+        _check_tokens(text, path)
+        node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise ConfigError(

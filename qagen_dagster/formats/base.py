@@ -27,6 +27,7 @@ class ParseOptions:
     max_bytes: int = 200_000_000
     max_pages: int = 5_000
     max_chars: int = 50_000_000
+    max_rows: int = 100_000  # of a JSONL file
     max_pixels: int = 40_000_000  # of one decoded image
     ocr: bool = True  # use tesseract if it is installed
     ocr_languages: str = "eng"

@@ -7,6 +7,7 @@ A row is an object with `id`, `title` and the text: the first non-empty field of
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,6 +27,7 @@ from qagen_dagster.formats.text.reader import looks_like_text
 from qagen_dagster.records.document import Metadata, Outcome, Visual
 
 _TEXT_FIELDS = ("content", "text", "abstract")
+_ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,14 @@ class JsonlFormat:
         """Documents and failures in the order of rows.
 
         The line number names a row without id. Raises DocumentError: `empty`, `binary`, or `not_what_it_says` when no
-        line is a JSON object.
+        line is a JSON object, or `too_large` when there are too many rows.
         """
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
         decoded = decode(source.data)
+        count = sum(1 for _ in _ROW.finditer(decoded.text))  # before a value is made of each
+        if count > options.max_rows:
+            raise DocumentError("too_large", f"{count:,} rows; the limit is {options.max_rows:,}")
         rows = _rows(decoded.text)
         if not rows:
             raise DocumentError("empty", "the file has no rows")

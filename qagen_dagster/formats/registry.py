@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from qagen_dagster.errors import DocumentError
+from qagen_dagster.errors import DocumentError, TooLargeError
 from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.content import HEAD_BYTES, content_kind, looks_binary
 from qagen_dagster.formats.image import ImageFormat
@@ -89,7 +89,7 @@ def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] 
     outcome, detail = Outcome.PARSED, ""
     try:
         if size > options.max_bytes:
-            raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
+            raise TooLargeError(size, options.max_bytes)
         chosen = choose(source, formats)
         name, parser = chosen.name, f"{chosen.name}-{chosen.version}"
         entries = tuple(_within_limits(one, options) for one in chosen.parse(source, options))

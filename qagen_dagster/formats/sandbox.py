@@ -28,6 +28,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.registry import ParsedFile
 from qagen_dagster.formats.sandbox_worker import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
 
 __all__ = ["FileSource", "ParserPool"]
@@ -98,7 +99,7 @@ class ParserPool:
         try:
             return cast("ParsedFile", self._call(Job("parse", source, options)))
         except DocumentError as error:
-            size, sha256 = _identity(source)
+            size, sha256 = _identity(source, options.max_bytes)
             return ParsedFile(source.name, Outcome(error.outcome), error.detail, bytes=size, sha256=sha256)
 
     def visuals(
@@ -242,12 +243,16 @@ def _exit_words(code: int | None) -> str:
     return f"signal {-code}"
 
 
-def _identity(source: Source | FileSource) -> tuple[int, str]:
-    """Size and SHA-256 of a document, for when the worker failed before it could report them."""
+def _identity(source: Source | FileSource, max_bytes: int) -> tuple[int, str]:
+    """Size and SHA-256 of a document, for when the worker failed before it could report them.
+
+    A file of more than `max_bytes` is not hashed.
+    """
     if isinstance(source, Source):
         return len(source.data), hashlib.sha256(source.data).hexdigest()
     try:
-        with source.path.open("rb") as file:
-            return source.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+        with open_file(source.path, source.within) as file:
+            size = os.fstat(file.fileno()).st_size
+            return size, hashlib.file_digest(file, "sha256").hexdigest() if size <= max_bytes else ""
     except OSError:
         return 0, ""

@@ -16,6 +16,7 @@ from typing import Literal
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
+from qagen_dagster.local_file import read_file
 from qagen_dagster.records.document import Outcome
 
 FormatsFactory = Callable[[], Sequence[Format]]
@@ -26,10 +27,14 @@ _GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody
 
 @dataclass(frozen=True)
 class FileSource:
-    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe."""
+    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe.
+
+    With `within`, a folder's path without links, the file is read only from inside that folder.
+    """
 
     name: str
     path: Path
+    within: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -124,10 +129,7 @@ def _read(source: Source | FileSource, options: ParseOptions) -> Source:
     if isinstance(source, Source):
         return source
     try:
-        size = source.path.stat().st_size
-        if size > options.max_bytes:
-            raise DocumentError("too_large", f"{size:,} bytes; the limit is {options.max_bytes:,}")
-        return Source(source.name, source.path.read_bytes())
+        return Source(source.name, read_file(source.path, options.max_bytes, source.within))
     except OSError as error:
         raise DocumentError("corrupt", f"the file cannot be read: {error.strerror}") from error
 

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from qagen_dagster.errors import ModelError
+from qagen_dagster.errors import ModelError, TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.index import scores
 from qagen_dagster.index.reference_passages import PASSAGES_VERSION, Passage, passages_of, stem_words
 from qagen_dagster.index.words import WORDS_VERSION, words_of
+from qagen_dagster.local_file import read_file
 from qagen_dagster.models.vectors.base import Embedder, Vectors
 from qagen_dagster.records.ids import digest, fingerprint
 
@@ -158,11 +159,15 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
         if not folder.is_dir():
             _skip(skipped, f"{folder}: there is no such folder; it is left out")
             continue
-        found = [
-            path
-            for path in sorted(folder.rglob("*"))
-            if path.suffix.lower().lstrip(".") in FILE_TYPES and path.is_file()
-        ]
+        try:
+            found = [
+                path
+                for path in sorted(folder.rglob("*"))
+                if path.suffix.lower().lstrip(".") in FILE_TYPES and path.is_file()
+            ]
+        except (OSError, RecursionError):
+            _skip(skipped, f"{folder}: it cannot be listed, or a path in it is too long; it is left out")
+            continue
         if len(found) > MOST_FILES:
             _skip(skipped, f"{folder}: of {len(found)} files only the first {MOST_FILES} are read")
         for path in found[:MOST_FILES]:
@@ -171,9 +176,10 @@ def _listed(folders: Iterable[Path], skipped: list[str]) -> Iterator[tuple[Path,
 
 def _bytes(path: Path) -> bytes:
     """The content of a file. Raises OSError, and ValueError if it is too large."""
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; it is left out")
-    return path.read_bytes()
+    try:
+        return read_file(path, MOST_BYTES)
+    except TooLargeError:
+        raise ValueError(f"larger than {MOST_BYTES // 1_000_000} MB; it is left out") from None
 
 
 def _tex(data: bytes, shown: str) -> tuple[Passage, ...]:

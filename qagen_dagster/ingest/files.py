@@ -2,48 +2,89 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.sandbox import FileSource
+from qagen_dagster.local_file import checked_size, open_file
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.settings import Settings, document_password
+
+_PIECE = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, the reason."""
+    """A file in documents/: its name there, its path and, if it must not be read, the reason.
+
+    It is read only from inside `within`.
+    """
 
     name: str
     path: Path
     refused: str | None = None
+    within: Path | None = None
+
+    @property
+    def source(self) -> FileSource:
+        return FileSource(self.name, self.path, self.within)
 
 
 def discover(corpus: Corpus) -> list[CorpusFile]:
     """All files in documents/, sorted by name. Hidden files and folders are skipped."""
-    return files_under(corpus.documents_folder)
+    return files_under(corpus.documents_root())
+
+
+def source_of(corpus: Corpus, name: str) -> FileSource:
+    """The file of a document, for the parser workers."""
+    root = corpus.documents_root()
+    return FileSource(name, root / name, root)
 
 
 def files_under(folder: Path) -> list[CorpusFile]:
     """All files in a folder, sorted by name. Hidden files and folders are skipped."""
     root = folder.resolve()
     found: list[CorpusFile] = []
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder)
-        if any(part.startswith(".") for part in name.parts) or (path.is_dir() and not path.is_symlink()):
-            continue
-        printable = name.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        refused = _refusal(path, root) if printable == name.as_posix() else "its name is not UTF-8"
-        found.append(CorpusFile(printable, path, refused))
+    for path, fault in _paths(root):
+        name = path.relative_to(root).as_posix()
+        printable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        refused = fault or (_refusal(path, root) if printable == name else "its name is not UTF-8")
+        found.append(CorpusFile(printable, path, refused, root))
     return sorted(found, key=lambda file: file.name)
+
+
+def _paths(root: Path) -> Iterator[tuple[Path, str | None]]:
+    """Everything below `root` but hidden names and folders; a folder that cannot be listed comes with the reason."""
+    pending = [root]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(folder / entry.name)
+                    else:
+                        yield folder / entry.name, None
+        except OSError as error:
+            yield folder, f"the folder cannot be listed: {error.strerror}"
 
 
 def _refusal(path: Path, root: Path) -> str | None:
     try:
         good = path.resolve(strict=True).is_relative_to(root) and path.is_file()
-    except (OSError, RuntimeError):  # a broken link, or a cycle of links
+    except (OSError, RuntimeError) as error:  # a broken link, or a cycle of links
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return f"cannot be read: {error.strerror}"
         good = False
     return None if good else f"is a link out of {root.name}/ or not a file"
 
@@ -65,7 +106,16 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     return hashlib.sha256(f"{options.model_dump_json()}{limits}".encode()).hexdigest()[:12]
 
 
-def file_hash(path: Path) -> str:
-    """The SHA-256 of a file, which is read in chunks."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
+    """The SHA-256 of a file, which is read in pieces.
+
+    Raises OSError, TooLargeError before anything is read, and CancelledError when `stopped` is set.
+    """
+    sha256 = hashlib.sha256()
+    with open_file(file.path, file.within) as opened:
+        checked_size(opened, max_bytes)
+        while piece := opened.read(_PIECE):
+            if stopped.is_set():
+                raise CancelledError
+            sha256.update(piece)
+    return sha256.hexdigest()

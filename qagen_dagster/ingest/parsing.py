@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.errors import TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.registry import FORMATS, ParsedFile
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
+from qagen_dagster.ingest.parallel import Progress, apply_to_all
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-Progress = Callable[[int, int, str], None]  # done, all, name
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
@@ -41,6 +42,7 @@ class _Job:
     options: ParseOptions
     options_tag: str
     previous: dict[str, tuple[IndexEntry, ...]]
+    stopped: Event = field(default_factory=Event)
 
 
 def parse_corpus(
@@ -60,19 +62,14 @@ def parse_corpus(
         previous=_by_source(known.documents),
     )
     files = discover(corpus)
-    entries: list[IndexEntry] = []
-    parsed = 0
-    with ThreadPoolExecutor(max(1, settings.parser_workers), thread_name_prefix="parse") as threads:
-        for done, (file, (found, is_new)) in enumerate(
-            zip(files, threads.map(partial(_one_file, job), files), strict=True), 1
-        ):
-            entries.extend(found)
-            parsed += is_new
-            if progress is not None:
-                progress(done, len(files), file.name)
-    index = CorpusIndex(corpus=corpus.key, documents=tuple(entries))
+    try:
+        names = [file.name for file in files]
+        done = apply_to_all(partial(_one_file, job), files, names, settings.parser_workers, progress)
+    finally:
+        job.stopped.set()
+    index = CorpusIndex(corpus=corpus.key, documents=tuple(entry for found, _ in done for entry in found))
     store.write(CorpusIndex.key(corpus.key), index)
-    return ParsingResult(index, parsed)
+    return ParsingResult(index, sum(is_new for _, is_new in done))
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
@@ -82,15 +79,14 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
         return False
     by_source = _by_source(known.documents)
     tag = options_fingerprint(corpus.config.documents, settings)
+    max_bytes = parse_options(corpus.config.documents).max_bytes
     files = discover(corpus)
     if {file.name for file in files} != set(by_source):
         return False
     for file in files:
-        sha256, why = _hashed(file)
-        for entry in by_source[file.name]:
-            kept = entry.source_sha256 == "" and entry.detail == why
-            if not (kept if why else _still_good(entry, sha256, tag, corpus.key, store)):
-                return False
+        found = _hashed(file, max_bytes, Event())
+        if not all(_still_good(e, found, tag, corpus.key, store) for e in by_source[file.name]):
+            return False
     usable = (entry for entry in known.documents if entry.outcome in USABLE)
     return all(_has_manifest(entry, corpus.key, store) for entry in usable)
 
@@ -101,14 +97,16 @@ def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
     return found is not None and found.document_version == entry.version
 
 
-def _hashed(file: CorpusFile) -> tuple[str, str]:
-    """The hash of a file's content, or an empty hash and the reason why it cannot be read."""
+def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFile:
+    """The hash of a file's content, or the outcome of a file that is not read."""
     if file.refused is not None:
-        return "", file.refused
+        return ParsedFile(file.name, Outcome.UNSUPPORTED, file.refused)
     try:
-        return file_hash(file.path), ""
+        return file_hash(file, max_bytes, stopped)
+    except TooLargeError as error:
+        return ParsedFile(file.name, Outcome.TOO_LARGE, error.detail, bytes=error.size)
     except OSError as error:
-        return "", f"cannot be read: {error.strerror}"
+        return ParsedFile(file.name, Outcome.CORRUPT, f"cannot be read: {error.strerror}")
 
 
 def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
@@ -119,22 +117,27 @@ def _by_source(entries: Sequence[IndexEntry]) -> dict[str, tuple[IndexEntry, ...
 
 
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
-    sha256, why = _hashed(file)
-    if why:
-        outcome = Outcome.UNSUPPORTED if file.refused else Outcome.CORRUPT
-        return [_failed_file(file, ParsedFile(file.name, outcome, why), "", job)], False
+    sha256 = _hashed(file, job.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
     if kept and all(_still_good(e, sha256, job.options_tag, job.corpus, job.store) for e in kept):
         return list(kept), False
+    if isinstance(sha256, ParsedFile):
+        return [_failed_file(file, sha256, "", job)], False
     started = time.monotonic()
-    found = job.pool.parse(FileSource(file.name, file.path), job.options)
+    found = job.pool.parse(file.source, job.options)
     seconds = round(time.monotonic() - started, 4)
+    sha256 = found.sha256 or sha256  # of what was parsed: the file may have changed meanwhile
     if not found.entries:
         return [_failed_file(file, found, sha256, job, seconds)], True
     return [_store(file, found, entry, sha256, job, seconds) for entry in found.entries], True
 
 
-def _still_good(entry: IndexEntry, sha256: str, options_tag: str, corpus: str, store: Store) -> bool:
+def _still_good(
+    entry: IndexEntry, sha256: str | ParsedFile, options_tag: str, corpus: str, store: Store
+) -> bool:
+    if isinstance(sha256, ParsedFile):
+        same = (entry.outcome, entry.detail) == (sha256.outcome, sha256.detail)
+        return same and store.exists(Document.key(corpus, entry.id))
     if entry.source_sha256 != sha256 or entry.options != options_tag or entry.outcome in _RETRIED:
         return False
     if entry.parser not in {*_PARSERS, _NO_PARSER}:

@@ -9,7 +9,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
 from qagen_dagster.store import Store
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -23,7 +23,7 @@ def open_view(
     text = store.get(Document.text_key(corpus.key, entry.id)) or b""
     manifest = store.find(VisualManifest.key(corpus.key, entry.id), VisualManifest)
     current = manifest is not None and manifest.document_version == entry.version
-    source = FileSource(entry.source, corpus.documents_folder / entry.source)
+    source = source_of(corpus, entry.source)
     return DocumentView(
         document=document,
         lines=tuple(text.decode("utf-8").split("\n")) if text else (),

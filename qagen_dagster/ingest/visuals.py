@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.ingest.parsing import USABLE, Progress
+from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.parallel import Progress, apply_to_all
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -28,14 +28,8 @@ def build_manifests(
     """The manifest of every usable document, in index order. A failure is recorded in the manifest."""
     options = parse_options(corpus.config.documents)
     usable = [entry for entry in index.documents if entry.outcome in USABLE]
-    manifests: list[VisualManifest] = []
-    with ThreadPoolExecutor(max(1, settings.parser_workers), thread_name_prefix="visuals") as threads:
-        work = partial(_manifest, corpus, store, pool, options)
-        for done, (entry, manifest) in enumerate(zip(usable, threads.map(work, usable), strict=True), 1):
-            manifests.append(manifest)
-            if progress is not None:
-                progress(done, len(usable), entry.id)
-    return manifests
+    work = partial(_manifest, corpus, store, pool, options)
+    return apply_to_all(work, usable, [entry.id for entry in usable], settings.parser_workers, progress)
 
 
 def _manifest(
@@ -45,7 +39,7 @@ def _manifest(
     known = store.find(key, VisualManifest)
     if known is not None and known.document_version == entry.version and known.failure is None:
         return known
-    source = FileSource(entry.source, corpus.documents_folder / entry.source)
+    source = source_of(corpus, entry.source)
     document = store.find(Document.key(corpus.key, entry.id), Document)
     options = replace(options, known_pages=document.pages if document else ())
     try:

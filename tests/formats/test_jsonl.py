@@ -97,3 +97,14 @@ def test_files_that_hold_no_rows() -> None:
         parse(b"id,text\n1,hello\n")
     with pytest.raises(DocumentError, match="binary"):
         parse(bytes(1_000))
+
+
+def test_a_file_of_too_many_rows_is_too_large_as_a_whole() -> None:
+    with pytest.raises(DocumentError, match="100,001 rows; the limit is 100,000") as error:
+        parse(b"{}\n" * 100_001)
+    assert error.value.outcome == Outcome.TOO_LARGE
+    two = ParseOptions(max_rows=2)
+    data = b'\xef\xbb\xbf\n \n{"id": "a", "text": "x"}\r\n\t\n' + b"\n" * 9 + b'{"id": "b", "text": "y"}'
+    assert len(JsonlFormat().parse(Source("rows.jsonl", data), two)) == 2
+    with pytest.raises(DocumentError, match="3 rows; the limit is 2"):
+        JsonlFormat().parse(Source("rows.jsonl", data + b"\n{}"), two)

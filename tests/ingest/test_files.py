@@ -4,11 +4,12 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover, file_hash, options_fingerprint, parse_options
+from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.ids import document_id
 from tests.ingest.conftest import Desk
@@ -110,4 +111,5 @@ def test_options_and_limits_have_a_mark_without_secrets(desk: Desk, monkeypatch:
 def test_a_files_hash_is_its_contents(tmp_path: Path) -> None:
     data = b"x" * 3_000_000
     (tmp_path / "a").write_bytes(data)
-    assert file_hash(tmp_path / "a") == hashlib.sha256(data).hexdigest()
+    found = file_hash(CorpusFile("a", tmp_path / "a"), len(data), Event())
+    assert found == hashlib.sha256(data).hexdigest()

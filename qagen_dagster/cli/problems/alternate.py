@@ -19,7 +19,9 @@ from qagen_dagster.cli.problems.options import (
     request_options,
     tex_option,
 )
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import ConfigError, TooLargeError
+from qagen_dagster.local_file import read_file
+from qagen_dagster.loop.problems.sources import MOST_TEX_BYTES
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.problems.item import IdeaResult, Problem
 from qagen_dagster.records.problems.result import Stage
@@ -54,7 +56,7 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
     try:
-        value = json.loads(file.read_bytes())
+        value = json.loads(read_file(file, MOST_TEX_BYTES))
         if isinstance(value, list):
             rows = [cast("dict[str, Any]", one) for one in cast("list[object]", value)]
             known = {
@@ -63,6 +65,8 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
         else:
             one = IdeaResult.model_validate(value)
             known = {problem.index: one for problem in problems}
+    except TooLargeError as error:
+        raise ConfigError(str(error), file=file) from None
     except (ValueError, ValidationError, AttributeError) as error:
         said = "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
         raise ConfigError(said, file=file) from None

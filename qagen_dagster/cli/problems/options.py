@@ -96,7 +96,7 @@ def read_problems(
 ) -> tuple[Problem, ...]:
     """The problems of one file, of TeX or of images. Raises ConfigError for a missing file and for the wrong kind of file."""
     if not path.is_file():
-        raise ConfigError(f"there is no file {path}")
+        raise ConfigError(f"{path} is not a regular file" if path.exists() else f"there is no file {path}")
     if tex != (path.suffix.lower() == ".tex"):
         raise ConfigError(f"{path}: -t takes .tex files, -i takes .png, .jpg, .jpeg, .webp and .pdf files")
     return read_file(space, Named(path, str(path), wanted, kind))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qagen_dagster.configuration.yaml_file import read_config_text
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.item import ExamSchema
 
@@ -19,7 +20,6 @@ _NAMED = re.compile(r"([A-Za-z]{1,16}[0-9]{1,4})\.[ \t]+(\S.*)")
 _PART = re.compile(r"^###[ \t]+(\S.*)$")
 _BULLET = re.compile(r"^[ \t]{0,3}(?:[-*+]|[0-9]{1,3}[.)])[ \t]+")
 _FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)")
-_MOST_BYTES = 1_000_000
 _PARTS = {
     "core thinking move": "core_move",
     "contexts": "contexts",
@@ -41,14 +41,7 @@ class Library:
 
 def read_schemas(path: Path) -> Library:
     """Read `path`. Raises ConfigError when the file as a whole cannot be read."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ConfigError("is larger than 1 MB", file=path)
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
-    except UnicodeDecodeError:
-        raise ConfigError("is not UTF-8 text", file=path) from None
+    lines = read_config_text(path).splitlines()
     found: dict[str, ExamSchema] = {}
     faults: list[ConfigError] = []
     for start, block in _blocks(lines):

@@ -9,8 +9,8 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.defs.metadata import Metadata, bar_chart, cell, data_uri, markdown_table, path, pictures
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest
 from qagen_dagster.store import Store
@@ -71,10 +71,11 @@ def page_crops(
 
 def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
     """Markdown of one visual's picture with its caption; None when it cannot be rendered."""
-    file = FileSource(source, corpus.documents_folder / source)
     how = RenderOptions(_CROP.max_pixels, _CROP.max_side, _CROP.max_bytes, visual.box)
     try:
-        picture = pool.render(file, visual.page or 1, parse_options(corpus.config.documents), how)
+        picture = pool.render(
+            source_of(corpus, source), visual.page or 1, parse_options(corpus.config.documents), how
+        )
     except DocumentError:
         return None
     if picture is None:

@@ -13,8 +13,10 @@ from qagen_dagster.answering.answer_from_document import ModelOf, Place
 from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
+from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.local_file import checked_size, open_file
 from qagen_dagster.loop.index.build import open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -84,7 +86,7 @@ def loose_file(space: Workspace, path: Path, row: str | None, profile: str | Non
     with tempfile.TemporaryDirectory() as folder:
         corpus = Corpus(_LOOSE, Path(folder) / _LOOSE, _LOOSE_CONFIG)
         corpus.documents_folder.mkdir(parents=True)
-        shutil.copyfile(path, corpus.documents_folder / path.name)
+        _copy(path, corpus)
         store = Store(Path(folder) / "store")
         index = parse_corpus(corpus, store, space.parsers(), space.settings).index
         chosen = _row(path, index, row)
@@ -92,6 +94,18 @@ def loose_file(space: Workspace, path: Path, row: str | None, profile: str | Non
             chosen,
             _place(space, store, _LOOSE, AnsweringOptions(), corpus.config.index, profile, None),
         )
+
+
+def _copy(path: Path, corpus: Corpus) -> None:
+    """Copy a file into a corpus. Raises ConfigError for a file that the corpus does not take."""
+    try:
+        with open_file(path) as given, (corpus.documents_folder / path.name).open("wb") as copy:
+            checked_size(given, parse_options(corpus.config.documents).max_bytes)
+            shutil.copyfileobj(given, copy)
+    except TooLargeError as error:
+        raise ConfigError(str(error), file=path) from None
+    except OSError as error:
+        raise ConfigError(f"cannot be copied: {error.strerror}", file=path) from None
 
 
 def _row(path: Path, index: CorpusIndex, row: str | None) -> str:

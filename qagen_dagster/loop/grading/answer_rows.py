@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.local_file import open_file
 from qagen_dagster.records.base import Record
 
 MOST_BYTES = 16_000_000  # of one row
@@ -53,7 +54,7 @@ class AnswerFile:
     def rows(self, places: Sequence[Place]) -> list[Row]:
         """The rows at `places`, in order."""
         found: list[Row] = []
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             for place in places:
                 file.seek(place.offset)
                 found.append(read_row(file.readline(MOST_BYTES)))
@@ -120,7 +121,7 @@ def _word(fields: dict[str, object], name: str) -> str:
 def _lines(path: Path) -> Iterator[tuple[Place, bytes]]:
     """Lines that are not blank, each at most MOST_BYTES long."""
     offset = number = 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
             number += 1
             if line.strip(b" \t\r\n\xef\xbb\xbf"):

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
-from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, files_under
 from qagen_dagster.records.ids import document_id
 
@@ -45,7 +45,7 @@ class Reader:
         """Raises DocumentError when the file has no content."""
         if file.refused is not None:
             raise DocumentError("unsupported", file.refused)
-        found = self.pool.parse(FileSource(file.name, file.path), self.options)
+        found = self.pool.parse(file.source, self.options)
         if not found.entries:
             raise DocumentError(found.outcome.value, found.detail)
         return found.entries

@@ -21,6 +21,7 @@ from qagen_dagster.errors import BudgetExhaustedError, ModelError, PermanentMode
 from qagen_dagster.index.embed import embed_document, index_fingerprint
 from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
+from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
@@ -116,7 +117,7 @@ def build_index(
     cpus = space.settings.parser_workers
     embedder = embedder_of(space, spec, cpus, meter)
     workers = 1 if spec.local else space.settings.document_workers  # a local embedder uses all CPUs itself
-    with ThreadPoolExecutor(max(1, workers), thread_name_prefix="embed") as threads:
+    with interruptible(workers, "embed") as threads:
         job = _Job(
             corpus=corpus,
             store=space.store,

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qagen_dagster import local_file
 from qagen_dagster.configuration.problems import ProblemSet
-from qagen_dagster.errors import ConfigError, DocumentError
+from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.encoding import decode
 from qagen_dagster.formats.sandbox import FileSource
@@ -34,12 +35,21 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Named:
-    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is what a person says about them."""
+    """A file to read. `wanted` selects its items or pages, both ends included. `kind` is what a person says about them.
+
+    With `within`, a folder's path without links, it is read only from inside that folder.
+    """
 
     path: Path
     shown: str
     wanted: Range | None = None
     kind: QuestionKind | None = None
+    within: Path | None = None
+
+    @property
+    def source(self) -> FileSource:
+        """The file for a parser worker, which may have another working directory."""
+        return FileSource(self.path.name, self.path.absolute(), self.within)
 
 
 def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
@@ -63,9 +73,10 @@ def read_set(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
     problems: list[Problem] = []
     reports: list[SourceReport] = []
     taken: set[str] = set()
+    root = problem_set.sources_root()
     for source in problem_set.config.sources:
-        path = problem_set.file(source.file)
-        found = read_file(space, Named(path, source.file, source.range or source.pages, source.kind))
+        named = Named(root / source.file, source.file, source.range or source.pages, source.kind, root)
+        found = read_file(space, named)
         fresh = _renamed(found, taken)
         taken |= {one.id for one in fresh}
         problems += fresh
@@ -114,9 +125,9 @@ def _of_tex(named: Named) -> tuple[Problem, ...]:
 
 def _bytes_of(named: Named) -> bytes:
     try:
-        if named.path.stat().st_size > MOST_TEX_BYTES:
-            raise DocumentError("too_large", f"{named.shown}: the limit is {MOST_TEX_BYTES:,} bytes")
-        return named.path.read_bytes()
+        return local_file.read_file(named.path, MOST_TEX_BYTES, named.within)
+    except TooLargeError as error:
+        raise DocumentError(error.outcome, f"{named.shown}: {error.detail}") from None
     except OSError as error:
         raise DocumentError("corrupt", f"{named.shown}: {error.strerror}") from None
 
@@ -131,7 +142,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
 
 def _pages(space: Workspace, named: Named) -> int:
     """Raises DocumentError when the PDF cannot be read."""
-    parsed = space.parsers().parse(FileSource(named.path.name, named.path.absolute()), _QUIET)
+    parsed = space.parsers().parse(named.source, _QUIET)
     count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
     if not count:
         raise DocumentError(parsed.outcome.value, f"{named.shown}: {parsed.detail or 'it has no page'}")
@@ -151,9 +162,8 @@ def _of_picture(space: Workspace, named: Named, page: int, problem_id: str) -> P
 
 
 def _drawn(space: Workspace, named: Named, page: int) -> PageImage:
-    source = FileSource(named.path.name, named.path.absolute())  # workers have another working directory
     try:
-        image = space.parsers().render(source, page, _QUIET, RenderOptions())
+        image = space.parsers().render(named.source, page, _QUIET, RenderOptions())
     except DocumentError as error:
         kinds = "" if named.path.suffix.lower() == PDF else f"; {_KINDS}"
         raise DocumentError(error.outcome, f"{named.shown}: {error.detail}{kinds}") from None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from qagen_dagster.latex.items import split_items
 
+from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.publishing.problems.definitions import definitions, packages
 from qagen_dagster.publishing.problems.drawing import refused
 from qagen_dagster.publishing.problems.tex_project import TexProject, left_out

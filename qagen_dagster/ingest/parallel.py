@@ -1,0 +1,37 @@
+"""Applies a function to the files or documents of a corpus in threads, and ends at once when the run is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+Progress = Callable[[int, int, str], None]  # done, all, name
+
+
+@contextmanager
+def interruptible(workers: int, name: str) -> Generator[ThreadPoolExecutor]:
+    """Threads for a block of work. After an interrupt nothing more begins, and nobody waits for work in progress."""
+    threads = ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
+    try:
+        yield threads
+    except BaseException as error:
+        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    threads.shutdown()
+
+
+def apply_to_all(
+    work: Callable[[T], R], items: Sequence[T], names: Sequence[str], workers: int, progress: Progress | None
+) -> list[R]:
+    """The results in the order of the items, by threads that are `interruptible`."""
+    results: list[R] = []
+    with interruptible(workers, "ingest") as threads:
+        for name, result in zip(names, threads.map(work, items), strict=True):
+            results.append(result)
+            if progress is not None:
+                progress(len(results), len(items), name)
+    return results
