@@ -26,6 +26,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from pydantic_core import from_json
+
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import Spent, Toll, cost_of
@@ -273,9 +275,9 @@ def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
     of another request, or in an older format."""
     try:
-        envelope = json.loads(data)
+        envelope = from_json(data)  # json.loads would use up the stack on deep damage, and finalizers fail then
         content, said = str(envelope["entry"]), envelope["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise ValueError("half written or damaged") from None
     if said != digest(content):
         raise ValueError("damaged: its checksum does not match")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import errno
 import fcntl
+import gc
 import json
 import os
 import threading
@@ -107,6 +108,33 @@ def test_a_damaged_entry_is_paid_again_and_never_served(blobs: MemoryBlobs, dama
     again = model.respond(ask())
     assert (again.message.text, again.replayed, script.paid) == ("answer 2", False, 2)
     assert model.respond(ask()).replayed
+
+
+def test_a_deep_entry_leaves_room_for_finalizers(blobs: MemoryBlobs) -> None:
+    """The garbage collector may run finalizers at any allocation. They fail when the parser has used up the stack."""
+    ran: list[str] = []
+
+    def dive(frames: int) -> int:
+        return frames and dive(frames - 1)
+
+    def finalize(phase: str, _info: dict[str, int]) -> None:
+        try:
+            dive(100)
+            ran.append(phase)
+        except RecursionError:
+            ran.append("no room")
+
+    key = make(Counting(), blobs).respond(ask()).request_key
+    blobs.data[key] = b"[" * 100_000
+    before = gc.get_threshold()
+    gc.callbacks.append(finalize)
+    gc.set_threshold(20)
+    try:
+        assert Ledger(blobs).get(key) is None
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(finalize)
+    assert "no room" not in ran
 
 
 def test_an_entry_under_another_key_is_not_served(blobs: MemoryBlobs) -> None:
