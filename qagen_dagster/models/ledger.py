@@ -17,7 +17,6 @@ import copy
 import errno
 import fcntl
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -31,7 +30,7 @@ from pydantic_core import from_json
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import Spent, Toll, cost_of
-from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
@@ -275,7 +274,9 @@ def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
     of another request, or in an older format."""
     try:
-        envelope = from_json(data)  # json.loads would use up the stack on deep damage, and finalizers fail then
+        envelope = from_json(
+            data
+        )  # json.loads would use up the stack on deep damage, and finalizers fail then
         content, said = str(envelope["entry"]), envelope["sha256"]
     except (ValueError, KeyError, TypeError):
         raise ValueError("half written or damaged") from None
@@ -299,8 +300,7 @@ def _among_processes(path: Path | None) -> Generator[None]:
     finally:
         if path is not None and file is not None:
             path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
-            fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may hold a copy open
-            os.close(file)
+            unlock(file)
 
 
 def _locked(path: Path) -> int | None:

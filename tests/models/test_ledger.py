@@ -30,6 +30,7 @@ from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
+from tests.support.forked import ForkedChild
 from tests.support.wire_server import Reply, WireServer
 
 SPEC = ModelSpec(provider="scripted", model="test")
@@ -300,3 +301,25 @@ def test_a_local_model_stores_nothing() -> None:
     first, second = model.respond(ask()), model.respond(ask())
     assert (script.paid, first.replayed, second.replayed) == (2, False, False)
     assert first.request_key == request_key(SPEC, ask())
+
+
+def test_who_waits_is_served_although_a_forked_child_keeps_the_lock_file_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = ForkedChild(monkeypatch)
+
+    def answer(request: Request) -> AssistantMessage:
+        child.wait_until_asked(2)
+        return AssistantMessage(content=(Text(text="paid once"),))
+
+    blobs = Store(tmp_path).blobs("ledger")
+    with ThreadPoolExecutor(2) as pool:
+        both = [
+            pool.submit(LedgeredModel(ScriptedProvider(SPEC, answer), Ledger(blobs)).respond, ask())
+            for _ in range(2)
+        ]
+        try:
+            found = [one.result(20) for one in both]
+        finally:
+            child.end()
+    assert sorted(one.replayed for one in found) == [False, True]

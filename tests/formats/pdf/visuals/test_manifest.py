@@ -136,6 +136,19 @@ def test_a_captioned_table_without_any_ruling() -> None:
     assert covers(table, (60, 183, 300, 247))
 
 
+def test_a_table_without_any_ruling_above_its_caption() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for row, texts in enumerate(CELLS):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + column * 110, 213 + row * 16), text, fontsize=9)
+    caption(page, 60, 264, "Table 3: Depth and rain at two stations")
+    prose(page, 60, 320, 535, 410)
+    (table,) = visuals_of(document)
+    assert (table.label, table.type) == ("Table 3", VisualType.TABLE)
+    assert covers(table, (60, 204, 300, 266))
+
+
 def test_rows_of_numbers_are_a_table_without_a_caption() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
