@@ -25,8 +25,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic_core import from_json
-
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import Spent, Toll, cost_of
@@ -78,6 +76,13 @@ class Entry(Record):
     seconds: float  # of the whole call with its retries
     retries: int
     batch: bool = False  # it came from a batch
+
+
+class _Envelope(Record):
+    """The stored form of an entry."""
+
+    sha256: str
+    entry: str  # JSON
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
@@ -274,16 +279,14 @@ def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
     of another request, or in an older format."""
     try:
-        envelope = from_json(
-            data
-        )  # json.loads would use up the stack on deep damage, and finalizers fail then
-        content, said = str(envelope["entry"]), envelope["sha256"]
-    except (ValueError, KeyError, TypeError):
+        # On deep damage, `json.loads` would use up the stack, and finalizers that run there would fail.
+        envelope = _Envelope.model_validate_json(data)
+    except ValueError:
         raise ValueError("half written or damaged") from None
-    if said != digest(content):
+    if envelope.sha256 != digest(envelope.entry):
         raise ValueError("damaged: its checksum does not match")
     try:
-        entry = Entry.model_validate(json.loads(content))
+        entry = Entry.model_validate(json.loads(envelope.entry))
     except (ValueError, RecursionError):
         raise ValueError("in an older format") from None
     if entry.key != key:
