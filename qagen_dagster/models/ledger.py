@@ -17,7 +17,6 @@ import copy
 import errno
 import fcntl
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -29,7 +28,7 @@ from typing import Any, Protocol
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import Meter, Spent, cost_of
-from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
@@ -77,6 +76,13 @@ class Entry(Record):
     seconds: float  # of the whole call with its retries
     retries: int
     batch: bool = False  # it came from a batch
+
+
+class _Envelope(Record):
+    """The stored form of an entry."""
+
+    sha256: str
+    entry: str  # JSON
 
 
 def request_key(spec: ModelSpec, request: Request) -> str:
@@ -273,14 +279,14 @@ def unseal(data: bytes, key: str) -> Entry:
     """The entry in the bytes stored under `key`. Raises ValueError that says what is wrong: half written, damaged,
     of another request, or in an older format."""
     try:
-        envelope = json.loads(data)
-        content, said = str(envelope["entry"]), envelope["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        # On deep damage, `json.loads` would use up the stack, and finalizers that run there would fail.
+        envelope = _Envelope.model_validate_json(data)
+    except ValueError:
         raise ValueError("half written or damaged") from None
-    if said != digest(content):
+    if envelope.sha256 != digest(envelope.entry):
         raise ValueError("damaged: its checksum does not match")
     try:
-        entry = Entry.model_validate(json.loads(content))
+        entry = Entry.model_validate(json.loads(envelope.entry))
     except (ValueError, RecursionError):
         raise ValueError("in an older format") from None
     if entry.key != key:
@@ -297,8 +303,7 @@ def _among_processes(path: Path | None) -> Generator[None]:
     finally:
         if path is not None and file is not None:
             path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
-            fcntl.flock(file, fcntl.LOCK_UN)  # a forked child may hold a copy open
-            os.close(file)
+            unlock(file)
 
 
 def _locked(path: Path) -> int | None:

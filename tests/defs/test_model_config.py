@@ -131,6 +131,19 @@ def a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, pro
     assert graph.observe() == {}
 
 
+def observing_the_asset_itself_sees_what_the_sensor_sees(graph: GraphRun, project: Project) -> None:
+    """As the button "Observe" of the UI does it: in a run."""
+    good = (project.profiles / "cheap.yaml").read_text()
+    project.profile("cheap", "roles: {}\n")
+    seen, errors = graph.observe_in_a_run()
+    assert sorted(seen) == DEAR
+    assert len(set(seen.values())) == len(DEAR)
+    assert [error.split(": ")[0] for error in errors] == CHEAP
+    project.profile("cheap", good)
+    assert sorted(graph.observe_in_a_run()[0]) == ALL
+    assert graph.observe() == {}
+
+
 def changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
     before = _evaluate(graph)
     document = project.corpora / "rail/documents/quay.txt"
@@ -151,6 +164,7 @@ def test_exactly_what_a_change_affects_is_stale_requested_and_due(graph: GraphRu
     for change in CHANGES.values():
         a_change_moves_exactly_what_uses_it(graph, project, change)
     a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph, project)
+    observing_the_asset_itself_sees_what_the_sensor_sees(graph, project)
     changed_documents_request_their_combinations(graph, project)
 
 

@@ -87,7 +87,9 @@ def test_encodings_and_line_ends_of_the_file() -> None:
     data = '{"id": "a", "text": "é"}\r\n{"id": "b", "text": "ü"}\r\n'
     assert texts(b"\xef\xbb\xbf" + data.encode()) == [("a", "é"), ("b", "ü")]
     assert texts(data.encode("utf-16")) == [("a", "é"), ("b", "ü")]
-    assert texts('{"id": "a", "text": "x\u2028y"}'.encode()) == [("a", "x\u2028y")]
+    for inside in "\u2028\u2029\x85\x1c":  # line ends of Python's `splitlines`, but not of a file of rows
+        row = json.dumps({"id": "a", "text": f"x{inside}y"}, ensure_ascii=False)
+        assert texts(f"{row}\n{data}".encode())[0] == ("a", f"x{inside}y")
 
 
 def test_files_that_hold_no_rows() -> None:

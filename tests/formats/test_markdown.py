@@ -121,6 +121,17 @@ def test_images_have_references_and_captions() -> None:
     assert inline[1:] == [("a.png", "first", 31), ("b.jpg?raw=1", "second", 32), ("logo.svg", "The logo", 44)]
 
 
+def test_html_images_inside_a_paragraph_are_found() -> None:
+    text = (
+        'Text with <img src="a.png" alt="A gauge">,\nthen <IMG alt=x src=\'b.png\'/> and '
+        '<b>bold</b> <img src="https://img.shields.io/x.svg">.\n'
+    )
+    assert [(one.type, one.reference, one.caption, one.start_line) for one in visuals(text)] == [
+        (VisualType.IMAGE, "a.png", "A gauge", 1),
+        (VisualType.IMAGE, "b.png", "", 2),
+    ]
+
+
 def test_diagrams_and_html_tables_are_found() -> None:
     found = visuals(GUIDE)
     diagram = next(one for one in found if one.type is VisualType.DIAGRAM)

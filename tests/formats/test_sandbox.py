@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
 from pathlib import Path
 
 import psutil
@@ -17,6 +19,7 @@ import pytest
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
+from qagen_dagster.formats.sandbox_worker import Job, Limits
 from qagen_dagster.records.document import Outcome
 from tests.formats import misbehaving
 
@@ -204,6 +207,34 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(script), str(note), root], check=False, timeout=60)
     assert done.returncode == -9
     _wait_gone(int(note.read_text()))
+
+
+def test_a_worker_that_died_while_idle_is_replaced() -> None:
+    with ParserPool(workers=1, formats=misbehaving.formats) as pool:
+        first = int(text(pool, "pid"))
+        os.kill(first, signal.SIGKILL)
+        _wait_gone(first)
+        assert int(text(pool, "pid")) != first
+
+
+def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
+    ours, theirs = Pipe()
+    short = "import sys, qagen_dagster.formats.sandbox_worker as worker; worker._GRACE = 0.2; worker.main(int(sys.argv[1]))"
+    worker = subprocess.Popen(
+        [sys.executable, "-c", short, str(theirs.fileno())],
+        cwd=Path(__file__).parents[2],
+        pass_fds=(theirs.fileno(),),
+    )
+    theirs.close()
+    try:
+        ours.send((Limits(0.3, 300_000_000), misbehaving.__name__, "formats"))
+        assert ours.recv() is None
+        ours.send(Job("parse", order("spin"), OPTIONS))
+        ours.close()  # as the end of the parent closes it
+        assert worker.wait(20) == -signal.SIGALRM
+    finally:
+        worker.kill()
+        worker.wait()
 
 
 def _wait_gone(pid: int) -> None:

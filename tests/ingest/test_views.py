@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
@@ -10,6 +12,7 @@ from qagen_dagster.ingest.views import open_view
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.document import Document, VisualManifest
 from qagen_dagster.toolkit.document_view import DocumentView
+from tests.formats.pdf.samples import pdf
 from tests.ingest.conftest import Desk
 
 PAGE = "# Bells\n\n![The great bell](bell.png)\n\n| Bell | Year |\n|---|---|\n| Maria | 1499 |\n"
@@ -53,6 +56,17 @@ def test_a_page_is_rendered_from_the_file_while_it_is_there(desk: Desk) -> None:
     path.unlink()
     with pytest.raises(DocumentError, match=r"a\.txt is no longer there"):
         opened.render(1, RenderOptions())
+
+
+def test_a_page_is_a_picture_of_that_page(desk: Desk) -> None:
+    desk.add("a.pdf", pdf("one", lambda page: page.draw_rect(page.rect, fill=(0, 0, 0))))
+    opened = view(desk, "a.pdf")
+    shades: list[object] = []
+    for number in (1, 2):
+        found = opened.render(number, RenderOptions())
+        assert found is not None
+        shades.append(Image.open(io.BytesIO(found.data)).convert("L").getpixel((0, 0)))
+    assert shades == [255, 0]
 
 
 def test_manifests_are_made_once_per_version(desk: Desk) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import errno
 import fcntl
+import gc
 import json
 import os
 import threading
@@ -29,6 +30,7 @@ from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
+from tests.support.forked import ForkedChild
 from tests.support.wire_server import Reply, WireServer
 
 SPEC = ModelSpec(provider="scripted", model="test")
@@ -107,6 +109,33 @@ def test_a_damaged_entry_is_paid_again_and_never_served(blobs: MemoryBlobs, dama
     again = model.respond(ask())
     assert (again.message.text, again.replayed, script.paid) == ("answer 2", False, 2)
     assert model.respond(ask()).replayed
+
+
+def test_a_deep_entry_leaves_room_for_finalizers(blobs: MemoryBlobs) -> None:
+    """The garbage collector may run finalizers at any allocation. They fail when the parser has used up the stack."""
+    ran: list[str] = []
+
+    def dive(frames: int) -> int:
+        return frames and dive(frames - 1)
+
+    def finalize(phase: str, _info: dict[str, int]) -> None:
+        try:
+            dive(100)
+            ran.append(phase)
+        except RecursionError:
+            ran.append("no room")
+
+    key = make(Counting(), blobs).respond(ask()).request_key
+    blobs.data[key] = b"[" * 100_000
+    before = gc.get_threshold()
+    gc.callbacks.append(finalize)
+    gc.set_threshold(20)
+    try:
+        assert Ledger(blobs).get(key) is None
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(finalize)
+    assert "no room" not in ran
 
 
 def test_an_entry_under_another_key_is_not_served(blobs: MemoryBlobs) -> None:
@@ -272,3 +301,25 @@ def test_a_local_model_stores_nothing() -> None:
     first, second = model.respond(ask()), model.respond(ask())
     assert (script.paid, first.replayed, second.replayed) == (2, False, False)
     assert first.request_key == request_key(SPEC, ask())
+
+
+def test_who_waits_is_served_although_a_forked_child_keeps_the_lock_file_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = ForkedChild(monkeypatch)
+
+    def answer(request: Request) -> AssistantMessage:
+        child.wait_until_asked(2)
+        return AssistantMessage(content=(Text(text="paid once"),))
+
+    blobs = Store(tmp_path).blobs("ledger")
+    with ThreadPoolExecutor(2) as pool:
+        both = [
+            pool.submit(LedgeredModel(ScriptedProvider(SPEC, answer), Ledger(blobs)).respond, ask())
+            for _ in range(2)
+        ]
+        try:
+            found = [one.result(20) for one in both]
+        finally:
+            child.end()
+    assert sorted(one.replayed for one in found) == [False, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -59,6 +60,21 @@ class GraphRun:
             self.instance.report_runless_asset_event(event)
             found[str(event.partition)] = event.tags["dagster/data_version"]
         return found
+
+    def observe_in_a_run(self) -> tuple[dict[str, str], list[str]]:
+        """Run the asset model_config itself, as the UI does; the versions that it recorded, and the errors it logged."""
+        job = self.definitions.resolve_implicit_global_asset_job_def()
+        ended = job.execute_in_process(
+            instance=self.instance, asset_selection=[dg.AssetKey("model_config")], raise_on_error=False
+        )
+        assert ended.success
+        seen = [
+            event.asset_observation_data.asset_observation for event in ended.get_asset_observation_events()
+        ]
+        errors = [
+            log.user_message for log in self.instance.all_logs(ended.run_id) if log.level == logging.ERROR
+        ]
+        return {str(one.partition): one.tags["dagster/data_version"] for one in seen}, errors
 
     def stale(self, asset: str, partitions: Sequence[str]) -> list[str]:
         """Those that the UI shows as stale."""

@@ -12,10 +12,12 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pymupdf
+
+from tests.support.loopback import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,7 @@ class PaperServer:
         self.hosts: list[str] = []
         self.stopped = threading.Event()
         handler = type("Handler", (_Handler,), {"owner": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
+        self._http = LoopbackServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     def __enter__(self) -> PaperServer:

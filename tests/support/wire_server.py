@@ -18,8 +18,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.support.loopback import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,7 @@ class WireServer:
         self.stopped = threading.Event()
         self.requests: list[Seen] = []
         handler = type("Handler", (_Handler,), {"wire": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._http.daemon_threads = True
+        self._http = LoopbackServer(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     def __enter__(self) -> WireServer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from qagen_dagster.errors import ConfigError, MalformedResponseError
 from qagen_dagster.loop.ledger import batches as ledger_batches
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
-from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.registry import build_provider
 from qagen_dagster.records.base import Record
@@ -238,7 +237,7 @@ def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> b
     try:
         action(path)
     finally:
-        os.close(file)
+        unlock(file)
     return True
 
 

@@ -10,7 +10,6 @@ at once while others wait: it polls like them, so that nobody starves.
 from __future__ import annotations
 
 import fcntl
-import os
 import random
 import threading
 from collections import deque
@@ -18,7 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.models.limits.file_lock import lock, unlock
 
 _POLL = (0.005, 0.025)  # seconds between two looks for a free permit, at random
 _CHANCE = random.SystemRandom()
@@ -77,8 +76,7 @@ class Semaphore:
 
     @staticmethod
     def release(permit: int) -> None:
-        fcntl.flock(permit, fcntl.LOCK_UN)  # a forked child may hold a copy open
-        os.close(permit)
+        unlock(permit)
 
     def _at_once(self, allowed: Callable[[], int]) -> int | None:
         """A free permit, unless another process waits for one."""
@@ -88,7 +86,7 @@ class Semaphore:
         try:
             return self._free(allowed())
         finally:
-            os.close(queue)
+            unlock(queue)
 
     def _wait(self, allowed: Callable[[], int], deadline: float) -> int:
         queue = lock(self._path.with_suffix(".queue"), fcntl.LOCK_SH)
@@ -102,7 +100,7 @@ class Semaphore:
                 if found is not None:
                     return found
         finally:
-            os.close(queue)
+            unlock(queue)
 
     def _free(self, allowed: int) -> int | None:
         first = _CHANCE.randrange(allowed)

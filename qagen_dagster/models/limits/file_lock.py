@@ -1,4 +1,4 @@
-"""A file as a lock between processes and threads. Closing the file, or the end of the process, releases the lock."""
+"""A file as a lock between processes and threads. `unlock`, or the end of the process, releases it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def lock(path: Path, how: int) -> int:
             os.close(file)
             raise
         os.close(file)  # somebody deleted the file meanwhile: lock the new one
+
+
+def unlock(file: int) -> None:
+    """Release a lock. To close the file is not enough, because a forked child may hold a copy open."""
+    fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
 
 
 def _is_at(path: Path, file: int) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from qagen_dagster.models.limits.file_lock import lock
+from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.records.base import Record
 
 # This share of a limit per minute is spread evenly over the minute, and a burst has at most one second's worth. So
@@ -163,7 +163,7 @@ class RateFile:
                 data = turn.state.model_dump_json().encode("ascii")
                 os.pwrite(file, data.ljust(_SIZE), 0)
         finally:
-            os.close(file)
+            unlock(file)
 
 
 class Turn:

@@ -158,6 +158,16 @@ def test_lists_are_numbered_and_nested() -> None:
     assert lines(body) == ["1. one", "   more", "2. two", "  - inner", "(a) own mark", "TAS: survey"]
 
 
+def test_items_that_are_no_plain_paragraph_keep_their_content() -> None:
+    body = (
+        "<list><list-item><p>Before <disp-formula><tex-math>x = 1</tex-math></disp-formula> after</p></list-item>"
+        "<list-item><code>ls -l</code><p>plain</p></list-item>"
+        "<list-item><def-list><def-item><term>TAS</term><def><p>survey</p></def></def-item></def-list></list-item>"
+        "</list>"
+    )
+    assert lines(body) == ["Before", "$x = 1$", "after", "ls -l", "  plain", "TAS: survey"]
+
+
 TABLE = """<table-wrap><label>Table 2.</label><caption><title>Depths</title><p>By station.</p></caption>
 <table><thead>
 <tr><th rowspan="2">Station</th><th colspan="2">Depth | m</th></tr><tr><th>low</th><th>high</th></tr>

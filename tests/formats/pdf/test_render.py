@@ -80,3 +80,11 @@ def test_a_page_with_a_giant_picture_is_not_drawn():
     with pytest.raises(DocumentError, match="too_large") as caught:
         render(pdf(scan), max_pixels=10_000)
     assert "limit is 10,000 pixels" in caught.value.detail
+
+
+def test_a_crop_is_finer_than_the_page():
+    crop = Box(x0=100, y0=200, x1=200, y1=250)
+    page, part = render(TWO_PAGES), render(TWO_PAGES, how=RenderOptions(crop=crop))
+    assert part.width / 100 > 3 * page.width / WIDTH
+    fine, usual = render(TWO_PAGES, how=RenderOptions(crop=Box(x0=0, y0=0, x1=400, y1=300))), 300 / 72
+    assert fine.width / 400 > 0.7 * usual

@@ -10,6 +10,7 @@ from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, T
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
+    check_usable,
     collect,
     effective_fingerprint,
     plan,
@@ -292,3 +293,20 @@ def test_a_corpus_that_was_not_parsed_is_said(workspace: PlayedWorkspace) -> Non
     workspace.store.remove(CorpusIndex.key("probes"))
     with pytest.raises(StoreError, match="corpus probes has not been parsed"):
         plan(workspace, COMBINATION, PLAIN)
+
+
+def test_a_profile_without_its_key_is_told_before_any_document_is_looked_at(
+    workspace: PlayedWorkspace,
+) -> None:
+    profiles = workspace.settings.profiles
+    assert profiles is not None
+    keyless = "roles:\n" + "".join(
+        f"  {role}: {{provider: openai, model: {role}, api_key_env: NO_SUCH_KEY}}\n"
+        for role in ("generator", "validator", "deduplicator")
+    )
+    (profiles / "keyless.yaml").write_text(keyless)
+    workspace.store.remove(CorpusIndex.key("probes"))
+    workspace.plays.append(Play(PIECE))
+    check_usable(workspace, COMBINATION, PLAIN)
+    with pytest.raises(ConfigError, match="NO_SUCH_KEY"):
+        check_usable(workspace, COMBINATION, RunOptions(profile="keyless"))

@@ -89,6 +89,18 @@ def test_the_same_questions_publish_the_same_bytes(workspace: PlayedWorkspace) -
     assert workspace.store.list("history/probes/service/textual/run-2") == []
 
 
+def test_a_changed_set_has_a_time_of_its_own(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    before = published(workspace) | {"timestamp": "2020-01-02T03:04:05+00:00"}
+    workspace.store.write_bytes(JSON, json.dumps(before).encode())
+    publish(workspace, COMBINATION, "run-2")
+    assert published(workspace)["timestamp"] == before["timestamp"]
+    make(workspace, "run-3", RunOptions(target_count=3))
+    publish(workspace, COMBINATION, "run-3")
+    assert published(workspace)["timestamp"] > "2024"
+
+
 def test_every_set_that_was_published_is_kept(workspace: PlayedWorkspace) -> None:
     make(workspace)
     publish(workspace, COMBINATION, "run-1")

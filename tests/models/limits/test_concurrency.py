@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import TransientModelError
+from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.limits.limiter import Limiter
 from qagen_dagster.models.limits.rate import Limits
+from tests.support.forked import ForkedChild
 
 NEVER = float("inf")
 
@@ -91,3 +94,17 @@ def _again_and_again(path: Path, ready: Any, stop: Any) -> None:
         with limiter.attempt(1, NEVER):
             ready.set()
             time.sleep(0.01)
+
+
+def test_a_forked_child_keeps_no_place_and_no_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = ForkedChild(monkeypatch)
+    limiter = Limiter("m", Limits(requests=600_000, concurrency=1), tmp_path / "shared")
+    user = threading.Thread(
+        target=lambda: [use(limiter, time.monotonic() + 5) for _ in range(3)], daemon=True
+    )
+    user.start()
+    user.join(20)
+    child.end()
+    assert not user.is_alive()
+    queue = lock(tmp_path / "shared.queue", fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unlock(queue)

@@ -18,6 +18,7 @@ from qagen_dagster.models.messages import (
     Stop,
     Text,
     ToolChoice,
+    ToolSpec,
     UserMessage,
 )
 from qagen_dagster.models.registry import build_provider
@@ -142,3 +143,17 @@ def test_any_reply_is_a_message(text: str) -> None:
 def test_a_foreign_body_is_malformed(body: dict[str, Any]) -> None:
     with pytest.raises(MalformedResponseError):
         EmulatedTools(ScriptedProvider(SPEC, lambda _: AssistantMessage(content=()))).read(body)
+
+
+def test_the_model_is_told_what_a_list_contains() -> None:
+    quote = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    parameters = {
+        "type": "object",
+        "properties": {
+            "box": {"type": "array", "items": {"type": "number"}},
+            "quotes": {"type": "array", "items": quote},
+        },
+    }
+    tool = ToolSpec(name="cite", description="Cite.", parameters=parameters)
+    told = in_words(ask(tools=(tool,)), "none").system
+    assert told.endswith("- cite{box?: [number, ...], quotes?: [{text: string}, ...]}: Cite.")

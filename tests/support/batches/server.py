@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from tests.support.loopback import LoopbackServer
 from tests.support.wire_server import Fault, Reply, wire_body
 
 Answer = Callable[[dict[str, Any]], Reply | Fault | None]
@@ -54,8 +55,7 @@ class BatchServer:
         self.polled = threading.Event()
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"server_": self})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._http.daemon_threads = True
+        self._http = LoopbackServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     def __enter__(self) -> BatchServer:

@@ -50,6 +50,13 @@ def grid(page: Any, x: float, y: float, cells: list[list[str]], wide: float = 90
             page.insert_text((x + column * wide + 4, y + row * high + 13), text, fontsize=9)
 
 
+def open_rows(page: Any) -> None:
+    """The cells without any ruling."""
+    for row, texts in enumerate(CELLS):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + column * 110, 213 + row * 16), text, fontsize=9)
+
+
 def raster(page: Any, box: tuple[float, float, float, float], shade: int = 90) -> None:
     out = io.BytesIO()
     Image.new("RGB", (60, 40), (shade, 120, 200)).save(out, "PNG")
@@ -79,12 +86,8 @@ def covers(visual: Visual, box: tuple[float, float, float, float], slack: float 
     """Whether the visual's box holds `box` and is not larger than it by more than the slack at any side."""
     shown = visual.box
     assert shown is not None
-    inner = (
-        shown.x0 <= box[0] + 1
-        and shown.y0 <= box[1] + 1
-        and shown.x1 >= box[2] - 1
-        and shown.y1 >= box[3] - 1
-    )
+    inner = shown.x0 <= box[0] + 1 and shown.y0 <= box[1] + 1
+    inner = inner and shown.x1 >= box[2] - 1 and shown.y1 >= box[3] - 1
     outer = shown.x0 > box[0] - slack and shown.y0 > box[1] - slack and shown.x1 < box[2] + slack
     return inner and outer and shown.y1 < box[3] + slack
 
@@ -111,9 +114,7 @@ def test_a_ruled_table_with_its_caption_and_lines() -> None:
 def test_a_table_between_level_rules_only() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
-    for row, texts in enumerate(CELLS):
-        for column, text in enumerate(texts):
-            page.insert_text((64 + column * 110, 213 + row * 16), text, fontsize=9)
+    open_rows(page)
     for y in (200, 218, 252):
         page.draw_line((60, y), (360, y))
     caption(page, 60, 268, "Table 4: Depth and rain.")
@@ -123,17 +124,18 @@ def test_a_table_between_level_rules_only() -> None:
     assert covers(table, (60, 200, 360, 270))
 
 
-def test_a_captioned_table_without_any_ruling() -> None:
+@pytest.mark.parametrize(("y", "box"), [(190, (60, 183, 300, 247)), (264, (60, 204, 300, 266))])
+def test_a_table_without_any_ruling_below_or_above_its_caption(
+    y: int, box: tuple[int, int, int, int]
+) -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
-    caption(page, 60, 190, "Tabelle 2: Tiefe und Regen an zwei Orten")
-    for row, texts in enumerate(CELLS):
-        for column, text in enumerate(texts):
-            page.insert_text((64 + column * 110, 213 + row * 16), text, fontsize=9)
+    caption(page, 60, y, "Tabelle 2: Tiefe und Regen an zwei Orten")
+    open_rows(page)
     prose(page, 60, 300, 535, 390)
     (table,) = visuals_of(document)
     assert (table.label, table.type) == ("Tabelle 2", VisualType.TABLE)
-    assert covers(table, (60, 183, 300, 247))
+    assert covers(table, box)
 
 
 def test_rows_of_numbers_are_a_table_without_a_caption() -> None:
