@@ -77,12 +77,10 @@ def test_a_smaller_goal_takes_nothing_and_replace_does(bank: Command) -> None:
     assert kept(bank) == before
 
 
-@pytest.mark.parametrize(
-    "words", [("--items", "2", "--replace"), ("--items", "9"), ("--items", "9", "--replace")]
-)
+@pytest.mark.parametrize("words", [("--items", "5"), ("--items", "2", "--replace")])
 def test_a_run_that_fails_changes_nothing(bank: Command, words: tuple[str, ...]) -> None:
     before = kept(bank)
-    with WireServer(lambda _: Fault(401)) as server:
+    with WireServer(then=Fault(401)) as server:
         bank.project.profile("broken", PROFILE.format(url=server.url("openai_compatible")))
         found = bank("exam", "run", "--profile", "broken", *words)
     assert found.code == 1
