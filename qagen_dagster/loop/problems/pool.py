@@ -14,6 +14,7 @@ from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.problems.item import Worked, work_problem
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.record import record_of
+from qagen_dagster.loop.problems.work import ROLE_OF
 from qagen_dagster.loop.spending import DocumentToll, SpendingBook
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -60,13 +61,19 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
     """What a problem has given so far. Nobody is asked and nothing is written."""
     work = plan.work(problem, plan.unasked(), workspace.store)
     worked = work_problem(work, plan.shelf(problem, workspace.store), ())
-    return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
+    models = {role.value: spec.name for role, spec in plan.specs.items()}
+    asked = {ROLE_OF[one.task.stage].value: one.model for one in worked.state.results if one.model}
+    made, former = record_of(problem, worked, models | asked), plan.former.get(problem.id)
+    kept = made.end is ProblemEnd.UNFINISHED or (not plan.replace and made.end is not ProblemEnd.ACCEPTED)
+    return former if former is not None and kept else made
 
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
-    """All problems of the set as far as they are."""
-    records = tuple(gather_record(workspace, plan, problem) for problem in plan.problems)
-    return ProblemBank(name=plan.name, title=title, problems=records)
+    """All problems of the set as far as they are, and those that only the published bank has."""
+    records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
+    if not plan.replace and plan.former.keys() - records.keys():
+        records = {**plan.former, **records}
+    return ProblemBank(name=plan.name, title=title, problems=tuple(records.values()))
 
 
 @dataclass

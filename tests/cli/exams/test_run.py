@@ -13,7 +13,8 @@ from qagen_dagster.records.exams.result import SlotResult
 from tests.cli.conftest import Command
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, store_part, write_exam
-from tests.support.wire_server import Fault, WireServer
+from tests.support.exams.play import idea
+from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 
 PARTS = {
     "mini/M1/easy": "Apples?",
@@ -80,7 +81,12 @@ def test_a_smaller_goal_takes_nothing_and_replace_does(bank: Command) -> None:
 @pytest.mark.parametrize("words", [("--items", "5"), ("--items", "2", "--replace")])
 def test_a_run_that_fails_changes_nothing(bank: Command, words: tuple[str, ...]) -> None:
     before = kept(bank)
-    with WireServer(then=Fault(401)) as server:
+
+    def designs_only(seen: Seen, _number: int) -> Step:
+        designer = seen.body["model"] == "designer"
+        return Reply(calls=(Call("submit_idea", idea()),)) if designer else Fault(401)
+
+    with WireServer(designs_only) as server:
         bank.project.profile("broken", PROFILE.format(url=server.url("openai_compatible")))
         found = bank("exam", "run", "--profile", "broken", *words)
     assert found.code == 1
