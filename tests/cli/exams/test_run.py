@@ -78,7 +78,7 @@ def test_a_smaller_goal_takes_nothing_and_replace_does(bank: Command) -> None:
     assert kept(bank) == before
 
 
-@pytest.mark.parametrize("words", [("--items", "5"), ("--items", "2", "--replace")])
+@pytest.mark.parametrize("words", [("--items", "8"), ("--items", "2", "--replace")])
 def test_a_run_that_fails_changes_nothing(bank: Command, words: tuple[str, ...]) -> None:
     before = kept(bank)
 
