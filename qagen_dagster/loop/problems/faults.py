@@ -22,6 +22,7 @@ LEAST_WORDS = 8  # of a solution without a relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
 _DOCUMENT = re.compile(r"\\(?:documentclass|usepackage)(?![A-Za-z])|\\(?:begin|end)[ \t]*\{document\}")
 _BOXED = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_OWN_LETTER = re.compile(r"\(?[A-Ha-h]\)")
 _LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}\s*\[")
 _DRAWS = re.compile(
     r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
@@ -69,6 +70,7 @@ def other_key(latex: str) -> Iterator[str]:
     options, solution = options_of(latex), solution_of(latex)
     right = [option.text for option in options if option.right]
     lettered = len(environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
+    lettered = lettered and not any(_OWN_LETTER.match(option.text) for option in options)
     named = [one for one in named_options(solution) if right and lettered]
     marked = {chr(ord("a") + place) for place, option in enumerate(options) if option.right}
     wrong = next((one for one in named if not one <= marked or (len(one) > 1 and one != marked)), None)

@@ -277,6 +277,8 @@ def test_a_key_that_agrees_is_not_refused(right: str, end: str) -> None:
 def test_letters_are_not_read_where_the_options_have_other_labels() -> None:
     labelled = quiz("a", "The correct option is (b).").replace(r"\task", r"\task[(b)]", 1)
     assert scan_breaches(labelled, QuestionKind.MCQ_SC) == ()
+    own = quiz("b", r"$\boxed{\text{(E) both}}$", ("neither", "(E) both"))
+    assert scan_breaches(own, QuestionKind.MCQ_SC) == ()
 
 
 def test_an_answer_that_could_be_rounded_to_the_key_is_another_option() -> None:
