@@ -72,7 +72,7 @@ def other_key(latex: str) -> Iterator[str]:
     lettered = len(environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
     lettered = lettered and not any(_OWN_LETTER.match(option.text) for option in options)
     named = [one for one in named_options(solution) if right and lettered]
-    marked = {chr(ord("a") + place) for place, option in enumerate(options) if option.right}
+    marked = frozenset(chr(ord("a") + place) for place, option in enumerate(options) if option.right)
     wrong = next((one for one in named if not one <= marked or (len(one) > 1 and one != marked)), None)
     if wrong is not None:
         yield rf"the solution names option {_letters(wrong)} as right, but \ans marks option {_letters(marked)}"

@@ -134,8 +134,7 @@ class PartSet(Record):
 
     def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
         """The models that made the result at `key`, which gave `ended`: it may be of an earlier run."""
-        own = ended is None or self.fingerprint in key
-        return self.models if own else ended.models
+        return self.models if ended is None or self.fingerprint in key else ended.models
 
 
 class Counts(Record):
