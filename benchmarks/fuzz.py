@@ -19,7 +19,6 @@ from functools import partial
 import hypothesis
 from hypothesis import strategies as st
 from PIL import Image
-from qagen_dagster.latex.items import split_items
 
 from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.configuration.yaml_file import read_text
@@ -34,6 +33,7 @@ from qagen_dagster.formats.text.reader import TextFormat
 from qagen_dagster.grounding.methods.judge_reply import read_verdict
 from qagen_dagster.index import sentences
 from qagen_dagster.latex import compare, structure
+from qagen_dagster.latex.split_items import split_items
 from qagen_dagster.loop.grading.answer_rows import read_row
 from qagen_dagster.mathematics.latex import latex_fault
 from qagen_dagster.mathematics.reading import read_unit, read_value

@@ -105,9 +105,10 @@ class Graph:
         ops = {name: {"config": chosen} for name in EXAM_PART}
         return self.materialize(part, EXAM_PART, part, {"ops": ops})
 
-    def item_bank(self, exam: str) -> list[str]:
+    def item_bank(self, exam: str, *, replace: bool = False) -> list[str]:
         """Collect the items of an exam into its bank and export it."""
-        return self.materialize(f"bank {exam}", ITEM_BANK, exam)
+        ops = {ITEM_BANK[0]: {"config": {"replace": replace}}}
+        return self.materialize(f"bank {exam}", ITEM_BANK, exam, {"ops": ops})
 
     def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
         """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""

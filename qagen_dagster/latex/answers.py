@@ -11,6 +11,19 @@ _BOXED = re.compile(r"\\(?:boxed|fbox)[ \t]*\{")
 _SAID = re.compile(r"\banswer[ \t]*(?:is|:|=)[ \t]*(?:therefore|thus|:)?[ \t]*([^\n]{1,200})", re.IGNORECASE)
 _SHAPE = re.compile(r"\\(?:begin|includegraphics|\\)[^\n\[=]{0,60}\[[^\]\n]{0,200}\]")
 _LETTER = re.compile(r"(?:option|choice)?\s*\(?[a-hA-H]\)?(?![A-Za-z])")
+_BARE = r"\(\s*[a-hA-H]\s*\)|(?<![$\\\w])[A-H](?=[.,;:]|\s*$|\s+(?:and|or|because|since|as)\b)"
+_NAMED = rf"(?:{_BARE})(?:(?:\s*,\s*|\s*,?\s*(?:and|&)\s*)(?:{_BARE}))*"
+_KEYS = tuple(
+    re.compile(one.replace("NAMED", f"(?P<named>{_NAMED})"), re.MULTILINE)
+    for one in (
+        r"(?i:\b(?:correct|right) (?:options?|choices?|answers?|statements?)(?:\s*(?:is|are|:|=)){0,2}\s*(?:options?\s*)?)NAMED",
+        r"(?i:\banswers?\s*(?:is|are|:|=)(?:\s*(?:therefore|thus|:))?\s*(?:options?\s*|choices?\s*)?)NAMED",
+        r"(?i:\b(?:options?|choices?)\s*)NAMED\s+(?i:(?:is|are)\s+(?:the\s+)?(?:only\s+)?(?:correct|right)\b)",
+    )
+)
+_FRAME = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|emph|bf|rm)(?![A-Za-z])|[{}]|\$(?=\s*\()|(?<=\))\s*\$|\\[,;! ]|~"
+)
 _EQUALS = re.compile(r"=|\\(?:approx|simeq|cong|approxeq)(?![A-Za-z])|\u2248")
 _STOP = re.compile(
     r"\$|\\\]|\\\)|\\end(?![A-Za-z])|\\\\|\n|(?<!\d)[.;](?=\s|$)|[.;](?=\s|$)|,(?=\s)|\\(?:implies|Rightarrow|therefore)(?![A-Za-z])"
@@ -37,6 +50,21 @@ def boxed_answers(latex: str) -> tuple[str, ...]:
     """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
     return tuple(_group(text, one.end()) for one in _BOXED.finditer(text))
+
+
+def named_options(solution: str) -> tuple[frozenset[str], ...]:
+    """The letters of the options that each sentence of a solution, or a box, calls right, in lower case."""
+    text = _plain(without_pictures(solution))
+    said = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
+    boxes = (_plain(one) for one in boxed_answers(solution))
+    said += [one for one in boxes if one.startswith("(") or re.fullmatch(_NAMED, one)]
+    first = (re.match(_NAMED, one) for one in said)
+    return tuple(frozenset(re.findall(r"\b[a-h]\b", one.group().lower())) for one in first if one)
+
+
+def _plain(text: str) -> str:
+    """Text without its fonts and braces, on single spaces."""
+    return re.sub(r"[ \t]+", " ", _FRAME.sub(" ", text)).strip()
 
 
 def bare_answer(answer: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -24,7 +24,13 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, schema_library
+from qagen_dagster.loop.exams.bank import (
+    former_parts,
+    gather,
+    is_bank_current,
+    is_part_current,
+    schema_library,
+)
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -33,6 +39,9 @@ from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
+
+if TYPE_CHECKING:
+    from qagen_dagster.defs.in_process import Graph
 
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [one.name for one in BANK_EXPORTERS]
@@ -56,12 +65,14 @@ def run_options(command: Command) -> Command:
             help="Only schemas whose ids begin with these prefixes, such as M1,P2 or M. Can be repeated. Default: all.",
         ),
         click.option(
-            "--items", type=click.IntRange(1, MOST_ITEMS), help="Total number of items [exam.yaml]."
+            "--items",
+            type=click.IntRange(1, MOST_ITEMS),
+            help="Goal for the number of items of the bank; a run adds what is missing [exam.yaml].",
         ),
         click.option(
             "--seed",
             type=click.IntRange(0, MOST_SEED),
-            help="Random seed; a new seed gives new items [exam.yaml].",
+            help="Random seed of items that are made [exam.yaml].",
         ),
         *(
             click.option(
@@ -97,6 +108,11 @@ class RunWishes:
     force: bool
 
     @property
+    def replaces_all(self) -> bool:
+        """Whether the run also replaces what parts made that the exam no longer has."""
+        return self.options.replace and not self.options.schema_prefixes
+
+    @property
     def fields(self) -> dict[str, Any]:
         """Fields of the assets' configuration. Options that were not given are left out."""
         one = self.options
@@ -108,6 +124,7 @@ class RunWishes:
             "max_designer_retries": one.max_designer_retries,
             "max_implementer_retries": one.max_implementer_retries,
             "models": dict(one.models) or None,
+            "replace": one.replace or None,
         }
         given = {name: value for name, value in wished.items() if value is not None}
         return given | asset_config(one.profile, one.run_budget)
@@ -117,6 +134,9 @@ class RunWishes:
 @exam_option
 @run_options
 @click.option("--force", is_flag=True, help="Also run parts that are up to date.")
+@click.option(
+    "--replace", is_flag=True, help="Replace the items of the bank. Default: add to them, and remove nothing."
+)
 @budget_options
 @profile_option
 @json_option
@@ -133,8 +153,9 @@ def run(
     """Make exam items: design, write, prove, verify, judge.
 
     Runs the asset graph for every part (a schema and a difficulty) that has items and is not up to date. Then it
-    collects and exports the bank, and updates the catalog. Finished work is kept. Run the same command again to
-    resume; nothing is paid twice. "[exam.yaml]" marks options whose default is in exam.yaml.
+    collects and exports the bank, and updates the catalog. If a part fails, the bank stays as it was. Finished work
+    is kept. Run the same command again to resume; nothing is paid twice. "[exam.yaml]" marks options whose default
+    is in exam.yaml.
     """
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
@@ -223,6 +244,7 @@ def _options(profile: str | None, budget: Allowance | None, wished: dict[str, An
         max_implementer_retries=wished["max_implementer_retries"],
         models={role: wished[f"model_{role}"] for role in ROLES if wished[f"model_{role}"]},
         run_budget=budget,
+        replace=wished["replace"],
     )
 
 
@@ -249,8 +271,14 @@ def _materialize(
     due = {
         key: [plan for plan in parts if _is_due(space, plan, wishes.force)] for key, parts in plans.items()
     }
+    for key, parts in plans.items():
+        others = sum(plan.others for plan in parts)
+        if others:
+            progress.note(
+                f"{key}: {others} items of another seed, schema library, prompt or model stay; --replace makes them anew"
+            )
     unread = [one.key for one in chosen if not _is_read(space, one)]
-    stale = [one.key for one in chosen if due[one.key] or not is_bank_current(space, one.key)]
+    stale = [one.key for one in chosen if due[one.key] or _is_stale(space, one, wishes)]
     if not unread and not stale:
         progress.note("everything is up to date")
         return []
@@ -259,14 +287,31 @@ def _materialize(
         progress.begin(len(unread) + sum(map(len, due.values())) + len(stale) + bool(stale))
         for key in unread:
             failures += graph.exam_schemas(key)
-        for parts in due.values():
-            for plan in parts:
-                failures += graph.exam_part(plan.part.key, wishes.fields)
         for key in stale:
-            failures += graph.item_bank(key)
+            failures += _make_bank(space, graph, key, due[key], wishes)
         if stale:
             failures += graph.catalog()
     return failures
+
+
+def _make_bank(space: Workspace, graph: Graph, key: str, due: list[PartPlan], wishes: RunWishes) -> list[str]:
+    """Run the parts, then publish. If that fails, the bank and the sets of its parts stay as they were."""
+    before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
+    failures = ["interrupted"]
+    try:
+        failures = [line for plan in due for line in graph.exam_part(plan.part.key, wishes.fields)]
+        failures = failures or graph.item_bank(key, replace=wishes.replaces_all)
+    finally:
+        for name, data in before.items() if failures else ():
+            if data is None:
+                space.store.remove(name)
+            else:
+                space.store.write_if_changed(name, data)
+    return failures
+
+
+def _is_stale(space: Workspace, one: Exam, wishes: RunWishes) -> bool:
+    return not is_bank_current(space, one.key) or (wishes.replaces_all and bool(former_parts(space, one)))
 
 
 def _is_due(space: Workspace, plan: PartPlan, force: bool) -> bool:

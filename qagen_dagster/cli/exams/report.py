@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.configuration.exams.loading import Exam
-from qagen_dagster.loop.exams.bank import gather, part_set
+from qagen_dagster.loop.exams.bank import gather
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import BankStats, Counts
@@ -41,10 +41,8 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
     """Read the report from the store. Raises ConfigError, StoreError."""
     found = gather(space, exam.key)
     parts: list[PartReport] = []
-    for part in exam.parts():
-        made = part_set(space, part)
-        if made is None:
-            continue
+    for made in found.sets:
+        part = made.part
         counts = found.stats.by_part.get(f"{part.schema_id}/{part.difficulty.value}", Counts())
         parts.append(
             PartReport(
@@ -62,7 +60,8 @@ def report(space: Workspace, exam: Exam) -> ExamReport:
     return ExamReport(
         exam=exam.key,
         difficulties=tuple(one.value for one in exam.config.difficulties),
-        schemas={one.id: one.title for one in exam.schemas.values()},
+        schemas={one.id: one.title for one in exam.schemas.values()}
+        | {one.part.schema_id: one.schema_title for one in found.sets},
         stats=found.stats,
         parts=tuple(parts),
     )

@@ -64,6 +64,11 @@ _NOTHING = {"alternate": False, "variants": (), "count": 1, "conversions": ()}
 )
 @reference_option
 @click.option(
+    "--replace",
+    is_flag=True,
+    help="With --set: replace what the bank has. Default: add to it, and remove nothing.",
+)
+@click.option(
     "-o",
     "--output",
     type=FOLDER,
@@ -71,7 +76,7 @@ _NOTHING = {"alternate": False, "variants": (), "count": 1, "conversions": ()}
     help="Folder to write to. Required without --set.",
 )
 @request_options
-def process(request: Request, set_key: str | None, **wished: Any) -> int:
+def process(request: Request, set_key: str | None, replace: bool, **wished: Any) -> int:
     """Run the whole pipeline on a file or a problem set.
 
     The stages are: classify, scan, draw, extract ideas, then make alternate solutions, variants and conversions.
@@ -88,7 +93,9 @@ def process(request: Request, set_key: str | None, **wished: Any) -> int:
         files = request.image or request.tex or request.item_range or request.references
         if files or _wishes(wished) != _wishes(_NOTHING):
             raise ConfigError("--set takes files and tasks from problems.yaml: leave out their options")
-        return process_set(request, set_key)
+        return process_set(request, set_key, replace=replace)
+    if replace:
+        raise ConfigError("--replace is for the bank of a problem set (--set)")
     if request.output is None:
         raise ConfigError("give a folder to write to (-o)")
     done = carry_out(request, request.problems(), _wishes(wished), everything=True)

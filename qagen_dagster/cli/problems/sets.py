@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import click
 from rich.console import Console
 
@@ -15,6 +17,7 @@ from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.problems.bank import (
     FILES,
     bank_files,
+    changed_sources,
     export_files,
     export_of,
     keep_sources,
@@ -24,25 +27,30 @@ from qagen_dagster.loop.problems.bank import (
 from qagen_dagster.records.problems.result import ProblemBank
 
 
-def process_set(request: Request, key: str) -> int:
+def process_set(request: Request, key: str, *, replace: bool = False) -> int:
     """Run the graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
+
+    If the graph fails, nothing is written. `replace`: what the bank has does not stay.
 
     Raises ConfigError, before any work, for a set or models that cannot be used.
     """
-    space, options = request.space, request.options
+    space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)
     keep_sources(space, problem_set)
     plan_problem_set(space, problem_set, options)
     with Progress(Console(stderr=True), quiet=request.as_json) as progress:
         progress.begin(1)
         with open_quietly(space, progress) as graph:
-            errors = graph.problem_set(key, asset_config(options.profile, options.run_budget))
+            chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
+            errors = graph.problem_set(key, chosen)
+    output = None if errors else request.output
     plan = plan_problem_set(space, problem_set, options)
     bank = open_bank(space, plan)
     failed, warnings = sorted_out(bank.problems, everything=True)
     errors += [*plan.missing, *failed]
-    if request.output is not None:
-        write_folder(request.output, bank_files(bank) | export_files(export_of(bank)))
+    warnings += changed_sources(space, plan)
+    if output is not None:
+        write_folder(output, bank_files(bank) | export_files(export_of(bank)))
     if request.as_json:
         print_json(_told(bank, errors, warnings))
     else:

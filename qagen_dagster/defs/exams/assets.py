@@ -31,7 +31,7 @@ GROUP = "exams"
 class ExamRunConfig(ModelConfig):
     """What a launch may change of exam.yaml; what is not set is as configured."""
 
-    items: int | None = Field(None, description="Items of the whole exam, over all its parts.")
+    items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
     seed: int | None = Field(None, description="Another seed leads to another bank.")
     weights: dict[str, float] | None = Field(None, description="Weights of easy, medium and hard.")
     schema_prefixes: list[str] | None = Field(
@@ -40,6 +40,7 @@ class ExamRunConfig(ModelConfig):
     max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
     max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
     models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
+    replace: bool = Field(False, description="Replace the results of earlier runs. Else a run only adds.")
 
     @property
     def options(self) -> ExamOptions:
@@ -57,7 +58,14 @@ class ExamRunConfig(ModelConfig):
             max_implementer_retries=self.max_implementer_retries,
             models=self.models or {},
             run_budget=self.allowance,
+            replace=self.replace,
         )
+
+
+class BankConfig(dg.Config):
+    """What a launch may change of the bank."""
+
+    replace: bool = Field(False, description="Remove items of schemas and difficulties that are removed.")
 
 
 def build_exam_assets(partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
@@ -135,8 +143,8 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
         progress, money = log_progress(context, "completed item"), spending_id(context.run)
         outcome = run_part(space, plan, context.run.run_id, progress, money)
-        keep_part(space, plan, context.run.run_id, started)
         close(context.log, outcome, plan.slots, "items")
+        keep_part(space, plan, context.run.run_id, started)
         results = part_results(space, plan)
         return dg.MaterializeResult(
             metadata=metadata.of_items(plan, results, len(outcome.reused)),
@@ -156,9 +164,11 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         check_specs=BANK_CHECKS,
         description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
     )
-    def item_bank(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+    def item_bank(
+        context: dg.AssetExecutionContext, config: BankConfig, workspace: WorkspaceResource
+    ) -> CheckedResult:
         space = workspace.open()
-        found = publish_bank(space, context.partition_key, context.run.run_id)
+        found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
         exam = find_exam(space.settings.corpora, context.partition_key)
         return dg.MaterializeResult(
             metadata=metadata.of_bank(exam, found),

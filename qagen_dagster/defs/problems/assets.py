@@ -42,9 +42,10 @@ class ProblemConfig(ShardConfig):
     """What a launch may change of problems.yaml; what is not set is as configured."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
+    replace: bool = Field(False, description="Replace what the bank has. Else a run only adds.")
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
-        options = ProblemOptions(self.profile, self.seed, self.allowance)
+        options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace)
         return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
 
 

@@ -182,9 +182,11 @@ def _exams(store: Store) -> Iterator[ExamRow]:
                 duplicates[part, one.slot] = "; ".join(one.reasons)
     for key in keys:
         made = store.read(key, PartSet)
-        for result in (store.read(one, SlotResult) for one in made.results):
+        for name in made.results:
+            result = store.read(name, SlotResult)
             again = duplicates.get((made.part, result.slot)) if result.item is not None else None
-            yield ExamRow(result=result, schema_title=made.schema_title, models=made.models, repeats=again)
+            models = made.models_of(name, result.item or result.rejected)
+            yield ExamRow(result=result, schema_title=made.schema_title, models=models, repeats=again)
 
 
 def _combination(candidates: CandidateSet) -> Combination:

@@ -6,13 +6,15 @@ The bank can be rebuilt from the results at any time, at no cost.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
 from qagen_dagster.loop.exams.duplicates import find_duplicates
-from qagen_dagster.loop.exams.plan import PartPlan
+from qagen_dagster.loop.exams.plan import PartPlan, part_set
+from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
@@ -35,57 +37,75 @@ class Bank:
     rejected: tuple[RejectedItem, ...]
     results: tuple[SlotResult, ...]
     stats: BankStats
+    sets: tuple[PartSet, ...]
     paths: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
 
 def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -> PartSet:
-    """Store the list of results that make up the part from now on."""
-    keys: list[str] = []
-    finished = 0
-    for slot in range(1, plan.slots + 1):
-        if workspace.store.exists(plan.result_key(slot)):
-            keys.append(plan.result_key(slot))
-            finished += 1
-        elif workspace.store.exists(plan.partial_key(slot)):
-            keys.append(plan.partial_key(slot))
+    """Store the list of results that make up the part from now on.
+
+    A run that replaces results takes effect when all its slots have ended. A set that does not change stays as it is.
+    """
+    keys = result_keys(workspace, plan)
+    slots = max([plan.slots, *keys])
+    former = part_set(workspace, plan.part)
     found = PartSet(
         part=plan.part,
         schema_title=plan.schema.title,
         profile=plan.profile_name,
         seed=plan.seed,
-        slots=plan.slots,
+        slots=slots,
         models={role.value: spec.name for role, spec in plan.specs.items()},
         fingerprint=plan.configuration,
-        results=tuple(keys),
-        unfinished=plan.slots - finished,
+        results=tuple(keys.values()),
         run_id=run_id,
         started=started,
         ended=datetime.now(UTC).isoformat(),
     )
+    found = found.model_copy(update={"unfinished": slots - len(found.finished)})
+    if former is not None and (
+        (plan.replace and found.unfinished)
+        or (former.results, former.slots, former.unfinished) == (found.results, found.slots, found.unfinished)
+    ):
+        return former
     workspace.store.write(plan.part.set_key(), found)
     return found
 
 
-def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
-    """The current results of a part; None when it was never run."""
-    return workspace.store.find(part.set_key(), PartSet)
+def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
+    """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError. Writes nothing.
 
-
-def gather(workspace: Workspace, key: str) -> Bank:
-    """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError. Writes nothing."""
+    `former=False` leaves out the results of `former_parts`.
+    """
     exam = find_exam(workspace.settings.corpora, key)
-    sets = [found for part in exam.parts() if (found := part_set(workspace, part)) is not None]
+    parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
+    sets = tuple(found for part in parts if (found := part_set(workspace, part)) is not None)
     results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
-    items, duplicates = _without_duplicates(results)
+    items, duplicates = _without_duplicates(results, _published(workspace, key))
     rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
-    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates))
+    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates), sets)
 
 
-def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
-    """Write the bank's files and all its exports; changed files are also kept in the history of the run. Raises as `gather`."""
-    found = gather(workspace, key)
+def former_parts(workspace: Workspace, exam: Exam) -> tuple[ExamPart, ...]:
+    """Parts that have results, but are no longer parts of the exam: their schema or difficulty was removed."""
+    keys = (key.split("/")[-2:] for key in workspace.store.list(f"exams/{exam.key}/sets"))
+    parts = (
+        ExamPart.from_key(f"{exam.key}/{schema}/{name.removesuffix('.json')}")
+        for schema, name in keys
+        if name.endswith(".json")
+    )
+    known = set(exam.parts())
+    return tuple(part for part in parts if part not in known)
+
+
+def publish_bank(workspace: Workspace, key: str, run_id: str, *, replace: bool = False) -> Bank:
+    """Write the bank's files and all its exports; changed files are also kept in the history of the run. Raises as `gather`.
+
+    `replace` also removes the items of `former_parts`.
+    """
+    found = gather(workspace, key, former=not replace)
     files = bank_files(found) | export_files(found.bank)
     changed: list[str] = []
     for path, data in files.items():
@@ -93,8 +113,10 @@ def publish_bank(workspace: Workspace, key: str, run_id: str) -> Bank:
             changed.append(path)
             if path in FILES:
                 workspace.store.write_bytes(ItemBank.history_key(key, run_id, path), data)
+    for part in former_parts(workspace, find_exam(workspace.settings.corpora, key)) if replace else ():
+        workspace.store.remove(part.set_key())
     paths = tuple(workspace.store.path(ItemBank.file_key(key, path)) for path in files)
-    return Bank(found.bank, found.rejected, found.results, found.stats, paths, tuple(changed))
+    return Bank(found.bank, found.rejected, found.results, found.stats, found.sets, paths, tuple(changed))
 
 
 def bank_files(found: Bank) -> dict[str, bytes]:
@@ -138,13 +160,19 @@ def schema_library(exam: Exam) -> bytes:
     ).encode()
 
 
+def _published(workspace: Workspace, key: str) -> set[str]:
+    """The ids of the items in the bank's file. Items that are added later do not take their place."""
+    lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
+    return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
+
+
 def _without_duplicates(
-    results: Sequence[SlotResult],
+    results: Sequence[SlotResult], published: Collection[str]
 ) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
-    """Accepted items, and accepted items that are duplicates of earlier ones."""
+    """Accepted items, and accepted items that are duplicates of earlier or published ones."""
     first: dict[str, SlotResult] = {}
     again: list[tuple[SlotResult, str, str]] = []
-    for result in results:
+    for result in sorted(results, key=lambda one: one.item is None or one.item.id not in published):
         if result.end is not SlotEnd.ACCEPTED or result.item is None:
             continue
         if result.item.id in first:
@@ -154,7 +182,8 @@ def _without_duplicates(
     items = [result.item for result in first.values() if result.item is not None]
     for later, (kept, why) in find_duplicates(items).items():
         again.append((first.pop(later), kept, why))
-    kept_items = tuple(item for item in items if item.id in first)
+    kept = {id(result) for result in first.values()}
+    kept_items = tuple(one.item for one in results if one.item is not None and id(one) in kept)
     return kept_items, tuple(_rejected_duplicate(result, other, why) for result, other, why in again)
 
 
@@ -193,8 +222,10 @@ def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
     found = part_set(workspace, plan.part)
     if found is None:
         return plan.slots == 0
-    wanted = tuple(plan.result_key(slot) for slot in range(1, plan.slots + 1))
-    return found.results == wanted and all(workspace.store.exists(key) for key in wanted)
+    if plan.replace:
+        wanted = tuple(plan.result_key(slot) for slot in plan.numbers)
+        return found.results == wanted and all(workspace.store.exists(key) for key in wanted)
+    return plan.kept == found.finished and all(slot in plan.kept for slot in plan.numbers)
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:

@@ -23,6 +23,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.registry import PROVIDERS
 from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.exams.bank import PartSet
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.item import (
     ExamPart,
@@ -38,6 +39,7 @@ class ExamOptions:
     """Options of a run that replace the configuration; None: as configured.
 
     `n_items` and `seed` are those of the whole exam. `models` binds roles to other models, as `model` or `provider:model`.
+    `replace`: results of earlier runs do not count.
     """
 
     profile: str | None = None
@@ -49,11 +51,17 @@ class ExamOptions:
     max_implementer_retries: int | None = None
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     run_budget: Allowance | None = None  # replaces the profile's budget of a run
+    replace: bool = False
 
 
 @dataclass(frozen=True)
 class PartPlan:
-    """One part, with everything that decides its results."""
+    """One part, with everything that decides its results.
+
+    Attributes:
+        slots: the goal of the run; the part may have more already.
+        kept: slots that have ended in earlier runs and stay as they are: slot to the store key of its result.
+    """
 
     part: ExamPart
     exam: Exam
@@ -65,6 +73,17 @@ class PartPlan:
     seed: int
     fingerprint: str
     budget: Budget = field(default_factory=Budget)
+    replace: bool = False
+    kept: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def others(self) -> int:
+        """How many of its slots keep a result of another configuration."""
+        return sum(self.kept.get(slot, "") not in ("", self.result_key(slot)) for slot in self.numbers)
+
+    @property
+    def numbers(self) -> range:
+        return range(1, self.slots + 1)
 
     @property
     def configuration(self) -> str:
@@ -121,7 +140,20 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
         seed=seed,
         fingerprint=part_fingerprint(specs, exam, part, seed),
         budget=effective_budget(profile, options.run_budget),
+        replace=options.replace,
+        kept={} if options.replace else _kept(workspace, part),
     )
+
+
+def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
+    """What makes up a part; None when it was never run."""
+    return workspace.store.find(part.set_key(), PartSet)
+
+
+def _kept(workspace: Workspace, part: ExamPart) -> dict[int, str]:
+    found = part_set(workspace, part)
+    finished = {} if found is None else found.finished
+    return {slot: key for slot, key in finished.items() if workspace.store.exists(key)}
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:

@@ -68,19 +68,29 @@ def run_part(
 
 
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
-    """The results of the slots, in order, without slots that were not worked or whose model failed."""
-    found = (
-        workspace.store.find(plan.result_key(slot), SlotResult)
-        or workspace.store.find(plan.partial_key(slot), SlotResult)
-        for slot in range(1, plan.slots + 1)
-    )
-    return tuple(one for one in found if one is not None)
+    """What the slots gave, in order; nothing of those that were not worked, or whose model failed."""
+    return tuple(workspace.store.read(key, SlotResult) for key in result_keys(workspace, plan).values())
+
+
+def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
+    """Where the results of the part are, by slot: those that stay, and those of this configuration."""
+    found = dict(plan.kept)
+    for slot in plan.numbers:
+        for key in (plan.result_key(slot), plan.partial_key(slot)):
+            if slot not in found and workspace.store.exists(key):
+                found[slot] = key
+    return dict(sorted(found.items()))
 
 
 def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
     """The state of the design of every slot, in order."""
     found: list[SlotPlan] = []
-    for slot in range(1, plan.slots + 1):
+    for slot in plan.numbers:
+        key = plan.kept.get(slot, plan.result_key(slot))
+        if key != plan.result_key(slot):
+            idea = workspace.store.read(key, SlotResult).plan
+            found.append(SlotPlan(part=plan.part, slot=slot, plan=idea))
+            continue
         events = plan.journal(slot, workspace).events
         state, taken = replay(events, plan.limits)
         found.append(slot_plan(plan.part, slot, state, events[:taken]))
@@ -113,7 +123,8 @@ class _PartRun:
         slots = part_plans(self.workspace, self.plan)
         self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
         for known in slots:
-            if known.plan is not None or len(known.failures) > self.plan.limits.max_designer_retries:
+            given_up = len(known.failures) > self.plan.limits.max_designer_retries
+            if known.plan is not None or given_up or known.slot in self.plan.kept:
                 outcome.reused.append(known.slot)
                 continue
             plan = self._design(known.slot, outcome)
@@ -125,8 +136,8 @@ class _PartRun:
         """Finish every slot, except those whose design failed."""
         outcome = PartOutcome(failed=dict(designed.failed))
         todo: list[int] = []
-        for slot in range(1, self.plan.slots + 1):
-            if self.workspace.store.exists(self.plan.result_key(slot)):
+        for slot in self.plan.numbers:
+            if slot in self.plan.kept or self.workspace.store.exists(self.plan.result_key(slot)):
                 outcome.reused.append(slot)
             elif slot not in outcome.failed:
                 todo.append(slot)

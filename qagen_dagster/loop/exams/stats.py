@@ -48,7 +48,7 @@ def stats_of(
         input_tokens=sum(call.input_tokens for call in calls),
         output_tokens=sum(call.output_tokens for call in calls),
         usd=None if None in prices else float(sum(price or 0.0 for price in prices)),
-        models=_models(sets),
+        models=_models(sets, results),
     )
 
 
@@ -77,10 +77,14 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
     }
 
 
-def _models(sets: Sequence[PartSet]) -> dict[str, list[str]]:
+def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str, list[str]]:
+    """By role; `results` are those of the sets, in order."""
     found: dict[str, set[str]] = defaultdict(set)
-    for one in sets:
-        if one.slots:
-            for role, model in one.models.items():
-                found[role].add(model)
+    keys = ((one, key) for one in sets for key in one.results)
+    of_results = (
+        made.models_of(key, one.item or one.rejected) for (made, key), one in zip(keys, results, strict=True)
+    )
+    for models in (*(one.models for one in sets if one.slots), *of_results):
+        for role, model in models.items():
+            found[role].add(model)
     return {role: sorted(models) for role, models in sorted(found.items())}

@@ -5,7 +5,7 @@ The bank can be rebuilt from the results at any time, at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
@@ -29,7 +29,7 @@ from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
 from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem, BankOption
-from qagen_dagster.records.problems.item import Breach, Format, VariantKind
+from qagen_dagster.records.problems.item import Breach, Format, Problem, VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
 from qagen_dagster.records.problems.source import ProblemSources
 
@@ -74,17 +74,43 @@ def plan_problem_set(
     wished, config = options or ProblemOptions(), problem_set.config
     references, _ = find_references(space, problem_set.references)
     seed = config.seed if wished.seed is None else wished.seed
+    former = _former(space, problem_set.key)
+    sources = read_sources(space, problem_set.key).problems
     plan = plan_set(
         space,
         problem_set.key,
-        read_sources(space, problem_set.key).problems,
+        sources if wished.replace else _as_published(sources, former),
         wishes_of(problem_set, FULL),
         replace(wished, profile=wished.profile or config.profile, seed=seed),
         compiler=engine_compiler(),
         references=references,
     )
+    plan = replace(plan, former=former, replace=wished.replace)
     more = _combined(space, plan, problem_set)
-    return replace(plan, problems=(*plan.problems, *more.problems), missing=more.missing)
+    added = more.problems if wished.replace else _as_published(more.problems, former)
+    return replace(plan, problems=(*plan.problems, *added), missing=more.missing)
+
+
+def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
+    """In one line each, problems whose source differs from the one in the bank, which stays."""
+    now = read_sources(space, plan.name).problems
+    return [
+        f"{one.id}: its source has changed, and the bank keeps the earlier problem; --replace takes the new one"
+        for one in now
+        if plan.problem(one.id).fingerprint != one.fingerprint
+    ]
+
+
+def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
+    """The accepted problems of the published bank."""
+    bank = space.store.find(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+    return {} if bank is None else {one.id: one for one in bank.accepted}
+
+
+def _as_published(problems: Sequence[Problem], former: Mapping[str, ProblemRecord]) -> tuple[Problem, ...]:
+    """The problems; one that the bank has is as the bank has it if its source has changed since."""
+    found = ((one, former[one.id].problem if one.id in former else one) for one in problems)
+    return tuple(now if now.fingerprint == then.fingerprint else then for now, then in found)
 
 
 def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:

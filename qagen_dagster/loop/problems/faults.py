@@ -3,21 +3,24 @@ r"""Finds the faults of one text, in words that a model can act on: items, optio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from qagen_dagster.latex.answers import final_answer
+from qagen_dagster.latex.answers import bare_answer, final_answer, named_options
 from qagen_dagster.latex.code import plain_of
 from qagen_dagster.latex.compare import same_answer, same_numbers, same_words
 from qagen_dagster.latex.layout import without_pictures
 from qagen_dagster.latex.numbers_and_words import numbers_of, words_of
-from qagen_dagster.latex.structure import item_faults, options_of, solution_of
+from qagen_dagster.latex.structure import environments, item_faults, options_of, solution_of
 from qagen_dagster.mathematics.reading import read_value
-from qagen_dagster.mathematics.values import value_of
+from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.mathematics.values import equal, value_of
 
 LEAST_WORDS = 8  # of a solution without a relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
 _DOCUMENT = re.compile(r"\\(?:documentclass|usepackage)(?![A-Za-z])|\\(?:begin|end)[ \t]*\{document\}")
 _BOXED = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_OWN_LETTER = re.compile(r"\(?[A-Ha-h]\)")
+_LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}\s*\[")
 _DRAWS = re.compile(
     r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
 )
@@ -60,12 +63,46 @@ def unlike_options(latex: str) -> Iterator[str]:
 
 
 def other_key(latex: str) -> Iterator[str]:
-    """A right option that is not the boxed answer of the solution."""
-    right = [option.text for option in options_of(latex) if option.right]
-    solution = solution_of(latex)
+    """Right options that are not those which the solution names by letter, or puts into its box."""
+    options, solution = options_of(latex), solution_of(latex)
+    right = [option.text for option in options if option.right]
+    lettered = len(environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
+    lettered = lettered and not any(_OWN_LETTER.match(option.text) for option in options)
+    named = [one for one in named_options(solution) if right and lettered]
+    marked = frozenset(chr(ord("a") + place) for place, option in enumerate(options) if option.right)
+    wrong = next((one for one in named if not one <= marked or (len(one) > 1 and one != marked)), None)
+    if wrong is not None:
+        yield rf"the solution names option {_letters(wrong)} as right, but \ans marks option {_letters(marked)}"
     boxed = final_answer(solution) if _BOXED.search(without_pictures(solution)) else None
-    if len(right) == 1 and boxed is not None and same_answer(right[0], boxed) is False:
-        yield f"the right option says {right[0]}, but the solution ends at {boxed}"
+    if len(right) == 1 and boxed is not None and not named_options(f"\\boxed{{{boxed}}}"):
+        others = [option.text for option in options if not option.right]
+        if differs(right[0], boxed) or (
+            not exactly(right[0], boxed) and any(exactly(one, boxed) for one in others)
+        ):
+            yield f"the right option says {right[0]}, but the solution ends at {boxed}"
+
+
+def differs(option: str, boxed: str) -> bool:
+    """Whether two answers are different for sure. A unit that only one of them has may stand beside the box."""
+    try:
+        one, other = (value_of(bare_answer(text)) for text in (option, boxed))
+    except ValueError:
+        return same_answer(option, boxed) is False
+    if (one.unit == ONE) != (other.unit == ONE):
+        return one.numbers != other.numbers
+    return same_answer(option, boxed) is False
+
+
+def exactly(option: str, boxed: str) -> bool:
+    """Whether two answers are one value without rounding, or the same words."""
+    try:
+        return equal(value_of(bare_answer(option)), value_of(bare_answer(boxed)))
+    except ValueError:
+        return same_answer(option, boxed) is True
+
+
+def _letters(letters: Collection[str]) -> str:
+    return ", ".join(f"({one})" for one in sorted(letters))
 
 
 def stepless(solution: str) -> Iterator[str]:

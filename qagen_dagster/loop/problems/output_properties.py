@@ -61,7 +61,8 @@ _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
 def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True) -> tuple[Breach, ...]:
     r"""Property 3: from `\item` to `\end{solution}`, with a tasks environment if `kind` has options in one.
 
-    If not `strict`, a tasks environment is allowed in kinds that need none. Without a kind, options are not checked.
+    If not `strict`, a tasks environment is allowed in kinds that need none. Without a kind only the key is checked:
+    the marked option, the option that the solution names, and its boxed answer agree.
     """
     faults = whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -71,6 +72,8 @@ def scan_breaches(latex: str, kind: QuestionKind | None, *, strict: bool = True)
         faults.append(f"a {kind.value} question has no tasks environment")
     if kind is not None and kind.is_mcq and tasks:
         faults += right_ones(latex, one=kind is QuestionKind.MCQ_SC)
+    if tasks:
+        faults += other_key(latex)
     return _breaches(3, faults)
 
 
@@ -113,6 +116,8 @@ def alternate_breaches(
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
     faults += _other_letters(solution_of(item), text)
+    if not any(other_key(item)):  # else the item is at fault, and not this solution
+        faults += other_key(f"\\item {statement_of(item)}\n{text}")
     faults += _other_answers(item, alternate)
     return _breaches(6, faults)
 

@@ -22,7 +22,7 @@ from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.ids import check_name, content_hash, store_key
 from qagen_dagster.records.problems.item import Picture, Problem
-from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.records.problems.result import ProblemRecord, Stage, TaskResult
 from qagen_dagster.store import Store
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
@@ -35,6 +35,7 @@ class ProblemOptions:
     profile: str | None = None
     seed: int | None = None
     run_budget: Allowance | None = None
+    replace: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class SetPlan:
 
     Attributes:
         missing: one line for each thing that its author wants and that cannot be worked yet, such as combined problems.
+        former: the published bank. Its problems and their results stay, unless `replace`.
     """
 
     name: str
@@ -55,6 +57,8 @@ class SetPlan:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
     missing: tuple[str, ...] = ()
+    former: Mapping[str, ProblemRecord] = field(default_factory=dict[str, ProblemRecord])
+    replace: bool = False
 
     @cached_property
     def _by_id(self) -> dict[str, Problem]:
@@ -76,9 +80,11 @@ class SetPlan:
         return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
 
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
+        wanted = tasks_of(problem, self.wishes)
+        more = (one.task for one in self._kept(problem.id) if one.task not in wanted)
         return ProblemWork(
             problem=problem,
-            tasks=tasks_of(problem, self.wishes),
+            tasks=tuple(sorted((*wanted, *more), key=lambda one: FULL.index(one.stage))),
             models=models,
             see=lambda picture: see_picture(store, picture),
             seed=self.seed,
@@ -87,7 +93,13 @@ class SetPlan:
         )
 
     def results(self, problem: Problem, store: Store) -> TaskResults:
-        return TaskResults(store, self.name, problem.id)
+        kept = {one.task.key: one.fingerprint for one in self._kept(problem.id)}
+        return TaskResults(store, self.name, problem.id, kept)
+
+    def _kept(self, problem_id: str) -> list[TaskResult]:
+        """The successful results of a problem in the published bank."""
+        record = None if self.replace else self.former.get(problem_id)
+        return [] if record is None else [one for one in record.tasks if one.end.ok]
 
 
 @dataclass(frozen=True)

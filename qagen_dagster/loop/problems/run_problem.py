@@ -6,8 +6,8 @@ different branches.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.problems.fingerprint import task_fingerprint
@@ -20,17 +20,22 @@ from qagen_dagster.store import Store
 
 @dataclass(frozen=True)
 class TaskResults:
-    """Stores the results of one problem."""
+    """Stores the results of one problem. `kept` are those that the bank has: key of a task to its fingerprint."""
 
     store: Store
     problem_set: str
     problem_id: str
+    kept: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def key(self, task: Task, fingerprint: str) -> str:
         return TaskResult.key(self.problem_set, self.problem_id, task.key, fingerprint)
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
-        return self.store.find(self.key(task, fingerprint), TaskResult)
+        kept = self.kept.get(task.key, fingerprint)
+        found = self.store.find(self.key(task, kept), TaskResult)
+        return found or (
+            self.store.find(self.key(task, fingerprint), TaskResult) if kept != fingerprint else None
+        )
 
     def keep(self, result: TaskResult) -> None:
         self.store.write(self.key(result.task, result.fingerprint), result)

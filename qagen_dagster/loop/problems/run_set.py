@@ -11,6 +11,7 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import total_spent
+from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.record import record_of
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
@@ -61,13 +62,19 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
     """The current record of a problem. Asks no model and writes nothing."""
     work = plan.work(problem, plan.placeholder_models(), workspace.store)
     worked = work_problem(work, plan.results(problem, workspace.store), ())
-    return record_of(problem, worked, {role.value: spec.name for role, spec in plan.specs.items()})
+    models = {role.value: spec.name for role, spec in plan.specs.items()}
+    asked = {ROLE_OF[one.task.stage].value: one.model for one in worked.state.results if one.model}
+    made, former = record_of(problem, worked, models | asked), plan.former.get(problem.id)
+    kept = made.end is ProblemEnd.UNFINISHED or (not plan.replace and made.end is not ProblemEnd.ACCEPTED)
+    return former if former is not None and kept else made
 
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
-    """All problems of the set in their current state."""
-    records = tuple(gather_record(workspace, plan, problem) for problem in plan.problems)
-    return ProblemBank(name=plan.name, title=title, problems=records)
+    """All problems of the set in their current state, and those that only the published bank has."""
+    records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
+    if not plan.replace and plan.former.keys() - records.keys():
+        records = {**plan.former, **records}
+    return ProblemBank(name=plan.name, title=title, problems=tuple(records.values()))
 
 
 @dataclass

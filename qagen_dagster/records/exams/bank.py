@@ -105,11 +105,12 @@ class ItemBank(Record):
 
 
 class PartSet(Record):
-    """What makes up one part now: the results of the last run over it.
+    """What makes up one part now. A run adds results and leaves those that are there, unless it replaces them.
 
     Attributes:
-        results: store keys of the slots' results, in order; a slot whose model failed has none.
-        unfinished: slots that a later run goes on with.
+        results: store keys of the slots' results, in order; they may be of several fingerprints.
+        fingerprint: of the last run that changed the set, as are profile, seed, models, run_id, started and ended.
+        unfinished: slots that a later run resumes.
     """
 
     part: ExamPart
@@ -124,6 +125,16 @@ class PartSet(Record):
     run_id: str
     started: str  # ISO 8601, UTC
     ended: str
+
+    @property
+    def finished(self) -> dict[int, str]:
+        """Slots that have ended: slot to the store key of its result."""
+        keys = (key for key in self.results if not key.endswith(".partial.json"))
+        return {int(key.split("/")[-2]): key for key in keys}
+
+    def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
+        """The models that made the result at `key`, which gave `ended`: it may be of an earlier run."""
+        return self.models if ended is None or self.fingerprint in key else ended.models
 
 
 class Counts(Record):

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command, Play
-from tests.support.problems.files import picture, write_set
+from tests.support.problems.board import PROFILE
+from tests.support.problems.files import YAML, picture, write_set
 from tests.support.problems.play import classified
+from tests.support.project import Ended
+from tests.support.wire_server import Fault, WireServer
 
 MORE = """\
   - {file: photo.png, kind: subjective}
@@ -93,3 +96,62 @@ def test_a_set_that_cannot_be_worked_is_one_line(
     found = qagen("process", *words)
     assert (found.code, len(found.errors), board.received) == (2, 1, []), found.err
     assert said in found.err
+
+
+def test_a_bank_is_added_to_and_only_replaced_when_told(qagen: Command, play: Play, tmp_path: Path) -> None:
+    board = play()
+    folder = qagen.project.corpora / "problems" / "motion"
+    (folder / "problems.yaml").write_text(YAML.format(more="variants: [numerical]\nvariants_each: 2\n"))
+    bank = Path(qagen.project.assets) / "problems" / "motion"
+    out = tmp_path / "out"
+
+    def kept() -> dict[str, bytes]:
+        paths = [*bank.glob("*.json*"), *(bank / "exports").rglob("*"), *out.rglob("*")]
+        return {str(one): one.read_bytes() for one in paths if one.is_file() and one.name != "sources.json"}
+
+    def run(yaml: str, *words: str) -> Ended:
+        (folder / "problems.yaml").write_text(yaml)
+        return qagen("process", "--set", "motion", "-o", str(out), *words)
+
+    less = YAML.format(more="variants: [numerical]\nseed: 5\n").replace("tex}", "tex, range: [1, 1]}")
+    whole = YAML.format(more="variants: [numerical]\nvariants_each: 2\n")
+    assert run(whole).code == 0
+    before, calls = kept(), len(board.received)
+    found = run(less)
+    assert (found.code, kept() == before, len(board.received)) == (0, True, calls), found.err
+
+    source = folder / "sources" / "problems.tex"
+    text = source.read_text()
+    source.write_text(text.replace("2\\,", "9\\,"))
+    found = run(whole)
+    assert (found.code, kept() == before, len(board.received)) == (0, True, calls), found.err
+    assert "problems-01: its source has changed, and the bank keeps the earlier problem" in found.err
+    source.write_text(text)
+
+    board.replies = {"submit_variant": {"latex": 7}}
+    found = run(less.replace("[numerical]", "[numerical, context]"))
+    assert (found.code, kept() == before) == (1, False), (
+        "a variant that is not there is told, the others stay"
+    )
+    assert json.loads((bank / "bank.json").read_bytes())["problems"][0]["variants"].keys() == {
+        "numerical", "numerical-2",
+    }  # fmt: skip
+    before = kept()
+    with WireServer(then=Fault(401)) as server:
+        qagen.project.profile("gone", PROFILE.format(url=server.url("openai_compatible")))
+        for words in ((), ("--replace",)):
+            found = run(less.replace("[numerical]", "[calculus]"), "--profile", "gone", *words)
+            assert (found.code, kept() == before) == (1, True), found.err
+
+    board.replies = {}
+    assert run(less, "--replace").code == 0
+    (one,) = json.loads((bank / "bank.json").read_bytes())["problems"]
+    assert (one["id"], list(one["variants"])) == ("problems-01", ["numerical"])
+
+
+def test_replace_is_for_sets(qagen: Command, play: Play, tmp_path: Path) -> None:
+    play()
+    found = qagen("process", "-t", "x.tex", "-o", str(tmp_path / "out"), "--replace")
+    assert (found.code, found.errors) == (
+        2, ["qagen: error: --replace is for the bank of a problem set (--set)"],
+    )  # fmt: skip

@@ -131,9 +131,56 @@ def test_a_part_is_current_until_its_plan_changes(space: Workspace) -> None:
     assert is_part_current(space, plan_part(space, part, none)), "no slots, never run"
     fill(space)
     assert is_part_current(space, plan_part(space, part, ExamOptions()))
-    assert not is_part_current(space, plan_part(space, part, ExamOptions(seed=3)))
+    assert not is_part_current(space, plan_part(space, part, ExamOptions(seed=3, replace=True)))
     assert not is_part_current(space, plan_part(space, part, ExamOptions(n_items=40)))
-    assert not is_part_current(space, plan_part(space, part, none)), "it has slots no longer"
+    assert is_part_current(space, plan_part(space, part, none)), "a smaller goal takes no slot"
+    taken = ExamOptions(schema_prefixes=("P",), replace=True)
+    assert not is_part_current(space, plan_part(space, part, taken)), "it has slots no longer"
+
+
+def test_a_part_keeps_its_results_whatever_the_next_run_wants(space: Workspace) -> None:
+    def one(plan: PartPlan, slot: int) -> SlotResult:
+        return accepted(plan, slot, item_of(plan, f"{'abcdefgh'[slot - 1] * 9}?"))
+
+    first = store_part(space, "mini/M1/easy", one, ExamOptions(n_items=8))
+    assert list(first.numbers) == [1, 2]
+    before = part_set(space, first.part)
+    assert before is not None
+    for options in (ExamOptions(), ExamOptions(seed=3), ExamOptions(n_items=8, max_designer_retries=0)):
+        assert part_set(space, store_part(space, "mini/M1/easy", rejected, options).part) == before
+    more = store_part(space, "mini/M1/easy", one, ExamOptions(n_items=12, seed=3))
+    made = part_set(space, more.part)
+    assert made is not None
+    assert (made.results[:2], len(made.results), made.unfinished) == (before.results, more.slots, 0)
+    assert (made.seed, more.others) == (3, 2)
+    again = plan_part(space, more.part, ExamOptions(n_items=12, seed=3))
+    assert (again.others, list(again.kept)) == (2, list(more.numbers))
+    Path(space.store.path(before.results[0])).unlink()
+    assert 1 not in plan_part(space, more.part, ExamOptions(n_items=12, seed=3)).kept, (
+        "a lost one is made anew"
+    )
+
+
+def test_a_part_is_replaced_when_all_its_slots_have_ended(space: Workspace) -> None:
+    fill(space)
+    part = ExamPart(exam="mini", schema_id="M1", difficulty=Difficulty.EASY)
+    before = part_set(space, part)
+    wanted = ExamOptions(n_items=8, seed=0, max_designer_retries=0, replace=True)
+    store_part(space, part.key, lambda plan, slot: rejected(plan, slot) if slot == 1 else None, wanted)
+    assert part_set(space, part) == before
+    plan = store_part(space, part.key, rejected, wanted)
+    made = part_set(space, part)
+    assert made is not None
+    assert made.results == (plan.result_key(1), plan.result_key(2))
+
+
+def test_an_item_that_is_added_does_not_take_the_place_of_a_published_one(space: Workspace) -> None:
+    store_part(space, "mini/P2/easy", lambda plan, slot: accepted(plan, slot, item_of(plan, "One?")))
+    (before,) = publish_bank(space, "mini", "run-1").bank.items
+    store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, item_of(plan, "ONE ?")))
+    found = gather(space, "mini")
+    assert found.bank.items == (before,)
+    assert [one.schema_id for one in found.rejected] == ["M1"]
 
 
 def test_a_slot_without_a_result_is_unfinished(space: Workspace) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
+from qagen_dagster.loop.exams.bank import keep_part
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.spending import RunSpending
@@ -126,6 +127,22 @@ def test_more_items_leave_those_there_are_alone(space: Space) -> None:
     more = planned(here, n_items=5)
     outcome = run_part(here, more, "run-2")
     assert (outcome.reused, outcome.finished) == ([1, 2, 3], [4, 5])
+
+
+def test_a_run_of_another_seed_works_only_the_slots_that_are_missing(space: Space) -> None:
+    play = ExamPlay()
+    here = space(play)
+    first = planned(here)
+    run_part(here, first, "run-1")
+    keep_part(here, first, "run-1", "")
+    more = planned(here, n_items=5, seed=1)
+    asked = play.asked("designer")
+    outcome = run_part(here, more, "run-2")
+    assert (outcome.reused, outcome.finished) == ([1, 2, 3], [4, 5])
+    assert play.asked("designer") == asked + 2
+    assert "as in case iii." in told(play.fakes["designer"].requests[-1]), "designs know those that stay"
+    assert [one.slot for one in part_results(here, more)] == [1, 2, 3, 4, 5]
+    assert run_part(here, planned(here, seed=1, replace=True), "run-3").finished == [1, 2, 3]
 
 
 def test_another_seed_or_model_is_other_work(space: Space) -> None:

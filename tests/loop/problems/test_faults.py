@@ -196,3 +196,94 @@ def test_each_answer_of_several_is_reached(boxes: tuple[str, str], answer: str, 
     solution = (TWO_BOXES % boxes).replace("by the same law", "in the turning frame")
     found = alternate_breaches(source, AlternateResult(solution=solution, method="m", final_answer=answer))
     assert [one.property for one in found] == [6] * broken, found
+
+
+QUIZ = r"""\item A current of ${a}\,\mathrm{{A}}$ splits evenly into two branches. What is the current in each?
+\begin{{tasks}}(2)
+{options}
+\end{{tasks}}
+\begin{{solution}}
+$I = {a} / 2$. {end}
+\end{{solution}}"""
+CURRENTS = (r"$2.5\,\mathrm{A}$", r"$2\,\mathrm{A}$", r"$8\,\mathrm{A}$", "zero, as no current flows")
+
+
+def quiz(right: str, end: str, options: tuple[str, ...] = CURRENTS) -> str:
+    """An item whose marked options are `right`, such as `ac`."""
+    rows = [
+        rf"\task {text}" + (r" \ans" if letter in right else "")
+        for letter, text in zip("abcdefgh", options, strict=False)
+    ]
+    return QUIZ.format(a=4, options="\n".join(rows), end=end)
+
+
+@pytest.mark.parametrize(
+    ("right", "end", "said"),
+    [
+        ("a", r"$\boxed{2\,\mathrm{A}}$", "the solution ends at"),
+        ("a", r"$\boxed{2}\,\mathrm{A}$", "the solution ends at"),
+        ("a", r"$\boxed{2000\,\mathrm{mA}}$", "the solution ends at"),
+        ("c", r"\boxed{\text{zero, as no current flows}}", "the solution ends at"),
+        ("a", "The correct option is (b).", "names option (b) as right, but \\ans marks option (a)"),
+        ("a", r"Hence $\boxed{\text{(B)}}$.", "names option (b)"),
+        ("a", r"Hence \boxed{B}", "names option (b)"),
+        ("a", r"The answer is \textbf{(b)} $2\,\mathrm{A}$.", "names option (b)"),
+        ("a", "Answer: B.", "names option (b)"),
+        ("a", "So option (B) is the correct one. Option (a) forgets the split.", "names option (b)"),
+        ("ac", "The correct options are (a), (c) and (d).", "names option (a), (c), (d)"),
+        ("acd", "The correct options are (a) and (c).", "marks option (a), (c), (d)"),
+        ("a", "The correct option is (f).", "names option (f)"),
+    ],
+)
+def test_the_mark_the_letter_and_the_box_agree(right: str, end: str, said: str) -> None:
+    kind = QuestionKind.MCQ_SC if len(right) == 1 else QuestionKind.MCQ_MC
+    broken = quiz(right, end)
+    assert only(scan_breaches(broken, kind), 3, said)
+    assert only(scan_breaches(broken, None), 3, said), "also where nobody said which kind it is"
+    assert any(said in one.detail for one in variant_breaches(CONCEPTUAL, quiz("b", ""), broken))
+    target = Format.MCQ_SC if len(right) == 1 else Format.MCQ_MC
+    assert any(said in one.detail for one in conversion_breaches(quiz("b", ""), target, broken))
+    assert any(said in one.detail for one in combined_breaches([], broken))
+    whole = quiz(right, "")
+    other = another(solved(f"Half of it: $I = I_0 / 2$. {end}"), "2")
+    assert any(said in one.detail for one in alternate_breaches(whole, other))
+
+
+@pytest.mark.parametrize(
+    ("right", "end"),
+    [
+        ("b", r"$\boxed{2\,\mathrm{A}}$"),
+        ("b", r"$\boxed{2}\,\mathrm{A}$"),
+        ("b", r"$\boxed{I = 2\,\mathrm{A}}$, option (b)."),
+        ("b", r"$\boxed{0.002\,\mathrm{kA}}$"),
+        ("b", r"\boxed{\textbf{(b)}~2\,\mathrm{A}}"),
+        ("b", "The correct option is (b). Option (a) is wrong, option (c) is the sum."),
+        ("b", "The incorrect options are (a), (c) and (d)."),
+        ("b", "The right answer is B, because both branches are alike."),
+        ("b", "The answer is a current of two ampere."),
+        ("b", "The answer is $A = 2$ in the units of (a)."),
+        ("b", "Options (a) and (c) are not correct."),
+        ("d", "No current flows, so the answer is (d)."),
+        ("d", r"\boxed{\text{B, as no current flows}}"),
+        ("ac", "Option (a) is correct as it is half. Option (c) is correct, too."),
+        ("ac", "The correct options are (a) and (c)."),
+    ],
+)
+def test_a_key_that_agrees_is_not_refused(right: str, end: str) -> None:
+    kind = QuestionKind.MCQ_SC if len(right) == 1 else QuestionKind.MCQ_MC
+    assert scan_breaches(quiz(right, end), kind) == ()
+
+
+def test_letters_are_not_read_where_the_options_have_other_labels() -> None:
+    labelled = quiz("a", "The correct option is (b).").replace(r"\task", r"\task[(b)]", 1)
+    assert scan_breaches(labelled, QuestionKind.MCQ_SC) == ()
+    own = quiz("b", r"$\boxed{\text{(E) both}}$", ("neither", "(E) both"))
+    assert scan_breaches(own, QuestionKind.MCQ_SC) == ()
+
+
+def test_an_answer_that_could_be_rounded_to_the_key_is_another_option() -> None:
+    options = (r"$1.4\,\mathrm{A}$", r"$1.41\,\mathrm{A}$")
+    assert scan_breaches(quiz("a", r"$\boxed{1.414\,\mathrm{A}}$", options), QuestionKind.MCQ_SC) == ()
+    assert only(
+        scan_breaches(quiz("a", r"$\boxed{1.41\,\mathrm{A}}$", options), QuestionKind.MCQ_SC), 3, "ends at"
+    )
