@@ -88,7 +88,7 @@ class _Examiner:
     """The evidence check of all question agents, applied to an answer. An answer that says "not enough" needs no quotes."""
 
     def __init__(self, context: QAContext, asked: Asked) -> None:
-        self._gate, self._asked = Gate(context), asked
+        self._gate, self._asked = Gate(context, graded=True), asked
         self._told = False
 
     def refuse_once(self, result: Record) -> None:
