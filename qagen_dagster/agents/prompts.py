@@ -2,22 +2,33 @@
 
 A file holds a system part and a user part, divided by a line `---user---`, or only an addition to the user part of another.
 Placeholders are `${name}`. A missing or unused value is an error, so a prompt cannot silently lose its source text.
+A value of the user part is on one line, between tags, or a `Block`, and it cannot imitate the lines of the prompt.
 """
 
 from __future__ import annotations
 
+import re
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import digest
+from qagen_dagster.toolkit.excerpt import TAG, Block, OwnText, escape_tags, single_line
 
 FOLDER = Path(__file__).resolve().parent / "prompts"
 DIVIDER = "\n---user---\n"
 # Names are recorded in lineage and enter fingerprints: those of the files in these folders begin with a prefix.
 _PREFIXES = {"answering": "answer_", "exams": "exam_", "problems": "problem_", "questions/batch": "batch_"}
+
+_TAG = re.compile(r"(?m)^<(\w+)>$")
+_FENCED = re.compile(r"(?m)^<(\w+)>\n\$\{(\w+)\}\n</\1>$")
+_BEGINS_LINE = re.compile(r"(?m)^\$\{(\w+)\}")
+_LABEL = re.compile(r"(?m)^([^\n:]*\w[^\n:]*:)")
+_HEADING = re.compile(r"(?m)^(\w[^\n:$]*)$")
+_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 
 
 @dataclass(frozen=True)
@@ -37,13 +48,40 @@ class Prompt:
         """`other` with the user part of this one in front of its own."""
         return Prompt(other.name, other.system, f"{self.user}\n\n{other.user}")
 
-    def fill(self, values: dict[str, str]) -> tuple[str, str]:
+    def fill(self, values: Mapping[str, str]) -> tuple[str, str]:
         """System and user text. Raises ConfigError for a missing or unused value."""
         wanted = _placeholders(self.system) | _placeholders(self.user)
         if wanted != set(values):
             missing, unused = sorted(wanted - set(values)), sorted(set(values) - wanted)
             raise ConfigError(f"prompt {self.name}: missing values {missing}, unused values {unused}")
-        return string.Template(self.system).substitute(values), string.Template(self.user).substitute(values)
+        shown = {name: self._shown(name, value) for name, value in values.items()}
+        return string.Template(self.system).substitute(values), string.Template(self.user).substitute(shown)
+
+    def _shown(self, name: str, value: str) -> str:
+        """A value as the user part shows it: a line that begins like a line of the prompt, and a tag, get a backslash."""
+        if isinstance(value, OwnText):
+            return value
+        fenced = {inside for _, inside in _FENCED.findall(self.user)}
+        text = value if isinstance(value, Block) or name in fenced else single_line(value)
+        tags = [*_TAG.findall(self.user), *(() if isinstance(value, Block) else (TAG,))]
+        text = escape_tags(text, tags) if tags else text
+        begins_line = name in _BEGINS_LINE.findall(self.user)
+        return self._imitation.sub(
+            lambda found: (
+                f"{found['lead']}\\{found['label']}" if begins_line or found.start() else found.group()
+            ),
+            text,
+        )
+
+    @cached_property
+    def _imitation(self) -> re.Pattern[str]:
+        """Finds the beginning of a line that looks like a label or a heading of the user part."""
+        labels = [_words(label) for label in _LABEL.findall(self.user)]
+        labels += [
+            rf"{_words(heading)}[^\w{_BREAKS}]*(?=[{_BREAKS}]|\Z)" for heading in _HEADING.findall(self.user)
+        ]
+        lead = rf"(?:\A|(?<=[{_BREAKS}]))(?P<lead>[^\w{_BREAKS}]*)"
+        return re.compile(rf"{lead}(?P<label>{'|'.join(labels) or '(?!)'})", re.IGNORECASE)
 
 
 @cache
@@ -73,6 +111,13 @@ def prompt_name(path: str) -> str:
 
 def _read(path: str) -> str:
     return (FOLDER / f"{path}.md").read_text(encoding="utf-8")
+
+
+def _words(label: str) -> str:
+    """A pattern for a label with any white space between its words and any text in place of its values."""
+    parts = re.split(r"(\$\{\w+\}|\s+|:$)", label)
+    kinds = {"$": rf"[^{_BREAKS}]*?", " ": r"[^\S\n]+", ":": r"[^\S\n]*:"}
+    return "".join(kinds.get(part[0]) or re.escape(part) for part in parts if part)
 
 
 def _placeholders(text: str) -> set[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from qagen_dagster.answering.answer_from_document import answer_from_document
@@ -16,7 +15,7 @@ from qagen_dagster.answering.fulltext.obtain import ProxyCallback
 from qagen_dagster.answering.fulltext.safe_http import FetchError
 from qagen_dagster.answering.fulltext.storage import add_fulltext
 from qagen_dagster.cli.options import json_option, profile_option
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.output import Terminal, echo, fail, print_json
 from qagen_dagster.errors import TooLargeError
 from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
@@ -138,7 +137,7 @@ def _ask(asked: Asked) -> ProxyCallback:
     """A callback that asks in the terminal."""
 
     def callback(document_id: str, title: str | None) -> ProxyCallbackResult:
-        click.echo(f"The full text of {title or document_id} is not freely available.", err=True)
+        echo(f"The full text of {title or document_id} is not freely available.", err=True)
         said = click.prompt(
             "Enter y to use the proxy, n to continue without the full text, or the path of a PDF",
             default="n",
@@ -156,7 +155,7 @@ def _ask(asked: Asked) -> ProxyCallback:
 
 
 def _show(found: SemanticSearchAnswer) -> None:
-    console = Console()
+    console = Terminal()
     console.print(f"[bold]{escape(found.answer)}[/bold]", highlight=False)
     if found.answerable is False:
         console.print("(the document does not answer the question)")
@@ -173,7 +172,7 @@ def _show(found: SemanticSearchAnswer) -> None:
         )
         console.print(escape(text), highlight=False)
     for note in found.notes:
-        click.echo(f"qagen: note: {note}", err=True)
+        echo(f"qagen: note: {note}", err=True)
 
 
 def _error_line(found: SemanticSearchAnswer) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.output import echo, fail, print_json
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover
@@ -47,5 +47,5 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
     else:
         for corpus in good:
             files, scenarios = len(discover(corpus)), ", ".join(corpus.config.scenarios)
-            click.echo(f"{corpus.key}: valid; files: {files}; scenarios: {scenarios}")
+            echo(f"{corpus.key}: valid; files: {files}; scenarios: {scenarios}")
     return 2 if fail(faults) else 0

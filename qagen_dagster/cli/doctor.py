@@ -13,7 +13,7 @@ from importlib import metadata
 import click
 
 from qagen_dagster.cli.options import json_option, profile_option
-from qagen_dagster.cli.output import print_json
+from qagen_dagster.cli.output import echo, print_json
 from qagen_dagster.errors import QagenError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
@@ -44,7 +44,7 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
         if not as_json:
             what, good, detail = finding
             mark = {True: "ok  ", False: "FAIL", None: "-   "}[good]
-            click.echo(f"{mark} {what}: {detail}")
+            echo(f"{mark} {what}: {detail}")
     if as_json:
         print_json([{"check": what, "ok": good, "detail": detail} for what, good, detail in findings])
     return 1 if any(good is False for _, good, _ in findings) else 0

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import click
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -18,7 +17,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     target_option,
 )
-from qagen_dagster.cli.output import warn
+from qagen_dagster.cli.output import Terminal, echo, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate
@@ -67,9 +66,9 @@ def estimate(
     found = estimate_run(space, combinations, options)
     warn(space.corpora.faults)
     if as_json:
-        click.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
-    console = Console()
+    console = Terminal()
     console.print(_table(found))
     for line in _notes(found):
         console.print(line, highlight=False)
@@ -81,7 +80,7 @@ def _read_documents(space: Workspace, corpora: Sequence[str], *, quiet: bool) ->
     if not to_read:
         return
     failures: list[str] = []
-    with Progress(Console(stderr=True), quiet=quiet) as progress, open_quietly(space, progress) as graph:
+    with Progress(Terminal(stderr=True), quiet=quiet) as progress, open_quietly(space, progress) as graph:
         progress.begin(len(to_read))
         for key in to_read:
             failures += graph.documents(key)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly
@@ -18,7 +17,7 @@ from qagen_dagster.cli.options import (
     json_option,
     profile_option,
 )
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.evaluation.published_set import PUBLISH_HINT, Evaluation, open_evaluation
@@ -89,7 +88,7 @@ def evaluate(
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
     kinds = only or tuple(Kind)
     wishes = Wishes(kinds, profile, budget, force)
-    with Progress(Console(stderr=True), quiet=as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, published, wishes, progress)
     _print(space, published, kinds, failures, as_json)
     return fail(failures)
@@ -163,7 +162,7 @@ def _print(
         table.add_column(name, justify="right", no_wrap=True)
     for one in reports:
         table.add_row(one["combination"], *(_cell(one, kind, metric) for _, kind, metric in shown))
-    Console().print(table)
+    Terminal().print(table)
 
 
 def _cell(told: dict[str, Any], kind: Kind, metric: str) -> str:

@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 from pydantic import Field
-from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import asset_config, budget_options, json_option, profile_option
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.loop.spending import effective_budget
 from qagen_dagster.loop.workspace import Workspace
@@ -53,7 +52,7 @@ def index(
     keys = [one.key for one in space.corpora.chosen(corpus)]
     effective_budget(space.profile(profile or settings.profile), budget)
     given = asset_config(profile, budget)
-    with Progress(Console(stderr=True), quiet=as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, keys, given, progress)
     _print([report(space, key) for key in keys], failures, as_json)
     return fail(failures)
@@ -98,4 +97,4 @@ def _print(reports: list[IndexReport], failures: list[str], as_json: bool) -> No
         table.add_row(
             one.corpus, str(one.documents), str(one.chunks), str(len(one.failed)), one.embedder or "none"
         )
-    Console().print(table)
+    Terminal().print(table)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import click
-from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import fail, print_json
+from qagen_dagster.cli.output import Terminal, echo, fail, print_json
 from qagen_dagster.loop.ledger import entries
 from qagen_dagster.loop.ledger.batches import BatchStats
 from qagen_dagster.loop.workspace import Workspace
@@ -28,7 +28,7 @@ def stats(settings: Settings, as_json: bool) -> None:
     """Show entries, bytes and tokens of each model."""
     found = entries.statistics(Workspace(settings).store)
     if as_json:
-        click.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
     table = Table(caption=f"{found.entries:,} entries, {_size(found.bytes)}, {found.corrupt:,} corrupt")
     table.add_column("model", overflow="fold", ratio=1)
@@ -36,7 +36,7 @@ def stats(settings: Settings, as_json: bool) -> None:
         table.add_column(name, no_wrap=True)
     for one in found.models:
         table.add_row(
-            one.model,
+            escape(one.model),
             f"{one.entries:,}",
             _size(one.bytes),
             *(
@@ -46,9 +46,9 @@ def stats(settings: Settings, as_json: bool) -> None:
             one.oldest[:10],
             one.newest[:10],
         )
-    Console().print(table)
+    Terminal().print(table)
     if found.batches != BatchStats():
-        click.echo(_batches(found.batches))
+        echo(_batches(found.batches))
 
 
 @ledger.command()
@@ -64,12 +64,12 @@ def verify(settings: Settings, as_json: bool) -> int:
         print_json({"ok": found.good, **found.model_dump()})
     else:
         for path in found.foreign:
-            click.echo(f"not a ledger file: {path}")
-        click.echo(
+            echo(f"not a ledger file: {path}")
+        echo(
             f"entries: {found.whole:,} intact, {len(found.corrupt):,} corrupt; other files: {len(found.foreign):,}"
         )
         if found.batches:
-            click.echo(f"batch records: {found.batches:,} intact")
+            echo(f"batch records: {found.batches:,} intact")
     return fail(f"{fault.path}: {fault.reason}" for fault in found.corrupt)
 
 
@@ -111,8 +111,8 @@ def prune(
         ("temporary files", found.leftovers),
         ("locks of dead processes", found.locks),
     ):
-        click.echo(f"{len(keys):,} {what}")
-    click.echo(
+        echo(f"{len(keys):,} {what}")
+    echo(
         f"removed: {removed:,}"
         if yes
         else f"would remove {found.count:,} ({_size(found.bytes)}); use --yes to remove"

@@ -24,6 +24,7 @@ from qagen_dagster.cli.grading.grade import grade
 from qagen_dagster.cli.grading.summary import summary
 from qagen_dagster.cli.index import index
 from qagen_dagster.cli.ledger import ledger
+from qagen_dagster.cli.output import echo
 from qagen_dagster.cli.problems.alternate import alternate
 from qagen_dagster.cli.problems.classify import classify
 from qagen_dagster.cli.problems.convert import convert
@@ -103,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
         _say("interrupted; finished work is kept, run the same command again to resume")
         _leave_at_once(1)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+        echo(error.format_message(), err=True)
         sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
@@ -127,7 +128,7 @@ def _fail(message: str, code: int) -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(f"qagen: error: {' '.join(message.split())}", err=True)
+    echo(f"qagen: error: {' '.join(message.split())}", err=True)
 
 
 def _leave_at_once(code: int) -> None:

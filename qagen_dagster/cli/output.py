@@ -1,4 +1,4 @@
-"""What commands print and write: JSON, lines on stderr, files."""
+"""What commands print and write: text, JSON, lines on stderr, files. Control characters in values are shown, not sent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.records.display import visible
 from qagen_dagster.store import Store
 
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
+class Terminal(Console):
+    """A console that shows control characters in the text that it prints."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=visible(piece.text))
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text."""
+    click.echo(visible(text), err=err, nl=nl)
+
+
 def print_json(value: object) -> None:
-    click.echo(as_json_text(value))
+    echo(as_json_text(value))
 
 
 def as_json_text(value: object) -> str:
@@ -26,14 +42,14 @@ def as_json_text(value: object) -> str:
 def warn(warnings: Iterable[object]) -> None:
     """Print a line on stderr for each warning."""
     for warning in warnings:
-        click.echo(f"qagen: warning: {warning}", err=True)
+        echo(f"qagen: warning: {warning}", err=True)
 
 
 def fail(failures: Iterable[object]) -> int:
     """Print a line on stderr for each failure. Returns the exit code: 1 if there are any."""
     code = 0
     for failure in failures:
-        click.echo(f"qagen: error: {failure}", err=True)
+        echo(f"qagen: error: {failure}", err=True)
         code = 1
     return code
 

@@ -17,11 +17,11 @@ class Progress:
         self._quiet = quiet
         self._console = console
         self._bar = Bar(
-            TextColumn("{task.description}", table_column=None),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=console,
             disable=quiet or not console.is_terminal,
             transient=True,
@@ -44,12 +44,12 @@ class Progress:
         """Show that a step begins."""
         self._bar.update(self._task, description=f"{title:<48}", note="")
         if not self._quiet and not self._console.is_terminal:
-            self._console.print(title, highlight=False)
+            self._console.print(title, markup=False, highlight=False)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
         if not self._quiet:
-            self._console.print(text, highlight=False)
+            self._console.print(text, markup=False, highlight=False)
 
     def say(self, note: str) -> None:
         """Show what the current step is doing."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import click
-from rich.console import Console
 
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
@@ -15,7 +14,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     target_option,
 )
-from qagen_dagster.cli.output import fail, print_json, warn
+from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.report import CombinationReport, as_table, report
 from qagen_dagster.loop.catalog.source import catalog_knows
@@ -71,7 +70,7 @@ def run(
     wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force)
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
-    with Progress(Console(stderr=True), quiet=as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, combinations, wishes, progress)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
@@ -115,7 +114,7 @@ def _print(settings: Settings, reports: list[CombinationReport], failures: list[
         rows = [one.model_dump(mode="json") for one in reports]
         print_json({"ok": not failures, "failures": failures, "combinations": rows})
         return
-    console = Console()
+    console = Terminal()
     console.print(as_table(reports))
     accepted = sum(one.accepted for one in reports)
     console.print(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import json_option
+from qagen_dagster.cli.output import Terminal, echo
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
@@ -26,14 +26,14 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     with catalog_file(Workspace(settings).store) as file:
         found = queries.question(file, question_id)
     if as_json:
-        click.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
-    console = Console()
+    console = Terminal()
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
         where = f"lines {place.start_line}-{place.end_line}" if place.start_line else "no text lines"
         page = f", page {place.page}" if place.page else ""
-        visual = f", {place.visual}" if place.visual else ""
+        visual = f", {escape(place.visual)}" if place.visual else ""
         console.print(f'  "{escape(place.quote)}" ({where}{page}{visual})', highlight=False)
     console.print()
     console.print(_facts(found))

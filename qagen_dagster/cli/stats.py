@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import click
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import combination_options, json_option
-from qagen_dagster.cli.output import print_json
+from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
@@ -40,7 +39,7 @@ def stats(
     if as_json:
         print_json([one.model_dump(mode="json") for one in chosen])
         return
-    console = Console()
+    console = Terminal()
     console.print(_questions(chosen))
     console.print(_costs(chosen))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import json_option
+from qagen_dagster.cli.output import Terminal, echo
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
@@ -21,9 +21,9 @@ def status(settings: Settings, as_json: bool) -> None:
     with catalog_file(Workspace(settings).store) as file:
         found = queries.status(file)
     if as_json:
-        click.echo(found.model_dump_json(indent=2))
+        echo(found.model_dump_json(indent=2))
         return
-    console = Console()
+    console = Terminal()
     documents = Table(title="Documents", caption=f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S} UTC")
     for name in ("corpus", "documents", "documents by outcome", "pages", "visuals"):
         documents.add_column(name)

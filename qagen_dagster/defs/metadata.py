@@ -9,6 +9,8 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.records.display import markdown_text
+
 Metadata = dict[
     str, Any
 ]  # a label and its value: plain ones are what Dagster makes of them, others say their kind
@@ -38,12 +40,12 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> d
 
 
 def cell(value: object, limit: int = 300) -> str:
-    """The text of one table cell: escaped, on one line, cut to `limit` characters."""
+    """The text of one table cell: without markup, on one line, cut to `limit` characters."""
     if value is None:
         return ""
     text = " ".join(str(value).split())
     text = text if len(text) <= limit else text[: limit - 1] + "\u2026"
-    return escape(text, quote=False).replace("|", "\\|").replace("`", "'")
+    return markdown_text(text)
 
 
 def fault_list(faults: Iterable[object]) -> dg.MarkdownMetadataValue:

@@ -7,10 +7,46 @@ is changed visibly, so that it cannot end the excerpt.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-OPEN = "<document_excerpt>"
-CLOSE = "</document_excerpt>"
+TAG = "document_excerpt"
+OPEN = f"<{TAG}>"
+CLOSE = f"</{TAG}>"
 _DELIMITER = re.compile(r"<(?=[\s/\\]*document_excerpt)", re.IGNORECASE)
+
+
+class Block(str):
+    """A prompt value of several lines that code has laid out. A plain string is text of a model or of a document."""
+
+    __slots__ = ()
+
+
+class OwnText(Block):
+    """A prompt value from the configuration, shown as it is."""
+
+    __slots__ = ()
+
+
+def block(parts: Iterable[str]) -> Block:
+    """The parts, one below the other. A part that is a block keeps its lines, any other part is put on one line."""
+    return Block("\n".join(part if isinstance(part, Block) else single_line(part) for part in parts))
+
+
+def single_line(text: str) -> str:
+    """The text with its lines joined by spaces and its delimiters escaped; any other text of one line stays as it is."""
+    lines = text.splitlines()
+    joined = text if lines in ([], [text]) else " ".join(filter(None, map(str.strip, lines)))
+    return escape_tags(joined, [TAG])
+
+
+def fence(name: str, text: str) -> Block:
+    """The text between the tags `name`, which it cannot close."""
+    return Block(f"<{name}>\n{escape_tags(text, [name])}\n</{name}>")
+
+
+def escape_tags(text: str, names: Iterable[str]) -> str:
+    """Put a backslash into anything that looks like one of the tags."""
+    return re.sub(rf"<(?=[\s/]*(?:{'|'.join(names)})\b)", r"<\\", text, flags=re.IGNORECASE)
 
 
 def neutralise(text: str) -> str:
@@ -18,9 +54,9 @@ def neutralise(text: str) -> str:
     return _DELIMITER.sub(r"<\\", text)
 
 
-def enclose(rows: list[str]) -> str:
+def enclose(rows: list[str]) -> Block:
     """Rows between the delimiters; the rows must have been neutralised."""
-    return "\n".join((OPEN, *rows, CLOSE))
+    return Block("\n".join((OPEN, *rows, CLOSE)))
 
 
 def row(number: int, text: str, limit: int) -> str:

@@ -18,7 +18,7 @@ from qagen_dagster.models.messages import Thinking
 from qagen_dagster.records.answering.answer import Share
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import CallSummary
-from qagen_dagster.toolkit.excerpt import enclose, one_line, row
+from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 ROLE = "answerer"
 LONGEST_ROW = 4_000
@@ -80,7 +80,7 @@ def answer_from_excerpts(
     values = {
         "question": one_line(question, 4_000),
         "document_title": enclose([f"title: {one_line(title or 'none', 300)}"]),
-        "excerpts": "\n\n".join(_shown(one) for one in excerpts),
+        "excerpts": Block("\n\n".join(_shown(one) for one in excerpts)),
     }
     run = run_agent(spec, model, {}, values)
     calls = call_summaries(run, ROLE, model.spec, document_id, 1)
@@ -90,12 +90,12 @@ def answer_from_excerpts(
     return AnswerRun(submitted, "", _thinking(run) or submitted.note or None, calls)
 
 
-def _shown(excerpt: Excerpt) -> str:
+def _shown(excerpt: Excerpt) -> Block:
     rows = [
         row(number, line, LONGEST_ROW)
         for number, line in enumerate(excerpt.text.split("\n"), excerpt.start_line or 1)
     ]
-    return f"Excerpt {excerpt.number}\n{enclose(rows)}"
+    return block([f"Excerpt {excerpt.number}", enclose(rows)])
 
 
 def _thinking(run: AgentRun) -> str | None:

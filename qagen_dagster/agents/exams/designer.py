@@ -14,7 +14,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.item import IdeaPlan
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
 
 ROLE = "designer"
 _IDEA_CHARACTERS = 2_000  # of all ideas shown together
@@ -45,9 +45,9 @@ def design(
     )
     values = context.exam() | context.target()
     values |= {
-        "schema": context.schema.text,
+        "schema": OwnText(context.schema.text),
         "ideas": shown_ideas(ideas),
-        "failures": "\n".join(f"- {one_line(one, 400)}" for one in failures) or "(none)",
+        "failures": block(f"- {one_line(one, 400)}" for one in failures) or "(none)",
     }
     number = len(failures)
     return ask(spec, IdeaPlan, model, context, values, attempt=number + 1, sample=number)
@@ -69,7 +69,7 @@ def shown_ideas(ideas: Sequence[str]) -> str:
     hidden = len(ideas) - len(rows)
     if hidden:
         rows.append(f"({hidden} older {'idea is' if hidden == 1 else 'ideas are'} not shown)")
-    return "\n".join(reversed(rows)) or "(none yet)"
+    return block(reversed(rows)) or "(none yet)"
 
 
 def _check(schema_id: str, result: Record) -> None:

@@ -13,7 +13,7 @@ from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.exams.item import IdeaPlan, QuestionPackage, StyleReport, Verdict, VerifierReport
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "implementer"
 _NONE = "(none)"
@@ -80,7 +80,7 @@ def _why(failed: Failed) -> str:
         kind, points = failed.report.failure_type, failed.report.reasons or (failed.detail,)
     else:
         kind, points = "", tuple(failed.detail.split("; "))
-    return "\n".join(filter(None, (kind, bullets(tuple(one_line(one, 1000) for one in points)))))
+    return block(filter(None, (kind, bullets(tuple(one_line(one, 1000) for one in points)))))
 
 
 def _shown(package: QuestionPackage) -> str:
@@ -94,4 +94,4 @@ def _shown(package: QuestionPackage) -> str:
     ]
     if package.check is not None:
         rows.append(f"check: {package.check.expression} with {dict(package.check.givens)}")
-    return "\n".join(rows)
+    return block(rows)

@@ -13,6 +13,7 @@ from qagen_dagster.records.exams.item import (
     IdeaPlan,
     sample_of,
 )
+from qagen_dagster.toolkit.excerpt import OwnText, block
 
 _NONE = "(none)"
 
@@ -41,7 +42,7 @@ class ExamContext:
         return {"exam": self.config.name, "candidate": self.config.candidate_profile.strip()}
 
     def style(self) -> dict[str, str]:
-        return {"style_notes": bullets(self.config.style_notes)}
+        return {"style_notes": "\n".join(f"- {note}" for note in self.config.style_notes) or _NONE}
 
     def target(self) -> dict[str, str]:
         """The names of the schema and the difficulty."""
@@ -49,12 +50,12 @@ class ExamContext:
             "schema_id": self.schema.id,
             "schema_title": self.schema.title,
             "difficulty": self.difficulty.value,
-            "meaning": self.config.difficulties[self.difficulty].meaning,
+            "meaning": OwnText(self.config.difficulties[self.difficulty].meaning),
         }
 
 
 def bullets(lines: tuple[str, ...]) -> str:
-    return "\n".join(f"- {line}" for line in lines) or _NONE
+    return block(f"- {line}" for line in lines) or _NONE
 
 
 def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
@@ -75,13 +76,13 @@ def shown_plan(plan: IdeaPlan) -> str:
     rows = [f"schema_id: {plan.schema_id}"]
     for name, said in words_of(plan).items():
         listed = name in ("constraints_used", "intended_wrong_paths")
-        rows.append(f"{name}:\n{bullets(said)}" if listed else f"{name}: {said[0]}")
-    return "\n".join(rows)
+        rows += [f"{name}:", bullets(said)] if listed else [f"{name}: {said[0]}"]
+    return block(rows)
 
 
 def shown_options(question: ExamQuestion) -> str:
     """`A: ...`, one line each, in order."""
-    return "\n".join(
+    return block(
         f"{letter}: {' '.join(question.options[letter].split())}"
         for letter in LETTERS
         if letter in question.options

@@ -8,6 +8,7 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.exams.item import QuestionPackage, StyleReport, VerifierReport
+from qagen_dagster.toolkit.excerpt import block
 
 ROLE = "style_judge"
 
@@ -35,7 +36,7 @@ def judge(
         "correct_option": package.question.correct_option,
         "solution": package.solution.reasoning,
         "key_insight": package.solution.key_insight,
-        "paths": "\n".join(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
+        "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
         "verifier": f"{report.verdict.value}{confidence}",
     }
     return ask(spec, StyleReport, model, context, values, attempt=attempt, sample=300 + attempt)

@@ -19,6 +19,7 @@ from qagen_dagster.records.exams.item import (
     Verdict,
     VerifierReport,
 )
+from qagen_dagster.toolkit.excerpt import block
 
 ROLE = "verifier"
 _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can be fixed."
@@ -66,7 +67,7 @@ def verify(
     values |= {
         "own_answer": f"{', '.join(blind.right) or 'none'} ({blind.value})",
         "own_reasoning": blind.reasoning,
-        "paths": "\n".join(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
+        "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
     }
     return ask(spec, VerifierReport, model, context, values, attempt=attempt, sample=200 + attempt)
 

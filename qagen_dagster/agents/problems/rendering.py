@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from qagen_dagster.records.problems.item import IdeaResult
+from qagen_dagster.toolkit.excerpt import block, fence
 
 NONE = "(none)"
 
@@ -18,7 +20,7 @@ def material(name: str, text: str, *, pictured: bool = False) -> str:
     """The text between tags; without text, a line that says where the problem is."""
     if not text.strip() and pictured:
         return f"The {name} is in the picture."
-    return f"<{name}>\n{shown(text)}\n</{name}>"
+    return fence(name, shown(text))
 
 
 def input_word(*, pictured: bool) -> str:
@@ -36,10 +38,12 @@ def shown_ideas(ideas: IdeaResult | None) -> str:
         "What a student stumbles over": ideas.difficulty_factors,
     }
     rows = ([f"{name}:", *(f"- {one}" for one in said)] for name, said in fields.items() if said)
-    return "\n".join(line for row in rows for line in row) or NONE
+    return block(line for row in rows for line in row) or NONE
 
 
 def numbered(name: str, items: Sequence[str]) -> str:
-    """The items, each after a line with its number."""
-    rows = (f"--- {name} {number} ---\n{item.strip()}" for number, item in enumerate(items, 1))
+    """The items, each after a line with its number, which an item cannot imitate."""
+    imitation = re.compile(rf"---(?=\s*{name}\s+\d)", re.IGNORECASE)
+    texts = (imitation.sub(r"\\---", item.strip()) for item in items)
+    rows = (f"--- {name} {number} ---\n{item}" for number, item in enumerate(texts, 1))
     return "\n\n".join(rows) or NONE

@@ -9,7 +9,7 @@ from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, one_line
+from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line
 from qagen_dagster.toolkit.search_meaning import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
@@ -44,7 +44,7 @@ class QAContext:
             "scenario_description": self.scenario.description,
         }
 
-    def document_card(self) -> str:
+    def document_card(self) -> Block:
         """A few lines that describe the document; text from the document stands between the delimiters."""
         document = self.view.document
         facts = [
@@ -52,7 +52,7 @@ class QAContext:
             f"pages: {document.page_count}" if document.page_count else "",
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
         ]
-        return "\n".join((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
+        return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
 
     def _own_words(self) -> list[str]:
         """The document's title and other metadata, one per line."""

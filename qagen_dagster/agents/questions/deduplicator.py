@@ -15,6 +15,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import CallSummary, DuplicateStep
 from qagen_dagster.records.questions.submissions import DuplicateVerdict
+from qagen_dagster.toolkit.excerpt import block
 
 ROLE = "deduplicator"
 
@@ -61,7 +62,7 @@ def find_duplicate(
     values = {
         "question": question,
         "answer": answer,
-        "accepted": "\n".join(f"{n}. {q} [answer: {a}]" for n, (q, a) in enumerate(accepted, 1)),
+        "accepted": block(f"{n}. {q} [answer: {a}]" for n, (q, a) in enumerate(accepted, 1)),
     }
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls = call_summaries(run, ROLE, model.spec, document_id, attempt)

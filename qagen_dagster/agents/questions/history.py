@@ -11,7 +11,7 @@ from qagen_dagster.records.document import Document, Visual
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import is_reference_list
-from qagen_dagster.toolkit.excerpt import enclose, label_key, one_line, shown_label
+from qagen_dagster.toolkit.excerpt import block, enclose, label_key, one_line, shown_label
 from qagen_dagster.toolkit.list_visual_content import visual_row
 
 _SHOWN_REJECTED = 20
@@ -37,15 +37,19 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
     values = context.task_values() | {
         "document_card": context.document_card(),
-        "accepted": "\n".join(
+        "accepted": block(
             f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)
         )
         or "(none yet)",
-        "rejected": "\n".join(
-            f"- {pair.question} {_lines(evidence)}\n  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}"
+        "rejected": block(
+            part
             for pair, evidence in rejected
             if pair.question
+            for part in (
+                f"- {pair.question} {_lines(evidence)}",
+                f"  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}",
+            )
         )
         or "(none yet)",
     }
@@ -67,8 +71,10 @@ def _visuals(visuals: Sequence[Visual], history: History) -> str:
     shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
     rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
     left = len(visuals) - len(shown)
-    more = f"\n[{left} more: list_visual_content shows all {len(visuals)}]" if left else ""
-    return f"{enclose(rows)}{more}" if rows else "(nothing was found; view_page may still show something)"
+    more = [f"[{left} more: list_visual_content shows all {len(visuals)}]"] if left else []
+    return (
+        block([enclose(rows), *more]) if rows else "(nothing was found; view_page may still show something)"
+    )
 
 
 def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[int, int]] = ()) -> str:

@@ -18,7 +18,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason, VerdictRecord
 from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison, TypedComparison
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "validator"
 
@@ -147,9 +147,9 @@ def _other_type(found: Comparison, rule: TypeRule | None) -> str:
     return f"it is no {rule.name} question: "
 
 
-def _numbered(quotes: list[tuple[str, int | None]]) -> str:
+def _numbered(quotes: list[tuple[str, int | None]]) -> Block:
     """The quotes, one per line, with numbers."""
-    return "\n".join(
+    return block(
         f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
         for number, (quote, line) in enumerate(quotes, 1)
     )
@@ -161,8 +161,8 @@ def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
     other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
     if not other:
         return "(all of it stands above)" if blind.evidence else "(none given)"
-    note = "" if len(other) == len(blind.evidence) else "(without passages that stand above)\n"
-    return note + _numbered([(quote.quote, quote.start_line) for quote in other])
+    note = [] if len(other) == len(blind.evidence) else ["(without passages that stand above)"]
+    return block([*note, _numbered([(quote.quote, quote.start_line) for quote in other])])
 
 
 def _finding(blind: BlindAnswer) -> str:

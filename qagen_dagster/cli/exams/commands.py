@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from qagen_dagster.cli.exams.report import ExamReport, report, show
 from qagen_dagster.cli.graph import open_quietly
@@ -19,7 +18,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     with_options,
 )
-from qagen_dagster.cli.output import fail, print_json, warn, write_output
+from qagen_dagster.cli.output import Terminal, echo, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
@@ -164,7 +163,7 @@ def run(
     chosen = _chosen(exams, exam_key)
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {one.key: _plans(space, one, options) for one in chosen}  # reports wrong options before any work
-    with Progress(Console(stderr=True), quiet=as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, wishes, progress)
     _print([report(space, one) for one in chosen], settings, failures, as_json)
     warn(exams.faults)
@@ -220,7 +219,7 @@ def export(
         print_json({"exam": one.key, "items": len(bank.items), "files": written})
         return
     for name, path in written.items():
-        click.echo(f"{name}: {path}")
+        echo(f"{name}: {path}")
 
 
 def _chosen(exams: Exams, key: str | None) -> list[Exam]:
@@ -328,4 +327,4 @@ def _print(reports: list[ExamReport], settings: Settings, failures: list[str], a
         print_json({"ok": not failures, "failures": failures, "exams": rows})
         return
     for one in reports:
-        show(Console(), one, settings.assets)
+        show(Terminal(), one, settings.assets)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
-from qagen_dagster.cli.output import OUTPUT, fail, file_to_write, output_store, warn
+from qagen_dagster.cli.output import OUTPUT, Terminal, echo, fail, file_to_write, output_store, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
@@ -82,7 +82,7 @@ def grade(
     with tempfile.TemporaryFile() as spool:
         rows = read_answers(answers)
         reader = Reader(space.parsers(), parse_options(DocumentOptions()))
-        with Progress(Console(stderr=True), quiet=as_json) as progress:
+        with Progress(Terminal(stderr=True), quiet=as_json) as progress:
             progress.step("finding the documents")
             found = find_documents(documents, rows.documents, reader)
             total = sum(len(places) for places in rows.documents.values())
@@ -94,7 +94,7 @@ def grade(
         if as_json:
             work.write(grades, sys.stdout.buffer)
         else:
-            _show(Console(), grades)
+            _show(Terminal(), grades)
     fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
     if judge is not None and grades.unjudged:
         warn([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
@@ -111,7 +111,7 @@ def _judge(
         if method is Method.LLM:
             raise ConfigError(f"--method llm needs a judge, but the profile {name!r} has none")
         if method is Method.HYBRID:
-            click.echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
+            echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
         return None, True
     judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
     allowance = effective_budget(chosen, wished).run

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import OUTPUT, file_to_write, write_output
+from qagen_dagster.cli.output import OUTPUT, Terminal, echo, file_to_write, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.grading.run_summary import (
     DocumentSummary,
@@ -75,10 +75,10 @@ def summary(
         for name, value in described_outputs(store, reports):
             folder.write_bytes(name, json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n")
     if as_json:
-        click.echo(data.decode(), nl=False)
+        echo(data.decode(), nl=False)
         return
-    _show(Console(), found)
-    click.echo(f"\n{store.path(key)}")
+    _show(Terminal(), found)
+    echo(f"\n{store.path(key)}")
 
 
 def _show(console: Console, found: RunSummary) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from qagen_dagster.cli.output import echo
 from qagen_dagster.cli.problems.command_runner import carry_out, tell, write_rows
 from qagen_dagster.cli.problems.options import (
     Request,
@@ -40,10 +41,10 @@ def classify(request: Request) -> int:
     rows = [(one, made.model_dump(mode="json") | {"flagged": made.flagged}) for one, made in found]
     text = write_rows(request, done, rows)
     if request.as_json:
-        click.echo(text)
+        echo(text)
     elif request.output is None:
         for record, made in found:
-            click.echo(f"{record.id}: {_line(made)}")
+            echo(f"{record.id}: {_line(made)}")
     return tell(done.warnings, done.errors)
 
 

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-from rich.console import Console
-
-from qagen_dagster.cli.output import as_json_text, fail, output_store, print_json, warn
+from qagen_dagster.cli.output import Terminal, as_json_text, echo, fail, output_store, print_json, warn
 from qagen_dagster.cli.problems.options import Request
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
@@ -65,7 +62,7 @@ def carry_out(
     if blind:
         raise ConfigError(blind)
     ids = [one.id for one in problems]
-    with Progress(Console(stderr=True), quiet=request.as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
         progress.begin(len(ids))
         progress.say(f"{len(ids)} problems")
 
@@ -129,9 +126,9 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
     if request.as_json:
         print_json(told(done))
     elif text and output is None:
-        click.echo(text)
+        echo(text)
     elif output is not None:
-        click.echo(f"{output}: {len(pieces)} written" if text else f"{output}: nothing to write", err=True)
+        echo(f"{output}: {len(pieces)} written" if text else f"{output}: nothing to write", err=True)
     return tell(done.warnings, done.errors)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from qagen_dagster.cli.output import print_json
+from qagen_dagster.cli.output import echo, print_json
 from qagen_dagster.cli.problems.command_runner import carry_out, tell, told, write_rows
 from qagen_dagster.cli.problems.options import (
     Request,
@@ -38,5 +38,5 @@ def idea(request: Request) -> int:
     if request.as_json:
         print_json(told(done))
     elif request.output is None and rows:
-        click.echo(text)
+        echo(text)
     return tell(done.warnings, done.errors)

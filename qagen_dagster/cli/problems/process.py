@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from qagen_dagster.cli.options import OneOf
-from qagen_dagster.cli.output import folder_to_write, print_json
+from qagen_dagster.cli.output import echo, folder_to_write, print_json
 from qagen_dagster.cli.problems.command_runner import Done, carry_out, tell, told, write_folder
 from qagen_dagster.cli.problems.options import (
     FOLDER,
@@ -124,5 +124,5 @@ def _say(done: Done, bank: ProblemBank, output: Path, *, as_json: bool) -> None:
         made = (
             ", ".join(item.made for item in items_of(one)) if one.end is ProblemEnd.ACCEPTED else one.detail
         )
-        click.echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
-    click.echo(f"{output}: {len(bank.accepted)} of {len(bank.problems)} problems accepted")
+        echo(f"{one.id}: {one.end.value}{f' ({made})' if made else ''}")
+    echo(f"{output}: {len(bank.accepted)} of {len(bank.problems)} problems accepted")

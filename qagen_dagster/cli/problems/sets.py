@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import click
-from rich.console import Console
-
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import asset_config
-from qagen_dagster.cli.output import print_json
+from qagen_dagster.cli.output import Terminal, echo, print_json
 from qagen_dagster.cli.problems.command_runner import sorted_out, tell, write_folder
 from qagen_dagster.cli.problems.options import Request
 from qagen_dagster.cli.progress import Progress
@@ -38,7 +35,7 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
     problem_set = find_problem_set(space.settings.corpora, key)
     keep_sources(space, problem_set)
     plan_problem_set(space, problem_set, options)
-    with Progress(Console(stderr=True), quiet=request.as_json) as progress:
+    with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
         progress.begin(1)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
@@ -55,9 +52,7 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
         print_json(_told(bank, errors, warnings))
     else:
         where = space.store.path(ProblemBank.file_key(key, FILES[0]))
-        click.echo(
-            f"{bank.name}: {len(bank.accepted)} of {len(bank.problems)} problems accepted, see {where}"
-        )
+        echo(f"{bank.name}: {len(bank.accepted)} of {len(bank.problems)} problems accepted, see {where}")
     return tell(warnings, errors)
 
 

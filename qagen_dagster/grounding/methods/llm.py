@@ -16,7 +16,7 @@ from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.generic import is_generic
-from qagen_dagster.grounding.methods.judge_excerpt import Lines, as_data, shown
+from qagen_dagster.grounding.methods.judge_excerpt import Lines, shown
 from qagen_dagster.grounding.methods.judge_reply import ReadingModel
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE
@@ -162,8 +162,8 @@ def _run(
     values = {
         "scope": part.scope,
         "document": part.document,
-        "question": as_data(question),
-        "answer": as_data(answer),
+        "question": question,
+        "answer": answer,
     }
     try:
         return run_agent(spec, model, {}, values, sample=attempt).end

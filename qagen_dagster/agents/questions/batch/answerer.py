@@ -20,7 +20,7 @@ from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.batch import AnsweredQuestion, SubmitGroundedAnswer
 from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "answerer"
 INSUFFICIENT = "insufficient information in the document"
@@ -63,8 +63,10 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
     values = {
         "question": asked.question,
         "question_type": asked.question_type.value,
-        "rejected": "\n".join(
-            f"- {one_line(said, 1500)}\n  {one_line(why, 600)}" for said, why in asked.rejected
+        "rejected": block(
+            part
+            for said, why in asked.rejected
+            for part in (f"- {one_line(said, 1500)}", f"  {one_line(why, 600)}")
         )
         or "(none)",
     }
@@ -86,7 +88,7 @@ class _AnswerCheck:
     """The evidence check of all question agents, for an answer to a given question. An answer of "insufficient" needs no quotes."""
 
     def __init__(self, context: QAContext, asked: Asked) -> None:
-        self._check, self._asked = EvidenceCheck(context), asked
+        self._check, self._asked = EvidenceCheck(context, graded=True), asked
         self._told = False
 
     def reject_once(self, result: Record) -> None:

@@ -18,7 +18,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.results import CallSummary
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "generator"
 SPARE = 3  # questions beyond those asked for, by type, that are kept in reserve
@@ -85,7 +85,7 @@ def propose(
         "types": question_types.in_words(types),
         "rules": question_types.rules(types),
         "examples": question_types.examples(types),
-        "wanted": "\n".join(f"- {kind.value}: {count}" for kind, count in wanted.items()),
+        "wanted": block(f"- {kind.value}: {count}" for kind, count in wanted.items()),
         "known": _known(told),
         "rejected": _rejected(told),
     }
@@ -164,10 +164,13 @@ def _refuse_nothing(result: Record) -> None:
 
 
 def _known(told: Told) -> str:
-    lines = [f"- {question} [{kind.value}]" for question, kind in told.known[-_SHOWN_KNOWN:]]
-    return "\n".join(lines) or "(none yet)"
+    return (
+        block(f"- {question} [{kind.value}]" for question, kind in told.known[-_SHOWN_KNOWN:]) or "(none yet)"
+    )
 
 
 def _rejected(told: Told) -> str:
-    lines = [f"- {question}\n  {one_line(why, 600)}" for question, why in told.rejected[-_SHOWN_REJECTED:]]
-    return "\n".join(lines) or "(none yet)"
+    rows = (
+        (f"- {question}", f"  {one_line(why, 600)}") for question, why in told.rejected[-_SHOWN_REJECTED:]
+    )
+    return block(line for row in rows for line in row) or "(none yet)"

@@ -1,11 +1,14 @@
 """Decides without a model whether the evidence supports an answer: its numbers and most of its words must occur in the quotes.
 
-The validator judges every answer that passes.
+The validator judges every answer that passes. The type of a question is a claim of the model that wrote it: a type that
+promises a derived answer allows more words of its own and computed numbers, but no type turns the check off.
 """
 
 from __future__ import annotations
 
 import re
+
+from qagen_dagster.agents.questions.evidence.computed import computable, counts
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
 _DERIVED_TYPES = (
@@ -21,23 +24,38 @@ _FUNCTION_WORD_LIST = (
 )
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 MIN_SHARE = 0.5
+MIN_DERIVED_SHARE = 0.2
 _PRONOUN = re.compile(
     r"\b(?:this|that|the|each|every|no|any|which|another)\s+one\b|\bone\s+(?:of|another|must|can|may|should)\b",
     re.IGNORECASE,
 )
 
 
-def unsupported(question: str, answer: str, evidence: str, question_type: str) -> str | None:
-    """Why `evidence` does not support `answer`; None if there is no reason."""
-    known = set(_tokens(evidence)) | set(_tokens(question))
+def unsupported(
+    question: str, answer: str, evidence: str, question_type: str, *, graded: bool = False
+) -> str | None:
+    """Why `evidence` does not support `answer`; None if there is no reason.
+
+    The words of a derived answer that is `graded` afterwards are left to grading.
+    """
+    quoted, asked = _tokens(evidence), _tokens(question)
+    known = {*quoted, *asked}
     wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
-    if not wanted or question_type.strip().lower().replace(" ", "_") in _DERIVED:
-        return None
+    derived = question_type.strip().lower().replace(" ", "_") in _DERIVED
     missing = [token for token in wanted if not _covered(token, known)]
     numbers = [token for token in missing if token[0].isdigit()]
+    if derived:
+        worked_out = [
+            one
+            for one in numbers
+            if computable(one, quoted, asked) or counts(one, question, answer, evidence)
+        ]
+        numbers = [one for one in numbers if one not in worked_out]
+        missing = [token for token in missing if token not in worked_out]
     if numbers:
         return f"the answer's {', '.join(numbers[:3])} stands in no evidence quote"
-    if len(wanted) - len(missing) < MIN_SHARE * len(wanted):
+    least = MIN_SHARE if not derived else 0.0 if graded else MIN_DERIVED_SHARE
+    if len(wanted) - len(missing) < least * len(wanted):
         return f"most words of the answer stand in no evidence quote ({', '.join(missing[:5])})"
     return None
 

@@ -17,10 +17,14 @@ from qagen_dagster.toolkit.excerpt import label_key, shown_label
 
 
 class EvidenceCheck:
-    """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones."""
+    """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones.
 
-    def __init__(self, context: QAContext) -> None:
+    `graded`: the answers are graded afterwards.
+    """
+
+    def __init__(self, context: QAContext, *, graded: bool = False) -> None:
         self._context = context
+        self._graded = graded
         self._told = False
 
     def viewed_page(self, call: ToolCall) -> int | None:
@@ -92,5 +96,6 @@ class EvidenceCheck:
         if visual_mode:
             return None
         text = "\n".join(place.quote for place in evidence)
-        why = unsupported(submission.question, submission.answer, text, submission.question_type)
+        kind = submission.question_type
+        why = unsupported(submission.question, submission.answer, text, kind, graded=self._graded)
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.agents.answering.answerer import prompt
 from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts, pieces_of
 from qagen_dagster.models.embedded.conversation import Line
-from qagen_dagster.toolkit.excerpt import enclose, row
+from qagen_dagster.toolkit.excerpt import Block, enclose, row
 
 PROSE = (
     "The pump house at Selby was built by Martha Kellogg in March 1987. Daniel Forsyth wrote the firmware of its controller.\n"
@@ -22,10 +22,12 @@ TABLE = (
 
 
 def ask(question: str, *texts: tuple[int, int, str]) -> dict[str, Any]:
-    shown = "\n\n".join(
-        f"Excerpt {number}\n"
-        + enclose([row(line, text, 4_000) for line, text in enumerate(body.split("\n"), start)])
-        for number, start, body in texts
+    shown = Block(
+        "\n\n".join(
+            f"Excerpt {number}\n"
+            + enclose([row(line, text, 4_000) for line, text in enumerate(body.split("\n"), start)])
+            for number, start, body in texts
+        )
     )
     values = {"question": question, "document_title": enclose(["title: none"]), "excerpts": shown}
     return answer_from_excerpts(prompt().fill(values)[1], 1).arguments
