@@ -1,5 +1,6 @@
 """The resource that carries the settings into ops, where it builds a plain workspace."""
 
+import logging
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ from pydantic import Field
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
+logging.getLogger("qagen_dagster").parent = dg.get_dagster_logger()  # to the event log of the run under way
 _PATHS = ("corpora", "profiles", "state")
 
 

@@ -157,14 +157,15 @@ def keep(found: Evaluation, report: EvaluationReport[Any]) -> None:
 
 
 def latest(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
-    """The latest report; None when there is none."""
-    return store.find(EvaluationReport.key(combination, name), kind)
+    """The latest report; None when there is none, or it is damaged: it is made again then."""
+    return store.find_valid(EvaluationReport.key(combination, name), kind)
 
 
 def earlier(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """Every report that a run made, the newest first."""
+    """Every report that a run made and that can be read, the newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
-    return sorted((store.read(key, kind) for key in keys), key=lambda one: one.created, reverse=True)
+    found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
+    return sorted(found, key=lambda one: one.created, reverse=True)
 
 
 def report_version(report: EvaluationReport[Any]) -> str:

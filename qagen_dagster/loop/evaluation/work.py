@@ -109,7 +109,7 @@ class Work(Generic[QuestionT]):
         Raises ModelError when no model can be had for several questions in a row; what is finished is kept.
         """
         store = self.found.space.store
-        kept = {one.key: store.find(one.key, self.record) for one in planned.pieces}
+        kept = {one.key: store.find_valid(one.key, self.record) for one in planned.pieces}
         todo = [one for one in planned.pieces if kept[one.key] is None]
         units = [(piece, number) for piece in todo for number in range(len(piece.questions))]
         open_: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
+from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.exams.duplicates import repeats
-from qagen_dagster.loop.exams.plan import PartPlan
+from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
@@ -44,10 +45,10 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
     keys: list[str] = []
     finished = 0
     for slot in range(1, plan.slots + 1):
-        if workspace.store.exists(plan.result_key(slot)):
+        if finished_slot(workspace, plan, slot) is not None:
             keys.append(plan.result_key(slot))
             finished += 1
-        elif workspace.store.exists(plan.partial_key(slot)):
+        elif workspace.store.find_valid(plan.partial_key(slot), SlotResult) is not None:
             keys.append(plan.partial_key(slot))
     found = PartSet(
         part=plan.part,
@@ -187,16 +188,21 @@ def _latest(items: Sequence[ExamItem]) -> datetime:
 
 
 def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
-    """Whether running the part again would change nothing. A part that was never run and has no slots is."""
-    found = part_set(workspace, plan.part)
+    """Whether running the part again would change nothing. A part that was never run and has no slots is current;
+    a damaged record is not."""
+    slots, key = range(1, plan.slots + 1), plan.part.set_key()
+    found = workspace.store.find_valid(key, PartSet)
     if found is None:
-        return plan.slots == 0
-    wanted = tuple(plan.result_key(slot) for slot in range(1, plan.slots + 1))
-    return found.results == wanted and all(workspace.store.exists(key) for key in wanted)
+        return plan.slots == 0 and not workspace.store.exists(key)
+    wanted = tuple(map(plan.result_key, slots))
+    return found.results == wanted and all(finished_slot(workspace, plan, slot) for slot in slots)
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:
-    """Whether the bank's files and exports say what the results say. Raises ConfigError, StoreError."""
-    found = gather(workspace, key)
+    """Whether the bank's files and exports say what the results say, and all can be read. Raises ConfigError."""
+    try:
+        found = gather(workspace, key)
+    except StoreError:
+        return False
     files = bank_files(found) | export_files(found.bank)
     return all(workspace.store.get(ItemBank.file_key(key, path)) == data for path, data in files.items())

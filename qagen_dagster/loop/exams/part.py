@@ -16,7 +16,7 @@ from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import spent_on
 from qagen_dagster.loop.exams.events import ExamEvent
 from qagen_dagster.loop.exams.item import Worked, work_item
-from qagen_dagster.loop.exams.plan import PartPlan
+from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.states import Accepted, replay
 from qagen_dagster.loop.exams.work import ExamModels
@@ -70,8 +70,7 @@ def run_part(
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
     """What the slots gave, in order; nothing of those that were not worked, or whose model failed."""
     found = (
-        workspace.store.find(plan.result_key(slot), SlotResult)
-        or workspace.store.find(plan.partial_key(slot), SlotResult)
+        finished_slot(workspace, plan, slot) or workspace.store.find_valid(plan.partial_key(slot), SlotResult)
         for slot in range(1, plan.slots + 1)
     )
     return tuple(one for one in found if one is not None)
@@ -126,7 +125,7 @@ class _PartRun:
         outcome = PartOutcome(failed=dict(designed.failed))
         todo: list[int] = []
         for slot in range(1, self.plan.slots + 1):
-            if self.workspace.store.exists(self.plan.result_key(slot)):
+            if finished_slot(self.workspace, self.plan, slot) is not None:
                 outcome.reused.append(slot)
             elif slot not in outcome.failed:
                 todo.append(slot)
@@ -165,9 +164,9 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        worked = work_item(
-            work, journal, [self.ideas[one] for one in sorted(self.ideas)], design_only=design_only
-        )
+        # A damaged journal is made again from the ledger: the designer is asked what it was asked then.
+        told = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
+        worked = work_item(work, journal, told, design_only=design_only)
         if not design_only:
             result = slot_result(work, worked, self.plan.fingerprint)
             key = (self.plan.result_key if worked.over else self.plan.partial_key)(slot)

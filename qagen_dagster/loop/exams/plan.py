@@ -27,6 +27,7 @@ from qagen_dagster.records.exams.item import (
     ExamPart,
     ExamSchema,
 )
+from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.ids import fingerprint
 
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
@@ -121,6 +122,11 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
         fingerprint=part_fingerprint(specs, exam, part, seed),
         budget=effective_budget(profile, options.run_budget),
     )
+
+
+def finished_slot(workspace: Workspace, plan: PartPlan, slot: int) -> SlotResult | None:
+    """The result of a slot; None when there is none, or it is damaged: it is made again then."""
+    return workspace.store.find_valid(plan.result_key(slot), SlotResult)
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:

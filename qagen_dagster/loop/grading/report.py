@@ -110,7 +110,7 @@ class _Work:
     def grade(self, grader: Grader) -> None:
         """Grade what no earlier run has."""
         store = self.workspace.store
-        todo = [one for one in self.plan.documents if not store.exists(one.key)]
+        todo = [one for one in self.plan.documents if store.find_valid(one.key, DocumentGrades) is None]
         papers = [paper_of(self.workspace, self.plan, one) for one in todo]
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:

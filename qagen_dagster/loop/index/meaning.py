@@ -47,7 +47,7 @@ class Meanings:
 
 
 def _indexed(space: Workspace, corpus: str, wanted: str, toll: Toll | None) -> Indexed | None:
-    known = space.store.find(SearchIndex.key(corpus), SearchIndex)
+    known = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if known is None or known.fingerprint != wanted:
         return None
     try:

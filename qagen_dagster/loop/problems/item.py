@@ -30,7 +30,7 @@ class Shelf:
         return TaskResult.key(self.problem_set, self.problem_id, task.key, fingerprint)
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
-        return self.store.find(self.key(task, fingerprint), TaskResult)
+        return self.store.find_valid(self.key(task, fingerprint), TaskResult)
 
     def keep(self, result: TaskResult) -> None:
         self.store.write(self.key(result.task, result.fingerprint), result)
