@@ -16,7 +16,8 @@ roles:
   validator: {{provider: openai_compatible, model: judge, base_url: "{url}"}}
   deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
 """
-KINDS = (  # the file, and a command that has to repair it
+FILES = ("document.json", "text.txt", "visuals.json")
+KINDS = (
     f"candidates/{WATER}/ridge.txt/*.json",
     f"candidates/{WATER}/set.json",
     f"validated/{WATER}/set.json",
@@ -42,21 +43,26 @@ def test_each_damaged_file_is_made_again_and_nothing_is_paid_twice(qagen: Comman
         assert qagen("run", "--profile", "remote").code == 0
         published, asked = project.stored("published"), len(server.requests)
         assert asked
-        for number, pattern in enumerate(KINDS):
-            (path,) = project.assets.glob(pattern)
-            content = path.read_bytes()
-            damaged = damages(content)[number % 4]
-            path.write_bytes(damaged)
+        paths = [path for pattern in KINDS for path in project.assets.glob(pattern)]
+        for round_ in range(2):
+            whole = {path: path.read_bytes() for path in paths}
+            damaged = {path: damages(whole[path])[(n + round_) % 4] for n, path in enumerate(paths)}
+            for path in paths:
+                path.write_bytes(damaged[path])
             ended = qagen("run", "--profile", "remote")
-            assert ended.code == 0, (pattern, ended.err)
-            assert Path(f"{path}.damaged").read_bytes() == damaged, pattern
+            assert ended.code == 0, ended.err
             said = " ".join(ended.err.split())
-            assert said.count(f"{path.name}.damaged") == 1, (pattern, ended.err)
-            assert path.read_bytes() != damaged
-            if path.parent.parent.name == "water":
-                assert path.read_bytes() == content, pattern
-            assert project.stored("published") == published, pattern
-            assert len(server.requests) == asked, pattern
+            for path in paths:
+                aside = f"{path}.damaged-2" if round_ else f"{path}.damaged"
+                assert Path(aside).read_bytes() == damaged[path]
+                assert said.count(f"{path} is ") == 1, (path, ended.err)
+            assert all(
+                path.read_bytes() == whole[path]
+                for path in paths
+                if path.parent.name == "ridge.txt" and path.name in FILES
+            )
+            assert project.stored("published") == published
+            assert len(server.requests) == asked
         assert qagen("run", "--profile", "remote").errors == ["everything is up to date"]
 
 
@@ -70,14 +76,12 @@ def test_a_damaged_journal_costs_nothing(qagen: Command) -> None:
         (journal,) = project.assets.glob(f"journals/{WATER}/ridge.txt/*.json")
         (result,) = project.assets.glob(f"candidates/{WATER}/ridge.txt/*.json")
         events = json.loads(journal.read_bytes())["events"]
-        for number in range(1, 3):
-            journal.write_bytes(journal.read_bytes()[:-9])
-            result.write_bytes(result.read_bytes()[:9])
-            assert qagen("run", "--profile", "remote", "--force").code == 0
-            again = json.loads(journal.read_bytes())["events"]
-            assert [one["kind"] for one in again] == [one["kind"] for one in events]
-            names = [f"{journal.name}.damaged", f"{journal.name}.damaged-2"][:number]
-            assert sorted(path.name for path in journal.parent.glob("*.damaged*")) == names
+        journal.write_bytes(journal.read_bytes()[:-9])
+        result.write_bytes(result.read_bytes()[:9])
+        assert qagen("run", "--profile", "remote", "--force").code == 0
+        again = json.loads(journal.read_bytes())["events"]
+        assert [one["kind"] for one in again] == [one["kind"] for one in events]
+        assert [path.name for path in journal.parent.glob("*.damaged*")] == [f"{journal.name}.damaged"]
         assert project.stored("published") == published
         assert len(server.requests) == asked
 
@@ -104,18 +108,33 @@ def test_a_damaged_set_does_not_stop_other_combinations(qagen: Command) -> None:
     for path in damaged:
         assert f"left out of the catalog: {path} is not a valid" in said
         assert not Path(f"{path}.damaged").exists()
-    assert qagen("evaluate", "--only", "closed_book", "--json").errors[0].startswith(
-        f"qagen: error: {RAIL}: {project.assets}/validated/{RAIL}/set.json is not a valid ValidatedSet"
+    assert (
+        qagen("evaluate", "--only", "closed_book", "--json")
+        .errors[0]
+        .startswith(
+            f"qagen: error: {RAIL}: {project.assets}/validated/{RAIL}/set.json is not a valid ValidatedSet"
+        )
     )
     assert qagen("status").code == 0
     assert qagen("run", "--force").code == 0
     assert [Path(f"{path}.damaged").is_file() for path in damaged] == [True] * 4
 
 
-def test_an_error_in_the_graph_keeps_its_path(qagen: Command) -> None:
+def test_damaged_evaluations_are_made_again_and_nothing_is_paid_twice(qagen: Command) -> None:
     project = qagen.project
-    folder = project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    only = ("evaluate", "--only", "closed_book", "--only", "answers")
     assert qagen("run", "--json").code == 0
-    manifest = project.assets / "ledger"
-    assert folder.is_dir()
-    assert not manifest.is_file()
+    assert qagen(*only, "--json").code == 0
+    paid = set(project.stored("ledger"))
+    folder = project.assets / "evaluation" / WATER
+    paths = [path for path in folder.rglob("*.json") if path.is_file()]
+    assert len(paths) == 4
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:30])
+    assert qagen(*only, "--json").code == 0
+    for path in paths:
+        assert Path(f"{path}.damaged").stat().st_size == 30
+        assert json.loads(path.read_bytes())
+    assert set(project.stored("ledger")) == paid
+    assert qagen(*only).errors == ["everything is up to date"]
