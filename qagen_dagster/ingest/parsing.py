@@ -176,13 +176,12 @@ def _store(
 
 
 def _write_text(job: _Job, document: Document, text: bytes) -> None:
-    """Write the text of a document. A text that is not the one of its record is set aside."""
-    key, before = Document.text_key(job.corpus, document.id), None
+    """Write the text of a document. A stored text that is not the one of the index is set aside."""
+    key = Document.text_key(job.corpus, document.id)
     stored = job.store.get(key)
-    if stored is not None and stored != text:
-        before = job.store.find_valid(Document.key(job.corpus, document.id), Document)
-    if stored is not None and before is not None and content_hash(stored) != before.text_sha256:
-        job.store.set_aside(key, stored, f"{job.store.path(key)} is not the text of its document")
+    before = [one for one in job.previous.get(document.source, ()) if one.id == document.id]
+    if stored not in (None, text) and not all(_has_text(stored, one) for one in before):
+        job.store.set_aside(key, stored or b"", f"{job.store.path(key)} is not the text that was parsed")
     job.store.write_bytes(key, text)
 
 
