@@ -31,8 +31,6 @@ class Progress(Protocol):
 
     def say(self, note: str) -> None: ...
 
-    def note(self, text: str) -> None: ...
-
     def done(self) -> None: ...
 
 
@@ -214,8 +212,7 @@ def _is_ours(message: str) -> bool:
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            text = str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage()))
-            (progress.note if record.levelno == logging.WARNING else progress.say)(text)
+            progress.say(str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage())))
 
     def build(_: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("qagen.progress", logging.INFO)

@@ -105,7 +105,7 @@ def test_a_damaged_set_does_not_stop_other_combinations(qagen: Command) -> None:
         assert not Path(f"{path}.damaged").exists()
     assert (
         qagen("evaluate", "--only", "closed_book", "--json")
-        .errors[0]
+        .errors[-1]
         .startswith(
             f"qagen: error: {RAIL}: {project.assets}/validated/{RAIL}/set.json is not a valid ValidatedSet"
         )

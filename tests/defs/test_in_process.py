@@ -33,9 +33,6 @@ class Told:
     def say(self, note: str) -> None:
         self.notes.append(note)
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
     def done(self) -> None:
         self.steps.append("done")
 
