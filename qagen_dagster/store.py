@@ -1,13 +1,16 @@
 """The store: the only code that writes values. The records make their keys.
 
 Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the
-error for a missing one names its path. The root is a folder or any fsspec URL.
+error for a missing one names its path. A damaged file is set aside when its record is written again. The root is a
+folder or any fsspec URL.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import re
 import shutil
 import threading
 import time
@@ -23,6 +26,8 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.records.ids import store_key
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
+_SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
+_LOG = logging.getLogger(__name__)
 
 
 class Store:
@@ -74,17 +79,48 @@ class Store:
     def find(self, key: str, kind: type[RecordT]) -> RecordT | None:
         """A record; None when it is missing. Raises StoreError when it is not a valid `kind`."""
         data = self.get(key)
-        if data is None:
-            return None
+        return None if data is None else self._parsed(key, data, kind)
+
+    def find_valid(self, key: str, kind: type[RecordT]) -> RecordT | None:
+        """A record; None when it is missing or not a valid `kind`. For records that are made again when they are missing."""
         try:
-            return kind.model_validate_json(data)
-        except ValidationError as error:
-            raise StoreError(
-                f"{self.path(key)} is not a valid {kind.__name__} ({error.error_count()} errors)"
-            ) from error
+            return self.find(key, kind)
+        except StoreError:
+            return None
+
+    def find_or_set_aside(self, key: str, kind: type[RecordT]) -> RecordT | None:
+        """As `find_valid`; a file that is not a valid `kind` is set aside."""
+        data = self.get(key)
+        try:
+            return None if data is None else self._parsed(key, data, kind)
+        except StoreError as error:
+            self.set_aside(key, data or b"", str(error))
+            return None
+
+    def set_aside(self, key: str, damaged: bytes, why: str) -> None:
+        """Rename a damaged file to `<key>.damaged`, and log it. A file with other bytes than `damaged` is left alone:
+        another process has repaired it."""
+        if self.get(key) != damaged:
+            return
+        name, number = f"{key}.damaged", 1
+        while self.exists(name):
+            number += 1
+            name = f"{key}.damaged-{number}"
+        try:
+            if self._local is None:
+                self._fs.pipe_file(f"{self._base}/{name}", damaged)
+                self.remove(key)
+            else:
+                os.replace(self._local / key, self._local / name)
+        except FileNotFoundError:  # another process was faster
+            return
+        except OSError as error:
+            raise StoreError(f"{why}, and cannot be renamed: {error.strerror}") from error
+        _LOG.warning("%s: renamed to %s, and made again", why, name.rsplit("/", 1)[-1])
 
     def write(self, key: str, record: BaseModel) -> None:
-        """Write a record atomically, as indented JSON."""
+        """Write a record atomically, as indented JSON. A damaged record that it replaces is set aside."""
+        self.find_or_set_aside(key, type(record))
         self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
 
     def write_bytes(self, key: str, data: bytes) -> None:
@@ -117,13 +153,15 @@ class Store:
             self._fs.rm_file(f"{self._base}/{key}")
 
     def list(self, prefix: str) -> list[str]:
-        """All keys under a prefix, sorted."""
+        """All keys under a prefix, sorted, without temporary files and files that were set aside."""
         root = f"{self._base}/{prefix}".rstrip("/")
         if not self._fs.exists(root):
             return []
         found = cast("list[str]", self._fs.find(root))
         start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
-        return sorted(path[start:] for path in found if not path.endswith(".tmp"))
+        return sorted(
+            path[start:] for path in found if not path.endswith(".tmp") and not _SET_ASIDE.search(path)
+        )
 
     def leftovers(self, seconds: float) -> list[str]:
         """Keys of temporary files that were not modified for `seconds`: the processes that wrote them were killed."""
@@ -136,6 +174,14 @@ class Store:
                 if path.stat().st_mtime < before and path.is_file():
                     found.append(path.relative_to(self._local).as_posix())
         return sorted(found)
+
+    def _parsed(self, key: str, data: bytes, kind: type[RecordT]) -> RecordT:
+        try:
+            return kind.model_validate_json(data)
+        except ValidationError as error:
+            raise StoreError(
+                f"{self.path(key)} is not a valid {kind.__name__} ({error.error_count()} errors)"
+            ) from error
 
     def blobs(self, prefix: str) -> Blobs:
         """A content-addressed part of the store, spread over 256 folders."""

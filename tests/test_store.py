@@ -57,6 +57,76 @@ def test_what_is_not_of_its_kind_is_named(store: Store, data: bytes) -> None:
         store.find("a/note.json", Note)
 
 
+DAMAGED = [b"", b'{"text": "cu', b"\xff\x00", b"[1]"]
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_a_damaged_record_is_set_aside_when_it_is_written_again(
+    store: Store, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.write_bytes("a/note.json", data)
+    assert store.find_valid("a/note.json", Note) is None
+    assert (store.get("a/note.json"), caplog.messages) == (data, []), "a reader changes nothing"
+    store.write("a/note.json", Note(text="new"))
+    assert store.read("a/note.json", Note) == Note(text="new")
+    assert store.get("a/note.json.damaged") == data
+    (line,) = caplog.messages
+    assert line.startswith(f"{store.path('a/note.json')} is not a valid Note (")
+    assert line.endswith(" errors): renamed to note.json.damaged, and made again")
+    store.write_bytes("a/note.json", data)
+    store.write("a/note.json", Note(text="new"))
+    assert store.get("a/note.json.damaged-2") == data
+    assert store.list("a") == ["a/note.json"], "what is set aside is no value of the store"
+
+
+def test_what_another_process_has_repaired_is_left_alone(store: Store) -> None:
+    store.write("note.json", Note(text="whole"))
+    store.set_aside("note.json", b"{", "it was damaged")
+    store.set_aside("gone.json", b"{", "it was damaged")
+    assert store.read("note.json", Note).text == "whole"
+    assert store.list("") == ["note.json"]
+    assert not store.exists("note.json.damaged")
+
+
+def test_two_processes_that_see_the_same_damage_leave_one_whole_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(tmp_path)
+    for _ in range(20):
+        store.write_bytes("note.json", b"{")
+        start = threading.Barrier(4)
+
+        def write(start: threading.Barrier = start) -> None:
+            start.wait()
+            store.write("note.json", Note(text="whole"))
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert store.read("note.json", Note).text == "whole"
+        assert (tmp_path / "note.json.damaged").read_bytes() == b"{"
+        (tmp_path / "note.json.damaged").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["note.json"]
+    assert len(caplog.messages) == 20
+
+
+def test_a_damaged_record_of_a_store_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    store = Store(tmp_path)
+    store.write_bytes("note.json", b"{")
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(
+        StoreError, match=r"note\.json is not a valid Note .*cannot be renamed: Permission denied"
+    ):
+        store.find_or_set_aside("note.json", Note)
+
+
 def test_keys_are_listed_in_order_under_a_folder(store: Store) -> None:
     for key in ("b/2", "b/10", "a/x/y", "ba/1", "b/c/1"):
         store.write_bytes(key, b"x")

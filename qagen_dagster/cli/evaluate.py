@@ -117,14 +117,19 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
 def _materialize(
     space: Workspace, combinations: list[Combination], wishes: Wishes, progress: Progress
 ) -> list[str]:
-    due = {one: _due(_opened(space, one, wishes), wishes) for one in combinations}
+    failures: list[str] = []
+    due: dict[Combination, tuple[Kind, ...]] = {}
+    for one in combinations:
+        try:
+            due[one] = _due(_opened(space, one, wishes), wishes)
+        except StoreError as error:
+            failures.append(f"{one.key}: {error}")
     due = {one: kinds for one, kinds in due.items() if kinds}
     if not due:
-        progress.note("everything is up to date")
-        return []
+        progress.note("nothing can be evaluated" if failures else "everything is up to date")
+        return failures
     searched = dict.fromkeys(one.corpus for one, kinds in due.items() if Kind.RETRIEVAL in kinds)
     indexes = [key for key in searched if not is_indexed(space, key)]
-    failures: list[str] = []
     with open_quietly(space, progress) as graph:
         progress.begin(len(indexes) + len(due) + 1)
         for key in indexes:

@@ -31,11 +31,11 @@ class CombinationReport(Record):
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
     """Read the state of a combination from the store."""
-    candidates = space.store.find(CandidateSet.key(combination), CandidateSet)
+    candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
     if candidates is None:
         return CombinationReport(combination=combination.key)
     results = results_of(space, candidates)
-    validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
+    validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     removed = validated.removed if validated else ()
     made = [call for result in results for call in result.calls]
     calls = unique_calls([*made, *(validated.calls if validated else ())])

@@ -189,7 +189,7 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
         if event.is_step_failure:
             data = event.step_failure_data
             error = data.error
-            while error is not None and error.cause is not None:
+            while error is not None and error.cause is not None and not _is_ours(error.message):
                 error = error.cause
             lines.append(_told(error.message if error else event.message or "failed"))
             failure = data.user_failure_data
@@ -201,8 +201,13 @@ def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
 def _told(message: str) -> str:
     """An error on one line. Of our own errors only the text, which is written for people."""
     kind, _, text = " ".join(message.split()).partition(": ")
-    ours = kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")
-    return text if ours else f"{kind}: {text}" if text else kind
+    return text if _is_ours(message) else f"{kind}: {text}" if text else kind
+
+
+def _is_ours(message: str) -> bool:
+    """Whether an error says what it is about, so that its cause need not be told."""
+    kind = message.partition(":")[0]
+    return kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:

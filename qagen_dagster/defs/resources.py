@@ -1,5 +1,6 @@
 """The resource that carries the settings into ops, where it builds a plain workspace."""
 
+import logging
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,6 +10,10 @@ from pydantic import Field
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
+# Warnings of the package go to stderr, and to the event log of the run that is under way.
+_LOGGER = logging.getLogger("qagen_dagster")
+_LOGGER.addHandler(logging.lastResort or logging.StreamHandler())
+_LOGGER.parent = dg.get_dagster_logger()
 _PATHS = ("corpora", "profiles", "state")
 
 

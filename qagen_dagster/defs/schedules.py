@@ -42,7 +42,7 @@ def out_of_date(space: Workspace, keys: list[str]) -> dict[str, str]:
     versions, _ = wanted_versions(space, keys)
     found: dict[str, str] = {}
     for key, version in versions.items():
-        made = space.store.find(CandidateSet.key(Combination.from_key(key)), CandidateSet)
+        made = space.store.find_valid(CandidateSet.key(Combination.from_key(key)), CandidateSet)
         if made is None or made.configuration != version:
             found[key] = version
     return found

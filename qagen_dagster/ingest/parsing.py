@@ -9,7 +9,7 @@ from functools import partial
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import TooLargeError
+from qagen_dagster.errors import StoreError, TooLargeError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.registry import FORMATS, ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool
@@ -52,7 +52,7 @@ def parse_corpus(
 
     Raises ConfigError when a configured password variable is not set.
     """
-    known = store.find(CorpusIndex.key(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
+    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
     job = _Job(
         corpus=corpus.key,
         store=store,
@@ -74,7 +74,7 @@ def parse_corpus(
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
     """Whether the stored documents are up to date with the files and the parse options."""
-    known = store.find(CorpusIndex.key(corpus.key), CorpusIndex)
+    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     if known is None:
         return False
     by_source = _by_source(known.documents)
@@ -93,7 +93,7 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
     """Whether there is a list of visuals for this version of the document."""
-    found = store.find(VisualManifest.key(corpus, entry.id), VisualManifest)
+    found = store.find_valid(VisualManifest.key(corpus, entry.id), VisualManifest)
     return found is not None and found.document_version == entry.version
 
 
@@ -142,11 +142,22 @@ def _still_good(
         return False
     if entry.parser not in {*_PARSERS, _NO_PARSER}:
         return False
-    wanted = [
-        Document.key(corpus, entry.id),
-        *([Document.text_key(corpus, entry.id)] if entry.text_sha256 else []),
-    ]
-    return all(store.exists(key) for key in wanted)
+    if store.find_valid(Document.key(corpus, entry.id), Document) is None:
+        return False
+    return not entry.text_sha256 or _has_text(store.get(Document.text_key(corpus, entry.id)), entry)
+
+
+def _has_text(text: bytes | None, entry: IndexEntry) -> bool:
+    return text is not None and content_hash(text) == entry.text_sha256
+
+
+def stored_text(store: Store, corpus: str, entry: IndexEntry) -> str:
+    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text of the index."""
+    key = Document.text_key(corpus, entry.id)
+    text = store.get(key)
+    if entry.text_sha256 and not _has_text(text, entry):
+        raise StoreError(f"{store.path(key)} is damaged: materialize parsed_documents to parse it again")
+    return (text or b"").decode("utf-8")
 
 
 def _store(
@@ -161,9 +172,19 @@ def _store(
     if isinstance(entry, ParsedText):
         text = entry.text.encode("utf-8", "replace")
         document = document.model_copy(update={"text_sha256": content_hash(text)})
-        job.store.write_bytes(Document.text_key(job.corpus, document.id), text)
+        _write_text(job, document, text)
     job.store.write(Document.key(job.corpus, document.id), document)
     return _entry(document, sha256, job.options_tag, seconds, found.bytes)
+
+
+def _write_text(job: _Job, document: Document, text: bytes) -> None:
+    """Write the text of a document. A stored text that is not the one of the index is set aside."""
+    key = Document.text_key(job.corpus, document.id)
+    stored = job.store.get(key)
+    before = [one for one in job.previous.get(document.source, ()) if one.id == document.id]
+    if stored not in (None, text) and not all(_has_text(stored, one) for one in before):
+        job.store.set_aside(key, stored or b"", f"{job.store.path(key)} is not the text that was parsed")
+    job.store.write_bytes(key, text)
 
 
 def _document(file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str) -> Document:

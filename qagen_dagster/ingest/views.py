@@ -10,6 +10,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
 from qagen_dagster.store import Store
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -18,15 +19,15 @@ from qagen_dagster.toolkit.document_view import DocumentView
 def open_view(
     corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
 ) -> DocumentView:
-    """The document as tools see it. Raises StoreError when its record is missing."""
+    """The document as tools see it. Raises StoreError when its record is missing, or a file of it is damaged."""
     document = store.read(Document.key(corpus.key, entry.id), Document)
-    text = store.get(Document.text_key(corpus.key, entry.id)) or b""
+    text = stored_text(store, corpus.key, entry)
     manifest = store.find(VisualManifest.key(corpus.key, entry.id), VisualManifest)
     current = manifest is not None and manifest.document_version == entry.version
     source = source_of(corpus, entry.source)
     return DocumentView(
         document=document,
-        lines=tuple(text.decode("utf-8").split("\n")) if text else (),
+        lines=tuple(text.split("\n")) if text else (),
         visuals=manifest.visuals if manifest is not None and current else (),
         render=partial(_render, pool, source, parse_options(corpus.config.documents)),
         max_image_pixels=max_image_pixels,

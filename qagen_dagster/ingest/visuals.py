@@ -36,7 +36,7 @@ def _manifest(
     corpus: Corpus, store: Store, pool: ParserPool, options: ParseOptions, entry: IndexEntry
 ) -> VisualManifest:
     key = VisualManifest.key(corpus.key, entry.id)
-    known = store.find(key, VisualManifest)
+    known = store.find_valid(key, VisualManifest)
     if known is not None and known.document_version == entry.version and known.failure is None:
         return known
     source = source_of(corpus, entry.source)

@@ -23,14 +23,18 @@ class Journal(Record, Generic[EventT]):
 
 
 class JournalFile(Generic[EventT]):
-    """A journal in the store. Raises ResumeError when it belongs to other work."""
+    """A journal under its key in the store. A damaged one counts as empty: the ledger has what was paid.
+
+    Raises ResumeError when it belongs to other work.
+    """
 
     def __init__(self, store: Store, key: str, work: str, kind: type[Journal[EventT]]) -> None:
         self._store, self._key = store, key
-        found = store.find(key, kind)
+        found = store.find_valid(key, kind)
         if found is not None and found.work != work:
             raise ResumeError(f"{store.path(key)} belongs to other work ({found.work}, not {work})")
         self._journal = found or kind(work=work)
+        self.damaged = found is None and store.exists(key)
 
     @property
     def events(self) -> tuple[EventT, ...]:

@@ -44,7 +44,7 @@ class RunSpending:
         """The spending of the whole run and of this partition."""
         run, partition = self._own, self._own
         for key in self._store.list(self._run):
-            found = None if key == self._key else self._store.find(key, Spent)
+            found = None if key == self._key else self._store.find_or_set_aside(key, Spent)
             if found is not None:
                 run = run.plus(found)
                 partition = partition.plus(found) if key.startswith(f"{self._partition}/") else partition

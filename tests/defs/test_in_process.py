@@ -94,3 +94,27 @@ def test_runs_of_killed_processes_end_and_others_are_left(project: Project) -> N
         failed = {run.run_id for run in instance.get_runs() if run.status is dg.DagsterRunStatus.FAILURE}
         assert failed == expected
         assert end_dead_runs(instance) == []
+
+
+def test_an_error_keeps_the_path_that_it_was_raised_with(project: Project) -> None:
+    path = project.assets / f"candidates/{WHERE.key}/set.json"
+    with open_graph(project.settings(), Told()) as graph:
+        assert graph.documents("water") == []
+        assert graph.questions(WHERE, profile=None, target_count=1, shard_size=None) == []
+        path.write_bytes(b"{")
+        (line,) = graph.materialize("validate", ("validated_qa",), WHERE.key)
+    assert line.startswith(f"validate: {path} is not a valid CandidateSet (")
+
+
+def test_a_file_that_is_set_aside_is_a_line_of_the_event_log(project: Project) -> None:
+    told, path = Told(), project.assets / "documents/water/index.json"
+    with open_graph(project.settings(), told) as graph:
+        assert graph.documents("water") == []
+        path.write_bytes(b"{")
+        assert graph.documents("water") == []
+    (line,) = [note for note in told.notes if "index.json.damaged" in note]
+    assert line.startswith(f"{path} is not a valid CorpusIndex (")
+    with project.instance() as instance:
+        (run, _) = instance.get_runs()
+        logged = [entry.user_message for entry in instance.all_logs(run.run_id)]
+    assert line in logged

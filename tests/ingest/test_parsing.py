@@ -306,3 +306,53 @@ def test_a_corpus_is_current_until_something_changes(desk: Desk, change: Callabl
     assert not current(desk)
     make_current(desk)
     assert current(desk, document_workers=1, profile="other")
+
+
+DAMAGED = (b"", b'{"id', b"\xff\x00", b"[1]")
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+@pytest.mark.parametrize("file", ["index.json", "a.txt/document.json", "a.txt/text.txt"])
+def test_a_damaged_file_is_made_again(
+    desk: Desk, file: str, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.add("a.txt", "The gate opens at noon.")
+    desk.add("b.txt", "The bell rings at six.")
+    before = desk.parse()
+    key = f"documents/notes/{file}"
+    whole = desk.store.read_bytes(key)
+    desk.store.write_bytes(key, data)
+    assert not is_current(desk.corpus, desk.store, desk.settings)
+    assert (desk.store.get(key), caplog.messages) == (data, [])
+    desk.pool.parsed.clear()
+    after = desk.parse()
+    assert desk.pool.parsed == (["a.txt", "b.txt"] if file == "index.json" else ["a.txt"])
+    assert [one.version for one in after.index.documents] == [one.version for one in before.index.documents]
+    assert desk.store.get(f"{key}.damaged") == data
+    assert len(caplog.messages) == 1
+    assert key in caplog.messages[0]
+    if file != "index.json":
+        assert desk.store.read_bytes(key) == whole
+    desk.pool.parsed.clear()
+    assert (desk.parse().parsed_files, desk.pool.parsed) == (0, [])
+
+
+def test_an_edited_document_sets_nothing_aside(desk: Desk) -> None:
+    for text in ("The gate opens at noon.", "The gate opens at one."):
+        desk.add("a.txt", text)
+        desk.parse()
+    assert not list(desk.folder.parent.rglob("*.damaged"))
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_a_damaged_list_of_visuals_is_made_again(desk: Desk, data: bytes) -> None:
+    desk.add("a.txt", "The gate opens at noon.")
+    index = desk.parse().index
+    build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings)
+    key = VisualManifest.key("notes", "a.txt")
+    whole = desk.store.read_bytes(key)
+    desk.store.write_bytes(key, data)
+    assert not is_current(desk.corpus, desk.store, desk.settings)
+    build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings)
+    assert (desk.store.read_bytes(key), desk.store.get(f"{key}.damaged")) == (whole, data)
+    assert is_current(desk.corpus, desk.store, desk.settings)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.errors import ResumeError, StoreError
+from qagen_dagster.errors import ResumeError
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.state_machine import Compared, Exhausted, GenerationFailed
 from qagen_dagster.store import Store
@@ -52,7 +52,16 @@ def test_a_journal_of_other_work_is_refused_by_name(store: Store) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"work": "w", "events": [{"kind": "unheard of"}]}', b"[]"])
-def test_a_damaged_journal_is_named(store: Store, data: bytes) -> None:
+def test_a_damaged_journal_is_set_aside_and_begun_again(
+    store: Store, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     store.write_bytes("j.json", data)
-    with pytest.raises(StoreError, match=r"j\.json is not a valid QuestionJournal"):
-        open_journal(store, "j.json", "w")
+    journal = open_journal(store, "j.json", "w")
+    assert (journal.events, journal.damaged, store.get("j.json")) == ((), True, data)
+    journal.append(FIRST)
+    again = open_journal(store, "j.json", "w")
+    assert (again.events, again.damaged) == ((FIRST,), False)
+    assert store.get("j.json.damaged") == data
+    (line,) = caplog.messages
+    assert line.startswith(f"{store.path('j.json')} is not a valid QuestionJournal (")
+    assert line.endswith(" errors): renamed to j.json.damaged, and made again")

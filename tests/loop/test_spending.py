@@ -59,3 +59,18 @@ def test_a_limit_per_document_writes_nothing_down(tmp_path: Path) -> None:
     meter.record(CALL)
     assert meter.spent.calls == 1
     assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_damaged_file_of_another_process_is_set_aside_and_not_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(tmp_path)
+    for where in (HERE, BESIDE):
+        RunSpending(store, where).add(CALL)
+    (key,) = store.list(BESIDE)
+    store.write_bytes(key, b'{"usd": 0.')
+    book = RunSpending(store, HERE)
+    for _ in range(2):
+        assert [spent.calls for spent in book.totals()] == [1, 1]
+    assert store.get(f"{key}.damaged") == b'{"usd": 0.'
+    assert len(caplog.messages) == 1

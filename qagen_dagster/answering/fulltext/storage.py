@@ -36,8 +36,8 @@ def add_fulltext(
 
 
 def stored_text(store: Store, corpus: str, document_id: str) -> str | None:
-    """The text of the stored full text; None when there is none. Raises StoreError for a broken record."""
-    record = store.find(Document.file_key(corpus, document_id, RECORD), FulltextRecord)
+    """The text of the stored full text; None when there is none, or its record is damaged: it is fetched again then."""
+    record = store.find_valid(Document.file_key(corpus, document_id, RECORD), FulltextRecord)
     data = store.get(Document.file_key(corpus, document_id, TEXT)) if record else None
     if record is None or data is None or content_hash(data) != record.text_sha256:
         return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild
@@ -33,6 +36,8 @@ from qagen_dagster.records.questions.results import CandidateSet, GenerationResu
 from qagen_dagster.store import Store
 
 CATALOG = "catalog.duckdb"
+RecordT = TypeVar("RecordT", bound=BaseModel)
+_LOG = logging.getLogger(__name__)
 
 
 def rebuild_catalog(store: Store) -> dict[str, int]:
@@ -70,25 +75,27 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
             known = {one.combination: one.run_id for one in stats.combinations(file)}
     except StoreError:
         return False
-    found = ((one.key, store.find(CandidateSet.key(one), CandidateSet)) for one in combinations)
+    found = ((one.key, store.find_valid(CandidateSet.key(one), CandidateSet)) for one in combinations)
     return all(made is not None and known.get(key) == made.run_id for key, made in found)
 
 
 def source_of(store: Store) -> CatalogSource:
-    """Rows in the order of the store; each iterable reads the store once."""
-    indexes = [store.read(key, CorpusIndex) for key in store.list("documents") if key.count("/") == 2]
-    sets = [store.read(key, CandidateSet) for key in store.list("candidates") if key.endswith("/set.json")]
+    """Rows in the order of the store; each iterable reads the store once. Damaged files are left out, and logged."""
+    keys = (key for key in store.list("documents") if key.count("/") == 2)
+    indexes = list(_records(store, keys, CorpusIndex))
+    keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
+    sets = list(_records(store, keys, CandidateSet))
     return CatalogSource(
         documents=_documents(store, indexes),
         visuals=_visuals(store, indexes),
         results=_results(store, sets),
         failures=_failures(sets),
-        sets=(store.read(key, ValidatedSet) for key in store.list("validated")),
-        reports=(store.read(key, GroundingReport) for key in store.list("grounding")),
-        evaluated=(_evaluation(store, key) for key in store.list("evaluation") if key.count("/") == 4),
+        sets=_records(store, store.list("validated"), ValidatedSet),
+        reports=_records(store, store.list("grounding"), GroundingReport),
+        evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
         exams=_exams(store),
-        runs=(_run(store.read(key, CandidateSet)) for key in store.list("runs")),
+        runs=map(_run, _records(store, store.list("runs"), CandidateSet)),
     )
 
 
@@ -96,25 +103,34 @@ def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
     """Every report of all runs, oldest first."""
     names = {f"{kind.value}.json" for kind in Kind}
     keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
-    return sorted((_evaluation(store, key) for key in keys), key=lambda one: one.created)
+    return sorted(_reports(store, keys), key=lambda one: one.created)
 
 
-def _evaluation(store: Store, key: str) -> EvaluationReport[Any]:
-    return store.read(key, REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
+def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any]]:
+    for key in keys:
+        yield from _records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
+
+
+def _records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
+    """The records that can be read."""
+    for key in keys:
+        try:
+            yield store.read(key, kind)
+        except StoreError as error:
+            _LOG.warning("left out of the catalog: %s", error)
 
 
 def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:
     for index in indexes:
         for entry in index.documents:
-            document = store.find(Document.key(index.corpus, entry.id), Document)
-            if document is not None:
+            for document in _records(store, [Document.key(index.corpus, entry.id)], Document):
                 yield DocumentRow(corpus=index.corpus, document=document, seconds=entry.seconds)
 
 
 def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
     for index in indexes:
         for entry in index.documents:
-            manifest = store.find(VisualManifest.key(index.corpus, entry.id), VisualManifest)
+            manifest = store.find_valid(VisualManifest.key(index.corpus, entry.id), VisualManifest)
             for visual in manifest.visuals if manifest else ():
                 yield VisualRow(corpus=index.corpus, document_id=entry.id, visual=visual)
 
@@ -128,16 +144,15 @@ def _results(store: Store, sets: list[CandidateSet]) -> Iterator[ResultRow]:
         if document.result_key is not None
     }
     for key in store.list("candidates"):
-        if key.endswith("/set.json"):
-            continue
-        result = store.read(key, GenerationResult)
-        when = current.get(key) or result.finished
-        yield ResultRow(
-            combination=Combination.from_key("/".join(key.split("/")[1:4])),
-            result=result,
-            run_id=result.run_id,
-            recorded_at=datetime.fromisoformat(when) if when else None,
-        )
+        found = () if key.endswith("/set.json") else _records(store, [key], GenerationResult)
+        for result in found:
+            when = current.get(key) or result.finished
+            yield ResultRow(
+                combination=Combination.from_key("/".join(key.split("/")[1:4])),
+                result=result,
+                run_id=result.run_id,
+                recorded_at=datetime.fromisoformat(when) if when else None,
+            )
 
 
 def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
@@ -175,18 +190,24 @@ def _exams(store: Store) -> Iterator[ExamRow]:
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     duplicates: dict[tuple[ExamPart, int], str] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
-        for line in (store.get(ItemBank.file_key(exam, REJECTED)) or b"").splitlines():
-            one = RejectedItem.model_validate_json(line)
+        for one in _rejected(store, ItemBank.file_key(exam, REJECTED)):
             if one.stage == DUPLICATE_STAGE:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
                 duplicates[part, one.slot] = "; ".join(one.reasons)
-    for key in keys:
-        made = store.read(key, PartSet)
+    for made in _records(store, keys, PartSet):
         for name in made.results:
-            result = store.read(name, SlotResult)
-            again = duplicates.get((made.part, result.slot)) if result.item is not None else None
-            models = made.models_of(name, result.item or result.rejected)
-            yield ExamRow(result=result, schema_title=made.schema_title, models=models, repeats=again)
+            for result in _records(store, (name,), SlotResult):
+                again = duplicates.get((made.part, result.slot)) if result.item is not None else None
+                models = made.models_of(name, result.item or result.rejected)
+                yield ExamRow(result=result, schema_title=made.schema_title, models=models, repeats=again)
+
+
+def _rejected(store: Store, key: str) -> Iterator[RejectedItem]:
+    for number, line in enumerate((store.get(key) or b"").splitlines(), 1):
+        try:
+            yield RejectedItem.model_validate_json(line)
+        except ValidationError:
+            _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
 
 
 def _combination(candidates: CandidateSet) -> Combination:

@@ -14,7 +14,7 @@ from qagen_dagster.loop.estimate import forecast, past_runs, rough_guess
 from qagen_dagster.loop.estimate.cost import BudgetEnd, batch_share, budget_ends, money
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.estimate.run_time import run_time
-from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan
+from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -172,7 +172,7 @@ def _work(space: Workspace, planned: CombinationPlan) -> _Work:
         )
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             without += 1
-        elif space.store.exists(planned.result_key(entry)):
+        elif finished(space, planned, entry) is not None:
             found.done.append((entry, size))
         else:
             calls = [call for event in planned.journal(entry, space).events for call in event.calls]
@@ -181,7 +181,7 @@ def _work(space: Workspace, planned: CombinationPlan) -> _Work:
 
 
 def _visuals(space: Workspace, planned: CombinationPlan, entry: IndexEntry) -> int:
-    found = space.store.find(VisualManifest.key(planned.combination.corpus, entry.id), VisualManifest)
+    found = space.store.find_valid(VisualManifest.key(planned.combination.corpus, entry.id), VisualManifest)
     return len(found.visuals) if found is not None and found.document_version == entry.version else 0
 
 
@@ -246,7 +246,7 @@ def _comparisons(
     space: Workspace, planned: CombinationPlan, new: float, past: past_runs.Past
 ) -> dict[str, Range]:
     """The expected amounts for comparing the questions of all documents, which grow with the number of pairs."""
-    made = space.store.find(CandidateSet.key(planned.combination), CandidateSet)
+    made = space.store.find_valid(CandidateSet.key(planned.combination), CandidateSet)
     total = new + (sum(document.accepted for document in made.documents) if made is not None else 0)
     known = past_runs.set_rate(planned, past)
     spec = planned.profile.spec(Role.DEDUPLICATOR, planned.combination.mode)

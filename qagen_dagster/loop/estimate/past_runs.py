@@ -107,7 +107,7 @@ def finished_here(
     step = max(1, -(-len(done) // MOST_READ))
     found: dict[str, Example] = {}
     for entry, size in done[::step]:
-        result = store.find(planned.result_key(entry), GenerationResult)
+        result = store.find_valid(planned.result_key(entry), GenerationResult)
         if result is not None and result.calls:
             found[entry.id] = Example(
                 size=size,

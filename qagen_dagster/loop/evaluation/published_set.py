@@ -155,14 +155,15 @@ def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
 
 
 def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
-    """The latest report; None when there is none."""
-    return store.find(EvaluationReport.key(combination, name), kind)
+    """The latest report; None when there is none, or it is damaged and must be made again."""
+    return store.find_valid(EvaluationReport.key(combination, name), kind)
 
 
 def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """Every report of all runs, newest first."""
+    """Every readable report of all runs, newest first."""
     keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
-    return sorted((store.read(key, kind) for key in keys), key=lambda one: one.created, reverse=True)
+    found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
+    return sorted(found, key=lambda one: one.created, reverse=True)
 
 
 def report_version(report: EvaluationReport[Any]) -> str:

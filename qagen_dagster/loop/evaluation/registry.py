@@ -22,7 +22,7 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
 
 
 def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
-    """The latest report of a kind; None when there is none. Raises StoreError when it cannot be read."""
+    """The latest report of a kind; None when there is none that can be read."""
     return latest_report(store, REPORTS[kind], combination, kind)
 
 
@@ -31,5 +31,5 @@ def is_evaluated(found: Evaluation, kind: Kind) -> bool:
     try:
         before = latest_of(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _FINGERPRINTS[kind](found)
-    except StoreError:  # unreadable, or without an index: it must be evaluated again
+    except StoreError:  # there is no index
         return False

@@ -105,7 +105,7 @@ class EvaluationRun(Generic[QuestionT]):
         Raises ModelError when the models fail for several questions in a row. Finished documents are kept.
         """
         store = self.found.space.store
-        kept = {one.key: store.find(one.key, self.record) for one in planned.documents}
+        kept = {one.key: store.find_valid(one.key, self.record) for one in planned.documents}
         todo = [one for one in planned.documents if kept[one.key] is None]
         units = [(document, number) for document in todo for number in range(len(document.questions))]
         open_: dict[str, dict[int, QuestionT]] = {one.key: {} for one in todo}

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.configuration.exams.loading import Exam, find_exam
+from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.exams.duplicates import find_duplicates
-from qagen_dagster.loop.exams.plan import PartPlan, part_set
+from qagen_dagster.loop.exams.plan import PartPlan, finished_slot, part_set
 from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
@@ -80,7 +81,8 @@ def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
-    sets = tuple(found for part in parts if (found := part_set(workspace, part)) is not None)
+    store = workspace.store
+    sets = tuple(one for part in parts if (one := store.find(part.set_key(), PartSet)) is not None)
     results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
     items, duplicates = _without_duplicates(results, _published(workspace, key))
     rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
@@ -218,18 +220,24 @@ def _latest(items: Sequence[ExamItem]) -> datetime:
 
 
 def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:
-    """Whether another run of the part would change nothing. True for a part that was never run and has no slots."""
+    """Whether another run of the part would change nothing. True for a part that was never run and has no slots.
+
+    A damaged record is not current.
+    """
     found = part_set(workspace, plan.part)
     if found is None:
-        return plan.slots == 0
+        return plan.slots == 0 and not workspace.store.exists(plan.part.set_key())
     if plan.replace:
         wanted = tuple(plan.result_key(slot) for slot in plan.numbers)
-        return found.results == wanted and all(workspace.store.exists(key) for key in wanted)
+        return found.results == wanted and all(finished_slot(workspace, plan, one) for one in plan.numbers)
     return plan.kept == found.finished and all(slot in plan.kept for slot in plan.numbers)
 
 
 def is_bank_current(workspace: Workspace, key: str) -> bool:
-    """Whether the bank's files and exports match the results. Raises ConfigError and StoreError."""
-    found = gather(workspace, key)
+    """Whether the bank's files and exports match the results, and all can be read. Raises ConfigError."""
+    try:
+        found = gather(workspace, key)
+    except StoreError:
+        return False
     files = bank_files(found) | export_files(found.bank)
     return all(workspace.store.get(ItemBank.file_key(key, path)) == data for path, data in files.items())

@@ -29,6 +29,7 @@ from qagen_dagster.records.exams.item import (
     ExamPart,
     ExamSchema,
 )
+from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.ids import fingerprint
 
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
@@ -146,14 +147,19 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
 
 
 def part_set(workspace: Workspace, part: ExamPart) -> PartSet | None:
-    """What makes up a part; None when it was never run."""
-    return workspace.store.find(part.set_key(), PartSet)
+    """The current results of a part; None when it was never run, or the set is damaged and must be made again."""
+    return workspace.store.find_valid(part.set_key(), PartSet)
+
+
+def finished_slot(workspace: Workspace, plan: PartPlan, slot: int) -> SlotResult | None:
+    """The result of a slot; None when there is none, or it is damaged and must be made again."""
+    return workspace.store.find_valid(plan.result_key(slot), SlotResult)
 
 
 def _kept(workspace: Workspace, part: ExamPart) -> dict[int, str]:
-    found = part_set(workspace, part)
+    found, store = part_set(workspace, part), workspace.store
     finished = {} if found is None else found.finished
-    return {slot: key for slot, key in finished.items() if workspace.store.exists(key)}
+    return {slot: key for slot, key in finished.items() if store.find_valid(key, SlotResult) is not None}
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:

@@ -16,7 +16,7 @@ from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.exams.events import ExamEvent
 from qagen_dagster.loop.exams.inputs import ExamModels
-from qagen_dagster.loop.exams.plan import PartPlan
+from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
 from qagen_dagster.loop.exams.result import slot_plan, slot_result
 from qagen_dagster.loop.exams.run_item import Worked, work_item
 from qagen_dagster.loop.exams.state_machine import Accepted, replay
@@ -73,11 +73,11 @@ def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]
 
 
 def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
-    """Where the results of the part are, by slot: those that stay, and those of this configuration."""
+    """The keys of the part's results, by slot: those that stay, and those of this configuration."""
     found = dict(plan.kept)
     for slot in plan.numbers:
         for key in (plan.result_key(slot), plan.partial_key(slot)):
-            if slot not in found and workspace.store.exists(key):
+            if slot not in found and workspace.store.find_valid(key, SlotResult) is not None:
                 found[slot] = key
     return dict(sorted(found.items()))
 
@@ -137,7 +137,7 @@ class _PartRun:
         outcome = PartOutcome(failed=dict(designed.failed))
         todo: list[int] = []
         for slot in self.plan.numbers:
-            if slot in self.plan.kept or self.workspace.store.exists(self.plan.result_key(slot)):
+            if slot in self.plan.kept or finished_slot(self.workspace, self.plan, slot) is not None:
                 outcome.reused.append(slot)
             elif slot not in outcome.failed:
                 todo.append(slot)
@@ -176,9 +176,9 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        worked = work_item(
-            work, journal, [self.ideas[one] for one in sorted(self.ideas)], design_only=design_only
-        )
+        # A damaged journal is made again from the ledger: the designer is asked what it was asked then.
+        told = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
+        worked = work_item(work, journal, told, design_only=design_only)
         if not design_only:
             result = slot_result(work, worked, self.plan.fingerprint)
             key = (self.plan.result_key if worked.over else self.plan.partial_key)(slot)

@@ -75,8 +75,8 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
-    """Whether grading again would change nothing. Raises StoreError and ConfigError."""
-    found = workspace.store.find(GroundingReport.key(combination), GroundingReport)
+    """Whether grading again would change nothing. A damaged report is made again. Raises StoreError and ConfigError."""
+    found = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
     if found is None or found.undecided:
         return False
     return found.fingerprint == plan_grading(workspace, combination).fingerprint

@@ -109,7 +109,7 @@ class _Work:
     def grade(self, grader: Grader) -> None:
         """Grade the documents that no earlier run has graded."""
         store = self.workspace.store
-        todo = [one for one in self.plan.documents if not store.exists(one.key)]
+        todo = [one for one in self.plan.documents if store.find_valid(one.key, DocumentGrades) is None]
         documents = [document_answers(self.workspace, self.plan, one) for one in todo]
 
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:

@@ -22,13 +22,13 @@ from qagen_dagster.index.embed import embed_document, index_fingerprint
 from qagen_dagster.index.search import Searcher
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.ingest.parallel import interruptible
-from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.ingest.parsing import USABLE, stored_text
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec, EmbeddingUse
 from qagen_dagster.models.vectors.registry import build_embedder
-from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.index import IndexedDocument, SearchIndex
 from qagen_dagster.settings import secret
@@ -132,7 +132,7 @@ def build_index(
 
 
 def _build(job: _Job, entries: Sequence[IndexEntry]) -> tuple[SearchIndex, tuple[str, ...]]:
-    before = job.store.find(SearchIndex.key(job.corpus.key), SearchIndex)
+    before = job.store.find_valid(SearchIndex.key(job.corpus.key), SearchIndex)
     known = before if before is not None and before.fingerprint == job.fingerprint else None
     documents: dict[str, IndexedDocument] = {}
     embedded: list[str] = []
@@ -175,8 +175,10 @@ def _unchanged(
     recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
     wanted = {entry.id: entry.text_sha256 for entry in entries}
     same = {name: one.text_sha256 for name, one in recorded.items() if one.failure is None} == wanted
-    if not same or (number in known.shards) != job.store.exists(job.key(number)):
-        return None
+    with _local(job.store, [job.key(number)]) as files:
+        held = {name for name, one in recorded.items() if one.chunks}
+        if not same or (number in known.shards) != bool(files) or set(_stored(job, number, files)) != held:
+            return None
     for name in wanted:
         job.done(name)
     return list(recorded.values()), []
@@ -185,8 +187,8 @@ def _unchanged(
 def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
     """Bring one shard up to date."""
     with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
-        old = files[0] if files else None
-        stored = documents_in(old) if old is not None else {}
+        stored = _stored(job, number, files)
+        old = files[0] if stored else None
         kept = {e.id: stored[e.id][1] for e in entries if stored.get(e.id, ("", 0))[0] == e.text_sha256}
         due = [entry for entry in entries if entry.id not in kept]
         made = list(job.threads.map(partial(_embed, job), due))
@@ -208,12 +210,21 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
     return [found[entry.id] for entry in entries], [one.id for one in fresh]
 
 
+def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[str, int]]:
+    """What a shard holds. A damaged one holds nothing, and is set aside."""
+    try:
+        return documents_in(files[0]) if files else {}
+    except StoreError as error:
+        job.store.set_aside(job.key(number), files[0].read_bytes(), str(error))
+        return {}
+
+
 def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     """One document with its vectors, or the error."""
     failure = ""
     try:
         if job.failures.left > 0:
-            text = (job.store.get(Document.text_key(job.corpus.key, entry.id)) or b"").decode("utf-8")
+            text = stored_text(job.store, job.corpus.key, entry)
             done = embed_document(entry.id, text, entry.text_sha256, job.corpus.config.index, job.embedder)
             job.failures.succeeded()
             return done
@@ -235,14 +246,21 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
-    """Whether an index, by any embedder, has the current text of every usable document. Raises StoreError."""
-    index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
+    """Whether a readable index, by any embedder, has the current text of every usable document. Raises StoreError."""
+    index = space.store.find_valid(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
     wanted = {
         entry.id: entry.text_sha256 for entry in space.index(corpus_key).documents if entry.outcome in USABLE
     }
-    return wanted == {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
+    try:
+        with _local(space.store, keys) as files:
+            held = {name for file in files for name in documents_in(file)}
+    except StoreError:
+        return False
+    known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
+    return wanted == known and held == {one.id for one in index.documents if one.chunks}
 
 
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:

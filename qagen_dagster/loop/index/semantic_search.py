@@ -46,7 +46,7 @@ class SemanticSearch:
 
 
 def _indexed(space: Workspace, corpus: str, wanted: str, meter: Meter | None) -> Indexed | None:
-    known = space.store.find(SearchIndex.key(corpus), SearchIndex)
+    known = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if known is None or known.fingerprint != wanted:
         return None
     try:

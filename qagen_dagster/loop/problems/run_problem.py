@@ -32,9 +32,9 @@ class TaskResults:
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
         kept = self.kept.get(task.key, fingerprint)
-        found = self.store.find(self.key(task, kept), TaskResult)
+        found = self.store.find_valid(self.key(task, kept), TaskResult)
         return found or (
-            self.store.find(self.key(task, fingerprint), TaskResult) if kept != fingerprint else None
+            self.store.find_valid(self.key(task, fingerprint), TaskResult) if kept != fingerprint else None
         )
 
     def keep(self, result: TaskResult) -> None:

@@ -107,9 +107,14 @@ def check_usable(workspace: Workspace, combination: Combination, options: RunOpt
     effective_budget(profile, options.run_budget)
 
 
+def finished(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> GenerationResult | None:
+    """The result of a document; None when there is none, or it is damaged: it is made again then."""
+    return workspace.store.find_valid(planned.result_key(entry), GenerationResult)
+
+
 def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
     """The ids of the documents without a result, in order."""
-    return [e.id for e in planned.documents if not workspace.store.exists(planned.result_key(e))]
+    return [e.id for e in planned.documents if finished(workspace, planned, e) is None]
 
 
 def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
@@ -182,11 +187,10 @@ def collect(
 
 
 def _line(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> CandidateDocument:
-    key = planned.result_key(entry)
-    result = workspace.store.find(key, GenerationResult)
+    key, result = planned.result_key(entry), finished(workspace, planned, entry)
     if result is None:
         key = planned.partial_key(entry)
-        result = workspace.store.find(key, GenerationResult)
+        result = workspace.store.find_valid(key, GenerationResult)
     if result is None:
         return CandidateDocument(
             document_id=entry.id,

@@ -53,7 +53,7 @@ DocumentJournal: TypeAlias = JournalFile[QuestionEvent]
 
 
 def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
-    """The journal of a document. Raises StoreError when it cannot be read, ResumeError when it belongs to other work."""
+    """The journal of a document. Raises ResumeError when it belongs to other work."""
     return JournalFile(store, key, work, QuestionJournal)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.questions.combination import RunOptions, plan
+from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
@@ -51,19 +51,21 @@ def publish(workspace: Workspace, combination: Combination, run_id: str) -> Publ
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
     """Whether another run of the combination would change nothing: same documents, same configuration, published, graded.
 
-    Raises ConfigError.
+    A damaged record is not up to date. Raises ConfigError.
     """
-    if not workspace.store.exists(CorpusIndex.key(combination.corpus)):
+    if workspace.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex) is None:
         return False
     planned = plan(workspace, combination, options)
-    made = workspace.store.find(CandidateSet.key(combination), CandidateSet)
-    validated = workspace.store.find(ValidatedSet.key(combination), ValidatedSet)
+    made = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
+    validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     if made is None or validated is None or validated.run_id != made.run_id or validated.undecided:
         return False
     wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
     if made.profile != planned.profile_name or wanted != [
         (d.document_id, d.result_key) for d in made.documents
     ]:
+        return False
+    if unfinished(workspace, planned):
         return False
     published = _published(workspace, combination)
     if published is None or published != _eval_set(workspace, combination, validated).published():
@@ -89,7 +91,4 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
 
 def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:
     """The published set; None when there is none or it cannot be read."""
-    try:
-        return workspace.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
-    except StoreError:
-        return None
+    return workspace.store.find_valid(CorpusGenerationResult.key(combination), CorpusGenerationResult)

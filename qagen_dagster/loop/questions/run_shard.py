@@ -15,7 +15,7 @@ from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
-from qagen_dagster.loop.questions.combination import CombinationPlan
+from qagen_dagster.loop.questions.combination import CombinationPlan, finished
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
@@ -59,7 +59,7 @@ def run_shard(
     for entry in planned.documents:
         if entry.id not in wanted:
             continue
-        if workspace.store.exists(planned.result_key(entry)):
+        if finished(workspace, planned, entry) is not None:
             outcome.reused.append(entry.id)
         else:
             todo.append(entry)
@@ -133,12 +133,10 @@ class _ShardRun:
         )
         journal = planned.journal(entry, workspace)
         result = run_document(work, self._models(journal), journal)
-        finished = result.model_copy(
-            update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()}
-        )
+        dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial = result.end is DocumentEnd.BUDGET_EXHAUSTED
-        workspace.store.write((planned.partial_key if partial else planned.result_key)(entry), finished)
-        return finished
+        workspace.store.write((planned.partial_key if partial else planned.result_key)(entry), dated)
+        return dated
 
     def _models(self, journal: DocumentJournal) -> QAModels:
         """The models, with the budget of the document if there is one."""

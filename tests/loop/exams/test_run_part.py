@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
-from qagen_dagster.loop.exams.bank import keep_part
+from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
+from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, keep_part
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.spending import RunSpending
@@ -19,7 +19,7 @@ from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.item import (
     ExamPart,
 )
-from qagen_dagster.records.exams.result import SlotEnd
+from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 from qagen_dagster.settings import Settings
 from tests.support.exams.play import ExamPlay, idea, solved
 from tests.support.models import say, told
@@ -288,3 +288,53 @@ def test_slots_draw_apart(space: Space) -> None:
     run_part(here, planned(here, seed=5), "run-1")
     samples = [request.sample for fake in play.fakes.values() for request in fake.requests]
     assert len(set(samples)) == len(samples) - 0
+
+
+@pytest.mark.parametrize("data", [b"", b'{"slot', b"\xff\x00", b"[1]"])
+def test_a_damaged_result_is_made_again_from_its_journal(space: Space, data: bytes) -> None:
+    play = ExamPlay()
+    here = space(play)
+    plan = planned(here)
+    run_part(here, plan, "run-1")
+    keep_part(here, plan, "run-1", "then")
+    asked, before = len(play.log), here.store.read(plan.result_key(2), SlotResult)
+    here.store.write_bytes(plan.result_key(2), data)
+    assert not is_part_current(here, plan)
+    assert run_part(here, plan, "run-2").finished == [2]
+    assert len(play.log) == asked
+    assert here.store.get(f"{plan.result_key(2)}.damaged") == data
+    after = here.store.read(plan.result_key(2), SlotResult)
+    assert after.model_copy(update={"run_id": "run-1", "finished": before.finished}) == before
+    here.store.write_bytes(plan.part.set_key(), data)
+    assert not is_part_current(here, plan)
+    keep_part(here, plan, "run-2", "then")
+    assert is_part_current(here, plan)
+    assert here.store.get(f"{plan.part.set_key()}.damaged") == data
+
+
+def test_the_designer_of_a_damaged_journal_is_asked_what_it_was_asked_before(space: Space) -> None:
+    play = ExamPlay()
+    here = space(play)
+    plan = planned(here)
+    run_part(here, plan, "run-1")
+    asked = list(play.fakes["designer"].requests)
+    (key,) = here.store.list("exams/trial/journals/M1/easy/0002")
+    here.store.write_bytes(key, b"{")
+    again = ExamPlay()
+    here.plays.append(again)
+    assert design_part(here, plan, "run-2").finished == [2]
+    assert again.fakes["designer"].requests == asked[1:2], "so the ledger replays the response"
+    assert here.store.get(f"{key}.damaged") == b"{"
+
+
+def test_a_part_that_needs_no_run_is_one_when_its_set_is_damaged(space: Space) -> None:
+    here = space(ExamPlay())
+    plan = replace(planned(here), slots=0)
+    assert (plan.slots, is_part_current(here, plan)) == (0, True)
+    here.store.write_bytes(plan.part.set_key(), b"{")
+    assert not is_part_current(here, plan)
+    assert not is_bank_current(here, "trial")
+    with pytest.raises(StoreError, match=r"sets/M1/easy\.json is not a valid PartSet"):
+        gather(here, "trial")
+    keep_part(here, plan, "run-1", "then")
+    assert is_part_current(here, plan)

@@ -10,7 +10,7 @@ import pytest
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError, ModelError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.budget import index_meter
-from qagen_dagster.loop.index.build import MAX_FAILURES, SHARDS, build_index, open_index, shard_of
+from qagen_dagster.loop.index.build import MAX_FAILURES, SHARDS, build_index, is_indexed, open_index, shard_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import Document
@@ -33,6 +33,7 @@ embedder:
   deadline_seconds: 5
   usd_per_million_input: 1.0
 """
+DAMAGED = (b"[1]", b"", b"PAR1", b"\x00" * 4000, b"{")
 STATIONS = [f"station{n}" for n in range(12)]
 
 
@@ -234,3 +235,32 @@ def test_money_needs_the_price_of_the_embedder(tmp_path: Path) -> None:
         place.project.profile("paid", text.replace("  usd_per_million_input: 1.0\n", ""))
         with pytest.raises(ConfigError, match="usd_per_million_input of the embedder openai_compatible:e-1"):
             index_meter(place.space, "water", "launch-1", None, Allowance(max_usd=1.0))
+
+
+def test_a_damaged_index_is_made_again_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    with WireServer(embeddings) as server:
+        place = Place(tmp_path, server)
+        build_index(place.space, "water")
+        paid, stored = len(server.requests), place.project.stored("search")
+        records = [key for key in stored if key.endswith(".json")]
+        for key, damaged in zip([*records, *list(place.shards())[:4]], DAMAGED, strict=True):
+            (place.project.assets / key).write_bytes(damaged)
+            assert not is_indexed(place.space, "water"), key
+            assert len(build_index(place.space, "water").embedded) < len(STATIONS)
+            assert is_indexed(place.space, "water")
+            assert (place.project.assets / f"{key}.damaged").read_bytes() == damaged
+        assert len(server.requests) == paid
+        assert open_index(place.space, "water").searcher.search(None, "intake", 3)
+        again = place.project.stored("search")
+    assert {key for key in again if ".damaged" not in key} == set(stored)
+    assert all(again[key][0] == stored[key][0] for key in records)
+
+
+def test_a_damaged_text_is_not_embedded(tmp_path: Path) -> None:
+    with WireServer(embeddings) as server:
+        place = Place(tmp_path, server)
+        (place.project.assets / "documents/water/station3.txt/text.txt").write_bytes(b"Some other")
+        with pytest.raises(StoreError, match=r"station3\.txt/text\.txt is damaged"):
+            build_index(place.space, "water")
+        place.parse()
+        assert build_index(place.space, "water").index.documents

@@ -199,3 +199,19 @@ def test_who_would_have_to_see_and_cannot_is_named(workspace: Played) -> None:
     assert vision_fault(plan, photo()).startswith("reading a picture needs a model that takes images")
     assert "bound to scanner" in vision_fault(plan, photo(classification=classified()))
     assert vision_fault(plan, typed(item())) == ""
+
+
+@pytest.mark.parametrize("data", [b"", b'{"task', b"\xff\x00", b"[1]"])
+def test_only_the_task_with_a_damaged_result_is_done_again(workspace: Played, data: bytes) -> None:
+    plan = planned(workspace, problems(2))
+    run_stages(workspace, plan, ids(plan), FULL, "r1")
+    bank, keys = gather_bank(workspace, plan, "Trial"), workspace.store.list("problems/trial/tasks")
+    (damaged,) = [key for key in keys if "/p1/variant-numerical" in key]
+    workspace.store.write_bytes(damaged, data)
+    again = follow(workspace)
+    assert run_stages(workspace, plan, ids(plan), FULL, "r2").finished == ["p1"]
+    assert (again.total(), workspace.store.list("problems/trial/tasks")) == (1, keys)
+    assert workspace.store.get(f"{damaged}.damaged") == data
+    assert [one.id for one in gather_bank(workspace, plan, "Trial").accepted] == [
+        one.id for one in bank.accepted
+    ]
