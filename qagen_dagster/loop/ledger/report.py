@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from pydantic import Field
 
@@ -23,6 +24,7 @@ from qagen_dagster.models.ledger import Entry, Ledger, unseal
 from qagen_dagster.models.limits.file_lock import lock
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.vectors.paid import read as read_embeddings
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
@@ -85,6 +87,9 @@ class LedgerCheck(Record):
 
     whole: int
     corrupt: tuple[Fault, ...]
+    unusable: tuple[
+        Fault, ...
+    ] = ()  # whole, but the body is no response that can be used: it is asked for again
     foreign: tuple[str, ...]  # files that are no entries
     batches: int = 0  # whose record can be read
 
@@ -97,6 +102,7 @@ class Prunable(Record):
     """What may go: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     corrupt_batches: tuple[str, ...] = ()
     finished_batches: tuple[str, ...] = ()
@@ -107,7 +113,8 @@ class Prunable(Record):
     @property
     def count(self) -> int:
         batches = len(self.corrupt_batches) + len(self.finished_batches)
-        return len(self.corrupt) + len(self.unused) + batches + len(self.leftovers) + len(self.locks)
+        entries = len(self.corrupt) + len(self.unusable) + len(self.unused)
+        return entries + batches + len(self.leftovers) + len(self.locks)
 
 
 def statistics(store: Store) -> LedgerStats:
@@ -137,11 +144,15 @@ def check(store: Store) -> LedgerCheck:
     blobs = store.blobs(LEDGER)
     whole = 0
     corrupt: list[Fault] = []
+    unusable: list[Fault] = []
     for key, _, entry in _entries(blobs):
-        if isinstance(entry, Entry):
-            whole += 1
-        else:
+        fault = _fault(entry) if isinstance(entry, Entry) else None
+        if not isinstance(entry, Entry):
             corrupt.append(Fault(path=blobs.path(key), reason=entry))
+        elif fault is not None:
+            unusable.append(Fault(path=blobs.path(key), reason=fault))
+        else:
+            whole += 1
     keys = blobs.keys()
     strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
     foreign = sorted([*map(store.path, blobs.strays()), *strange, *ledger_batches.foreign(store)])
@@ -156,22 +167,26 @@ def check(store: Store) -> LedgerCheck:
     return LedgerCheck(
         whole=whole,
         corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
         foreign=tuple(foreign),
         batches=counted.sending + counted.open + counted.finished,
     )
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """What nobody needs: corrupt entries, batches long finished, leftovers of killed processes, and where `unused`
+    """What nobody needs: corrupt and unusable entries, batches long finished, leftovers of killed processes, and where `unused`
     says so entries older than `older_than_days` that no journal, result or set refers to."""
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
     corrupt: list[str] = []
+    unusable: list[str] = []
     idle: list[str] = []
     total = 0
     for key, size, entry in _entries(store.blobs(LEDGER)):
         if not isinstance(entry, Entry):
             corrupt.append(key)
+        elif _fault(entry) is not None:
+            unusable.append(key)
         elif unused and key not in referred and entry.created <= before:
             idle.append(key)
         else:
@@ -179,6 +194,7 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
         total += size
     return Prunable(
         corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
         unused=tuple(idle),
         corrupt_batches=tuple(ledger_batches.corrupt(store)),
         finished_batches=tuple(ledger_batches.finished(store)),
@@ -193,9 +209,10 @@ def prune(store: Store, found: Prunable) -> int:
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)
     removed = 0
-    for key in found.corrupt:
+    for key in (*found.corrupt, *found.unusable):
         with ledger.only_one(key):
-            if ledger.get(key) is None:
+            entry = ledger.get(key)
+            if entry is None or _fault(entry) is not None:
                 blobs.remove(key)
                 removed += 1
     for key in found.unused:
@@ -247,19 +264,34 @@ def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> b
 
 def _usage(entry: Entry) -> Usage | None:
     """The tokens a stored response tells of; None where it does not, or its provider is unknown."""
-    provider = _reader(entry.model)
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
     try:
         return None if provider is None else provider.read(entry.body).usage
     except MalformedResponseError:
         return None
 
 
+def _fault(entry: Entry) -> str | None:
+    """Why no run uses a stored body; None when it can be used, or when its provider is unknown."""
+    embeddings = entry.body.get("data")
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
+    try:
+        if isinstance(embeddings, list) and embeddings:
+            read_embeddings(entry.body, len(cast("list[object]", embeddings)))
+        elif provider is not None:
+            provider.read(entry.body)
+    except MalformedResponseError as error:
+        return f"{error}; it is asked for again"
+    return None
+
+
 @cache
-def _reader(model: str) -> Provider | None:
+def _reader(model: str, emulated: bool) -> Provider | None:
     """A provider to read bodies with; it never sends."""
     name, _, rest = model.partition(":")
     try:
-        spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1")
+        calling = "emulated" if emulated else "native"
+        spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1", tool_calling=calling)
         return build_provider(spec, lambda _: "none")
     except ConfigError:
         return None

@@ -17,12 +17,14 @@ import copy
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from qagen_dagster.errors import (
     ContextOverflowError,
+    MalformedResponseError,
     ModelError,
     PermanentModelError,
     RateLimitedError,
@@ -274,8 +276,11 @@ class BatchModel(LedgeredModel):
                     if self._toll is not None:
                         self._toll.paid(self._cost(entry))
                     self._batcher.book.unmark(key)
-                    return finish(self._provider.read(entry.body), entry, replayed=False)
-        return super().respond(request)  # stored and paid already, or without a response from the batch
+                    with suppress(MalformedResponseError):
+                        return finish(self._provider.read(entry.body), entry, replayed=False)
+        return super().respond(
+            request
+        )  # stored and paid already, or the batch gave no response that can be used
 
     def _by_batch(self, key: str, request: Request) -> None:
         """Check the budget first, unless the request is in a batch already: then it counts as paid."""

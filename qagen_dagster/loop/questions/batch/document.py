@@ -48,7 +48,7 @@ from qagen_dagster.loop.questions.batch.states import (
 )
 from qagen_dagster.loop.questions.batch.transitions import next_step, replay, transition
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.states import Dedupe, Done, Proposed, Validate
+from qagen_dagster.loop.questions.states import Dedupe, Done, Proposed, Validate, check_replies
 from qagen_dagster.loop.questions.work import DocumentWork, QAModels
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
@@ -78,6 +78,7 @@ def run_batch(
         journal.append(event)
         used.append(event)
         state = transition(state, event)
+    check_replies(state.qa, step)
     calls = tuple(call for event in used for call in event.calls)
     return batch_result(work, models, state, desk.wanted, step, desk.reading, calls)
 
