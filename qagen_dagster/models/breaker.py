@@ -38,11 +38,12 @@ class Breaker:
         """Raises PermanentModelError when `model` should not be asked again."""
         if self._in_a_row >= STOP_AFTER:
             raise PermanentModelError(
-                f"{model}: stopped after {self._in_a_row} useless replies in a row, the last: {self._fault}"
+                f"{model}: stopped after {STOP_AFTER} useless replies in a row, the last: {self._fault}"
             )
 
     def count(self, fault: str | None) -> None:
         """Count a reply; None for a useful one, which ends the row."""
         with self._lock:
             self._in_a_row = 0 if fault is None else self._in_a_row + 1
-            self._fault = fault or ""
+            if self._in_a_row <= STOP_AFTER:  # later ones were in flight
+                self._fault = fault or ""

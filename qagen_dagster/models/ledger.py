@@ -205,9 +205,10 @@ class LedgeredModel:
         *,
         sleep: Callable[[float], None] = time.sleep,
         toll: Toll | None = None,
+        breaker: Breaker | None = None,
     ) -> None:
         self._provider, self._ledger, self._sleep, self._toll = provider, ledger, sleep, toll
-        self._breaker = Breaker()
+        self._breaker = breaker or Breaker()
 
     def charged_to(self, toll: Toll) -> LedgeredModel:
         """The same model, whose budget and spending `toll` keeps."""

@@ -33,6 +33,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.batches.jobs import Job, JobBook
 from qagen_dagster.models.batches.wire import BatchProvider, JobStatus
+from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, finish, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.retry import call_with_retry
@@ -258,8 +259,10 @@ class Batcher:
 class BatchModel(LedgeredModel):
     """A `LedgeredModel` whose single-turn requests go by batch."""
 
-    def __init__(self, provider: Provider, ledger: Ledger, batcher: Batcher) -> None:
-        super().__init__(provider, ledger)
+    def __init__(
+        self, provider: Provider, ledger: Ledger, batcher: Batcher, breaker: Breaker | None = None
+    ) -> None:
+        super().__init__(provider, ledger, breaker=breaker)
         self._batcher = batcher
 
     def respond(self, request: Request) -> Response:
