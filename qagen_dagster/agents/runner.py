@@ -23,6 +23,7 @@ from qagen_dagster.agents.steps import (
 from qagen_dagster.agents.text_result import from_text
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.breaker import fault_of
 from qagen_dagster.models.messages import (
     Content,
     Image,
@@ -98,6 +99,10 @@ def _turn(
     if spec.reads_text:
         step = from_text(step, response, spec.terminals)
     if isinstance(step, RunTools):
+        fault = fault_of(request, response)
+        state.faulty = 0 if fault is None else state.faulty + 1
+        if state.faulty >= spec.limits.max_faulty_turns:
+            return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty} turns in a row, the last: {fault}")
         return _act(step, spec, tools, state, response, names)
     if isinstance(step, Nudge):
         state.nudges += 1

@@ -22,6 +22,7 @@ class Limits:
     max_turns: int = 30
     max_tool_calls: int = 60
     max_nudges: int = 3
+    max_faulty_turns: int = 5  # in a row: every tool call has an unknown tool or unreadable arguments
 
 
 @dataclass(frozen=True)

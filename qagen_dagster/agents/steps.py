@@ -26,6 +26,7 @@ class GiveUpReason(StrEnum):
     FILTERED = "filtered"
     MALFORMED = "malformed"
     CONTEXT_OVERFLOW = "context_overflow"
+    FAULTY_CALLS = "faulty_calls"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class RunState:
     turns: int = 0
     tool_calls: int = 0
     nudges: int = 0
+    faulty: int = 0  # turns in a row whose every tool call was faulty
     responses: list[Response] = field(default_factory=list[Response])
     used: list[ToolCall] = field(default_factory=list[ToolCall])  # every call that was run, in order
 

@@ -65,6 +65,8 @@ def verify(settings: Settings, as_json: bool) -> int:
     else:
         for path in found.foreign:
             echo(f"not a ledger file: {path}")
+        for fault in found.unusable:
+            echo(f"unusable: {fault.path}: {fault.reason}")
         echo(
             f"entries: {found.whole:,} intact, {len(found.corrupt):,} corrupt; other files: {len(found.foreign):,}"
         )
@@ -92,7 +94,7 @@ def prune(
 ) -> None:
     """Remove entries that nothing needs any more.
 
-    These are corrupt entries, records of batches that ended at least two days ago, temporary files and locks of killed
+    These are corrupt entries, entries whose response cannot be used, records of batches that ended at least two days ago, temporary files and locks of killed
     processes and, with --unused, unused entries. Nothing is removed without --yes.
     """
     if dry_run and yes:
@@ -105,6 +107,7 @@ def prune(
         return
     for what, keys in (
         ("corrupt entries", found.corrupt),
+        ("unusable entries", found.unusable),
         ("unused entries", found.unused),
         ("corrupt batch records", found.corrupt_batches),
         ("records of finished batches", found.finished_batches),

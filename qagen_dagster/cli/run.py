@@ -33,6 +33,7 @@ class RunWishes:
     options: RunOptions
     shard_size: int | None
     force: bool
+    replace: bool
 
 
 @click.command()
@@ -44,6 +45,7 @@ class RunWishes:
     help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else at least QAGEN_DOCUMENT_WORKERS.",
 )
 @click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
+@click.option("--replace", is_flag=True, help="Let an empty set replace the published questions.")
 @budget_options
 @profile_option
 @json_option
@@ -56,6 +58,7 @@ def run(
     target_count: int | None,
     shard_size: int | None,
     force: bool,
+    replace: bool,
     budget: Allowance | None,
     profile: str | None,
     as_json: bool,
@@ -67,7 +70,7 @@ def run(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force)
+    wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force, replace)
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
@@ -97,7 +100,12 @@ def _materialize(
         for one in due:
             options = wishes.options
             failures += graph.questions(
-                one, options.profile, options.target_count, wishes.shard_size, options.run_budget
+                one,
+                options.profile,
+                options.target_count,
+                wishes.shard_size,
+                options.run_budget,
+                replace=wishes.replace,
             )
         failures += graph.catalog()
     return failures

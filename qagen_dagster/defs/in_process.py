@@ -70,6 +70,8 @@ class Graph:
         target_count: int | None,
         shard_size: int | None,
         budget: Allowance | None = None,
+        *,
+        replace: bool = False,
     ) -> list[str]:
         """Make the published set of a combination and grade it."""
         chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
@@ -78,6 +80,7 @@ class Graph:
         ops = {
             "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
             "validated_qa": {"config": money},
+            "corpus_json": {"config": {"replace": replace}},
             "grounding_report": {"config": money},
         }
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops})

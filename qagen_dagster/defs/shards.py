@@ -59,8 +59,17 @@ def close(
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
         said = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
-        reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())[:50]}
+        names: dict[str, list[str]] = {}
+        for name, why in sorted(outcome.failed.items()):
+            names.setdefault(why[:500], []).append(str(name))
+        reasons = {_several(group): why for why, group in list(names.items())[:50]}
         if fatal:
             raise dg.Failure(said, metadata=reasons)
         log.warning(f"{said}: {reasons}")
     return {"finished": len(outcome.finished)}
+
+
+def _several(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+    return ", ".join([*names[:3], *more])

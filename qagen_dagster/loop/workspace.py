@@ -14,6 +14,7 @@ from qagen_dagster.grounding.source import Encode
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
+from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.models.vectors import minilm
@@ -67,7 +68,9 @@ class Workspace:
 
     def model(self, spec: ModelSpec) -> Model:
         """The model of a spec. Raises ConfigError for an unknown provider or a missing key."""
-        return build_model(spec, self._ledger, secret, self.settings.state, _batchers(self.settings.assets))
+        settings = self.settings
+        shared = _batchers(settings.assets), _breaker(settings.assets, spec.model_dump_json())
+        return build_model(spec, self._ledger, secret, settings.state, *shared)
 
     @property
     def encode(self) -> Encode:
@@ -84,6 +87,12 @@ class Workspace:
 def _batchers(assets: str) -> Batchers:
     """Cached, so that all ops of a process share their batches."""
     return Batchers(JobBook(Store(assets).blobs("batches")))
+
+
+@cache
+def _breaker(assets: str, spec: str) -> Breaker:
+    """Kept for the process: the ops that work in it stop asking a useless model together."""
+    return Breaker()
 
 
 @cache

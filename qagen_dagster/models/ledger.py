@@ -3,9 +3,9 @@
 What belongs here: the key, the envelope, and the model that stores a response before it reads it. What does
 not: the storage of the bytes (a `Blobs`), how a call is sent (a provider) or retried (`retry.py`).
 
-A stored response answers its request for good, even if it cannot be read: replaying it raises the same
-MalformedResponseError. A caller that wants another sample asks
-`request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
+A stored response answers its request for good, unless its body cannot be used: such a body was paid for, so it is
+stored and its cost is counted, but it is never replayed. The request is sent again. A caller that wants another sample
+asks `request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
 
 An entry contains what the server sent and, of the request, only the hash: no prompt, picture, header or API key.
 Pictures are stored once, with their document; in the hash of a request, each stands as its own hash.
@@ -23,10 +23,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.breaker import Breaker, fault_of
 from qagen_dagster.models.budget import Meter, Spent, cost_of
 from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Request, Response
@@ -38,6 +39,9 @@ from qagen_dagster.records.ids import digest
 _WITHOUT_LOCKS = frozenset(
     {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS}
 )
+
+
+T = TypeVar("T")
 
 
 class Blobs(Protocol):
@@ -134,33 +138,50 @@ class Ledger:
         self,
         key: str,
         send: Callable[[], dict[str, Any]],
+        read: Callable[[dict[str, Any]], T],
         spec: CallSpec,
         cost: Callable[[Entry], Spent],
         meter: Meter | None,
         sleep: Callable[[float], None],
-    ) -> tuple[Entry, bool]:
-        """The stored response and True, or one that `send` gives, with retries, and False. Raises ModelError.
+    ) -> tuple[T, Entry, bool]:
+        """What `read` makes of the stored response, and True; or of one that `send` gives, with retries, and False.
 
-        `meter` decides whether the call may be paid, and counts its `cost`.
+        A body that `read` cannot use is requested again. `meter` decides whether a call may be paid, and counts its `cost`.
+        Raises ModelError.
         """
-        entry = self.get(key)
-        if entry is not None:
-            return entry, True
+        found = self._usable(key, read)
+        if found is not None:
+            return *found, True
         with self.only_one(key):
-            entry = self.get(key)  # another thread or process may have paid meanwhile
-            if entry is not None:
-                return entry, True
-            if meter is not None:
-                meter.check()
-            started = time.monotonic()
-            body, retries = call_with_retry(
-                send, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
+            found = self._usable(key, read)  # another thread or process may have paid meanwhile
+            if found is not None:
+                return *found, True
+            started, attempts = time.monotonic(), 0
+
+            def attempt() -> tuple[T, Entry]:
+                nonlocal attempts
+                if meter is not None:
+                    meter.check()
+                attempts += 1
+                body = send()
+                seconds = round(time.monotonic() - started, 6)
+                entry = self.put(key, body, model=spec.name, seconds=seconds, retries=attempts - 1)
+                if meter is not None:
+                    meter.record(cost(entry))
+                return read(body), entry
+
+            (value, entry), _ = call_with_retry(
+                attempt, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
             )
-            seconds = round(time.monotonic() - started, 6)
-            entry = self.put(key, body, model=spec.name, seconds=seconds, retries=retries)
-            if meter is not None:
-                meter.record(cost(entry))
-            return entry, False
+            return value, entry, False
+
+    def _usable(self, key: str, read: Callable[[dict[str, Any]], T]) -> tuple[T, Entry] | None:
+        """The stored response as `read` has it, or None if it is missing or cannot be used."""
+        entry = self.get(key)
+        try:
+            return None if entry is None else (read(entry.body), entry)
+        except MalformedResponseError:
+            return None
 
     @contextmanager
     def only_one(self, key: str) -> Generator[None]:
@@ -190,8 +211,10 @@ class LedgeredModel:
         *,
         sleep: Callable[[float], None] = time.sleep,
         meter: Meter | None = None,
+        breaker: Breaker | None = None,
     ) -> None:
         self._provider, self._ledger, self._sleep, self._meter = provider, ledger, sleep, meter
+        self._breaker = breaker or Breaker()
 
     def metered(self, meter: Meter) -> LedgeredModel:
         """The same model, whose budget and spending `meter` keeps."""
@@ -206,15 +229,26 @@ class LedgeredModel:
     def respond(self, request: Request) -> Response:
         """Replay the stored response, or send, store and read. Raises ModelError; BudgetExhaustedError comes before
         anything is sent."""
-        entry, replayed = self._ledger.obtain(
-            request_key(self.spec, request),
-            lambda: self._provider.send(request),
-            self.spec,
-            self._cost,
-            self._meter,
-            self._sleep,
-        )
-        return finish(self._provider.read(entry.body), entry, replayed=replayed)
+        try:
+            response, entry, replayed = self._ledger.obtain(
+                request_key(self.spec, request),
+                lambda: self._send(request),
+                self._provider.read,
+                self.spec,
+                self._cost,
+                self._meter,
+                self._sleep,
+            )
+        except MalformedResponseError as error:
+            self._breaker.count(str(error))
+            raise
+        if not replayed:
+            self._breaker.count(fault_of(request, response))
+        return finish(response, entry, replayed=replayed)
+
+    def _send(self, request: Request) -> dict[str, Any]:
+        self._breaker.check(self.spec.name)
+        return self._provider.send(request)
 
     def _cost(self, entry: Entry) -> Spent:
         """What a stored response cost. An unreadable one counts as a call without tokens."""

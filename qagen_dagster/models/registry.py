@@ -15,6 +15,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
 from qagen_dagster.models.batches.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.batches.limits import LimitedBatch
+from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.wires.emulation import EmulatedTools
@@ -80,10 +81,11 @@ def build_model(
     secret: Callable[[str], str | None],
     state: Path,
     batchers: Batchers | None = None,
+    breaker: Breaker | None = None,
 ) -> Model:
     """Build the model of `spec`; `secret` looks up the value of an environment variable.
 
-    Processes share limits in the folder `state`, and threads share batches through `batchers`. Raises ConfigError for
+    Processes share limits in the folder `state`; threads share batches through `batchers`, and `breaker`. Raises ConfigError for
     an unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
     """
     provider = build_provider(spec, secret)
@@ -92,8 +94,9 @@ def build_model(
         return LocalModel(provider)
     direct = limited(provider, key_variable(spec.provider, spec.api_key_env), state)
     if spec.execution == "direct":
-        return LedgeredModel(direct, ledger)
-    return BatchModel(direct, ledger, _batcher(spec, entry, ledger, secret, state, batchers))
+        return LedgeredModel(direct, ledger, breaker=breaker)
+    batcher = _batcher(spec, entry, ledger, secret, state, batchers)
+    return BatchModel(direct, ledger, batcher, breaker)
 
 
 def _batcher(

@@ -20,7 +20,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from qagen_dagster.errors import TransientModelError
+from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import deadline
 
 T = TypeVar("T")
@@ -39,12 +39,12 @@ def call_with_retry(
 ) -> tuple[T, int]:
     """Call `function` until it succeeds; return its value and the number of retries.
 
-    Only TransientModelError is retried, with at most `max_attempts` attempts in all. No attempt begins after
-    `deadline_seconds` or lasts longer than that. Retry-After of the server is waited for in full, or not at all if it
-    ends after the deadline. Raises the last TransientModelError, or any other error at once.
+    Only TransientModelError and MalformedResponseError are retried, with at most `max_attempts` attempts in all. No
+    attempt begins after `deadline_seconds` or lasts longer than that. Retry-After of the server is waited for in full, or
+    not at all if it ends after the deadline. Raises the last of these errors, or any other error at once.
     """
     retrying = Retrying(
-        retry=retry_if_exception_type(TransientModelError),
+        retry=retry_if_exception_type((TransientModelError, MalformedResponseError)),
         stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds),
         wait=_wait,
         sleep=sleep,
@@ -64,7 +64,8 @@ def _wait(state: RetryCallState) -> float:
 
 def _give_up(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
-    if not isinstance(error, TransientModelError):
-        raise TypeError("gave up without a transient error")
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
-    raise type(error)(f"{error} (gave up after {tried})", retry_after=error.retry_after)
+    told = f"{error} (gave up after {tried})"
+    if isinstance(error, TransientModelError):
+        raise type(error)(told, retry_after=error.retry_after)
+    raise MalformedResponseError(told)

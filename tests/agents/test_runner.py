@@ -245,6 +245,28 @@ def test_an_ordinary_call_beside_the_terminal_one_is_run(agent: AgentSpec, tools
     assert [one.name for one in found.used] == ["look", "submit"]
 
 
+FAULTY = [call("fetch"), calls(ToolCall(id="a", name="look", fault="cut off")), call("submit_it", what="cat")]
+
+
+def test_turns_with_nothing_but_faulty_calls_end_the_run(agent: AgentSpec, tools: dict[str, Tool]) -> None:
+    found, model = run(agent_of(Limits(max_faulty_turns=3)), tools, *FAULTY, DONE)
+    assert gave_up(found) == (
+        GiveUpReason.FAULTY_CALLS,
+        "3 turns in a row, the last: unknown tool 'submit_it'",
+    )
+    assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "good", [LOOK, call("look", where="nowhere"), calls(tool_call("x"), tool_call("show", "b"))]
+)
+def test_a_call_that_can_be_run_ends_a_row_of_faulty_turns(
+    tools: dict[str, Tool], good: AssistantMessage
+) -> None:
+    found, _ = run(agent_of(Limits(max_faulty_turns=3)), tools, *FAULTY[:2], good, *FAULTY[:2], DONE)
+    assert isinstance(found.end, Finish)
+
+
 TURNS: st.SearchStrategy[Response | Exception] = st.sampled_from(
     [
         answer(LOOK),

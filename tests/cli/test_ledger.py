@@ -51,6 +51,7 @@ def test_nothing_goes_without_yes(qagen: Command) -> None:
     assert len(list(blobs.keys())) == 2
     assert qagen("ledger", "prune", "--yes").out.splitlines() == [
         "1 corrupt entries",
+        "0 unusable entries",
         "0 unused entries",
         "0 corrupt batch records",
         "0 records of finished batches",
@@ -83,7 +84,7 @@ def test_batches_are_counted_checked_and_tidied_up(qagen: Command) -> None:
     bad = qagen("ledger", "verify")
     assert bad.code == 1
     assert bad.errors[0].startswith(f"qagen: error: {blobs.path(job.tag)}: a batch's record, half written")
-    assert qagen("ledger", "prune", "--yes").out.splitlines()[2:4] == [
+    assert qagen("ledger", "prune", "--yes").out.splitlines()[3:5] == [
         "1 corrupt batch records",
         "1 records of finished batches",
     ]

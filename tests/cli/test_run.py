@@ -4,7 +4,7 @@ from qagen_dagster.catalog import stats
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.wire_reader import read
-from tests.support.wire_server import Fault, Seen, Step, WireServer
+from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 
 KEY = "water/facts/textual"
 PROFILE = """\
@@ -42,6 +42,37 @@ def test_a_failed_document_is_named_and_the_rest_goes_on(qagen: Command) -> None
     assert (rail.combination, rail.accepted) == ("rail/facts/textual", 1)
 
 
+def test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again(qagen: Command) -> None:
+    project = qagen.project
+    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    with WireServer(then=Fault(200, {"choices": []})) as server:
+        once = PROFILE.replace('{url}"', '{url}", max_attempts: 1')
+        project.profile("remote", once.format(url=server.url("openai_compatible")))
+        failed = qagen("run", "--profile", "remote", "--json")
+        assert failed.code == 1
+        assert f"qagen: error: {KEY}: ridge.txt: model_error: malformed: " in failed.errors[1]
+        assert not (project.assets / "published").exists()
+        server.follow(waterworks.answer)
+        assert qagen("run", "--profile", "remote").code == 0
+    assert len(project.published(KEY)["questions"]) == 1
+
+
+def test_a_model_with_broken_tool_calls_ends_the_run_with_one_line(qagen: Command) -> None:
+    names = ("ridge", "quay", "mill", "lock", "dale", "ford", "glen", "hill")
+    text = {f"{name}.txt": waterworks.notes(name) for name in names}
+    qagen.project.corpus("water", waterworks.corpus(1), text)
+    with WireServer(then=Reply(calls=(Call("open_valve", raw='{"valve": "int'),))) as server:
+        qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
+        failed = qagen("run", "--profile", "remote", "--shard-size", "8", "--json")
+    assert failed.code == 1
+    assert len(server.requests) < 30
+    first, *more = failed.errors
+    (line,) = (one for one in more if "not tried" not in one)
+    assert first.startswith(f"qagen: error: {KEY}: 8 of 8 documents failed")
+    assert "openai_compatible:asker: stopped after 20" in line
+    assert line.endswith("useless replies in a row, the last: unknown tool 'open_valve'")
+
+
 def test_narrowed_runs_do_that_part_alone(qagen: Command) -> None:
     project = qagen.project
     text = {"ridge.txt": waterworks.notes("ridge")}
@@ -69,5 +100,12 @@ def test_an_edited_file_is_noticed(qagen: Command) -> None:
     assert [len(before), len(after)] == [1, 1]
     assert "purge" in after[0]["question"]
     (folder / "documents/ridge.txt").unlink()
-    assert qagen("run", "--json").value["combinations"][0]["documents"] == 0
+    kept = qagen("run", "--json")
+    assert (kept.code, kept.value["combinations"][0]["documents"]) == (1, 0)
+    assert kept.errors == [
+        f"qagen: error: {KEY}: not published: the new set is empty, so the published set of 1 questions is kept "
+        "(--replace replaces it)"
+    ]
+    assert qagen.project.published(KEY)["questions"] == after
+    assert qagen("run", "--replace").code == 0
     assert qagen.project.published(KEY)["questions"] == []

@@ -116,8 +116,13 @@ ENDS: dict[str, tuple[str, dict[RejectionReason, str]]] = {
     "drained": ("exhausted_reported", {}),
 }
 NOTHING: dict[str, dict[str, Any]] = {
-    "responses": {"id": "r", "object": "response", "status": "completed", "output": []},
-    "completions": {"id": "c", "object": "chat.completion", "choices": []},
+    "responses": {
+        "id": "r",
+        "object": "response",
+        "status": "completed",
+        "output": [{"type": "reasoning", "summary": []}],
+    },
+    "completions": {"id": "c", "object": "chat.completion", "choices": [{"message": {"role": "assistant"}}]},
     "messages": {"id": "m", "type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"},
 }
 REFUSAL = Reply(text="I cannot help with valves.", stop="refusal")
@@ -180,8 +185,7 @@ def test_turns_no_model_should_make_end_in_named_outcomes(project: Project, prov
         assert len(result.accepted) == (2 if result.end is DocumentEnd.TARGET_REACHED else 0), name
         for one in result.rejected:
             assert rejected[one.rejection_reason] in one.rejection_detail, name
-    said = {one.rejection_detail.split(":")[0] for one in results["empty"].rejected}
-    assert said == {"no_tool_call" if provider == "anthropic" else "malformed"}
+    assert {one.rejection_detail.split(":")[0] for one in results["empty"].rejected} == {"no_tool_call"}
     assert {name: expected in script.told[name] for name, (_, expected) in STUMBLES.items()} == dict.fromkeys(
         STUMBLES, True
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,28 @@ def test_a_damaged_journal_is_set_aside_and_begun_again(
     (line,) = caplog.messages
     assert line.startswith(f"{store.path('j.json')} is not a valid QuestionJournal (")
     assert line.endswith(" errors): renamed to j.json.damaged, and made again")
+
+
+def test_steps_that_malformed_replies_failed_are_written_once_another_step_follows(store: Store) -> None:
+    malformed = GenerationFailed(reason="malformed: no choices")
+    journal = open_journal(store, "j.json", "w")
+    for event in (FIRST, malformed, malformed):
+        journal.append(event)
+    assert open_journal(store, "j.json", "w").events == (FIRST,)
+    journal.append(SECOND)
+    assert open_journal(store, "j.json", "w").events == (FIRST, malformed, malformed, SECOND)
+
+
+def test_a_journal_of_an_earlier_version_may_end_with_such_steps(store: Store) -> None:
+    events = [
+        {"kind": "generation_failed", "reason": reason} for reason in ("max_turns", "malformed: no choices")
+    ]
+    unheard = {"kind": "judged", "verdict": None, "failure": "comparison: malformed: no choices"}
+    store.write_bytes("j.json", json.dumps({"work": "w", "events": [*events, unheard]}).encode())
+    journal = open_journal(store, "j.json", "w")
+    assert [event.kind for event in journal.events] == ["generation_failed"]
+    journal.append(SECOND)
+    assert [event.kind for event in open_journal(store, "j.json", "w").events] == [
+        "generation_failed",
+        "exhausted",
+    ]

@@ -73,7 +73,8 @@ def test_the_body_is_stored_as_the_server_sent_it_before_it_is_read(blobs: Memor
             assert [entry["body"] for entry in stored] == [body]
             raise MalformedResponseError("no")
 
-    model = LedgeredModel(Unreadable(SPEC, Counting()), Ledger(blobs))
+    once = SPEC.model_copy(update={"max_attempts": 1})
+    model = LedgeredModel(Unreadable(once, Counting()), Ledger(blobs))
     with pytest.raises(MalformedResponseError):
         model.respond(ask())
     (data,) = blobs.data.values()

@@ -32,7 +32,17 @@ def test_waits_grow_at_most_exponentially_and_never_vanish() -> None:
     assert all(0.2 <= nap <= max(0.2, min(60.0, 2.0**n)) for n, nap in enumerate(naps))
 
 
-@pytest.mark.parametrize("error", [PermanentModelError("no"), MalformedResponseError("no"), KeyError("bug")])
+@pytest.mark.parametrize("attempts", [2, 3])
+def test_a_malformed_response_is_asked_for_again(attempts: int) -> None:
+    flaky = Flaky(*[MalformedResponseError("no choices")] * 2)
+    if attempts == 3:
+        assert call_with_retry(flaky, max_attempts=3, deadline_seconds=9, sleep=lambda _: None) == ("done", 2)
+        return
+    with pytest.raises(MalformedResponseError, match=r"no choices \(gave up after 2 attempts\)"):
+        call_with_retry(flaky, max_attempts=2, deadline_seconds=9, sleep=lambda _: None)
+
+
+@pytest.mark.parametrize("error", [PermanentModelError("no"), KeyError("bug")])
 def test_other_errors_propagate_at_once(error: Exception) -> None:
     flaky = Flaky(error)
     with pytest.raises(type(error)):

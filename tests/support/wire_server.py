@@ -112,6 +112,10 @@ class WireServer:
         self._thread.join()
         self._http.server_close()
 
+    def follow(self, steps: Script) -> None:
+        """Answer by `steps` from now on."""
+        self._steps = steps
+
     @property
     def port(self) -> int:
         return int(self._http.server_address[1])

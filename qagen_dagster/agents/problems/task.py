@@ -39,6 +39,7 @@ _SHAPELESS = frozenset(
         GiveUpReason.MAX_TURNS,
         GiveUpReason.MAX_TOOL_CALLS,
         GiveUpReason.MALFORMED,
+        GiveUpReason.FAULTY_CALLS,
     }
 )
 

@@ -31,6 +31,12 @@ from qagen_dagster.records.ids import Combination, fingerprint
 GROUP = "questions"
 
 
+class PublishConfig(dg.Config):
+    """What a launch may change."""
+
+    replace: bool = Field(False, description="Let an empty set replace the published questions.")
+
+
 class PlanConfig(ShardConfig):
     """What a launch may change; what is not set is as configured."""
 
@@ -150,11 +156,13 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         automation_condition=follow_upstream(),
         check_specs=PUBLISHED_CHECKS,
         description="The published set: the validated questions as JSON for other programs. "
-        "Fails when a quote is no longer in its document.",
+        "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
-    def corpus_json(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+    def corpus_json(
+        context: dg.AssetExecutionContext, config: PublishConfig, workspace: WorkspaceResource
+    ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        published = publish(space, combination, context.run.run_id)
+        published = publish(space, combination, context.run.run_id, replace=config.replace)
         return dg.MaterializeResult(
             metadata=metadata.of_published(published),
             check_results=published_results(space, combination, published),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from pydantic import Field
 
@@ -18,6 +19,7 @@ from qagen_dagster.models.ledger import Entry, Ledger, unseal
 from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.registry import build_provider
+from qagen_dagster.models.vectors.openai_endpoint import read as read_embeddings
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
@@ -80,7 +82,9 @@ class LedgerCheck(Record):
 
     whole: int
     corrupt: tuple[Fault, ...]
-    foreign: tuple[str, ...]  # files that are not entries
+    # Intact entries whose body is not a usable response: the next run asks again.
+    unusable: tuple[Fault, ...] = ()
+    foreign: tuple[str, ...] = ()  # files that are not entries
     batches: int = 0  # with a readable record
 
     @property
@@ -92,6 +96,7 @@ class Prunable(Record):
     """What can be removed: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     corrupt_batches: tuple[str, ...] = ()
     finished_batches: tuple[str, ...] = ()
@@ -102,7 +107,8 @@ class Prunable(Record):
     @property
     def count(self) -> int:
         batches = len(self.corrupt_batches) + len(self.finished_batches)
-        return len(self.corrupt) + len(self.unused) + batches + len(self.leftovers) + len(self.locks)
+        entries = len(self.corrupt) + len(self.unusable) + len(self.unused)
+        return entries + batches + len(self.leftovers) + len(self.locks)
 
 
 def statistics(store: Store) -> LedgerStats:
@@ -132,11 +138,15 @@ def check(store: Store) -> LedgerCheck:
     blobs = store.blobs(LEDGER)
     whole = 0
     corrupt: list[Fault] = []
+    unusable: list[Fault] = []
     for key, _, entry in _entries(blobs):
-        if isinstance(entry, Entry):
-            whole += 1
-        else:
+        fault = _fault(entry) if isinstance(entry, Entry) else None
+        if not isinstance(entry, Entry):
             corrupt.append(Fault(path=blobs.path(key), reason=entry))
+        elif fault is not None:
+            unusable.append(Fault(path=blobs.path(key), reason=fault))
+        else:
+            whole += 1
     keys = blobs.keys()
     strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
     foreign = sorted([*map(store.path, blobs.strays()), *strange, *ledger_batches.foreign(store)])
@@ -151,23 +161,27 @@ def check(store: Store) -> LedgerCheck:
     return LedgerCheck(
         whole=whole,
         corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
         foreign=tuple(foreign),
         batches=counted.sending + counted.open + counted.finished,
     )
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """What is not needed: corrupt entries, batches that finished long ago, files of killed processes, and with `unused` also entries
-    older than `older_than_days` that no journal, result or set refers to.
+    """What is not needed: corrupt and unusable entries, batches that finished long ago, files of killed processes, and
+    with `unused` also entries older than `older_than_days` that no journal, result or set refers to.
     """
     referred = _references(store) if unused else frozenset[str]()
     before = (datetime.now(UTC) - timedelta(days=older_than_days)).isoformat(timespec="seconds")
     corrupt: list[str] = []
+    unusable: list[str] = []
     idle: list[str] = []
     total = 0
     for key, size, entry in _entries(store.blobs(LEDGER)):
         if not isinstance(entry, Entry):
             corrupt.append(key)
+        elif _fault(entry) is not None:
+            unusable.append(key)
         elif unused and key not in referred and entry.created <= before:
             idle.append(key)
         else:
@@ -175,6 +189,7 @@ def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNU
         total += size
     return Prunable(
         corrupt=tuple(corrupt),
+        unusable=tuple(unusable),
         unused=tuple(idle),
         corrupt_batches=tuple(ledger_batches.corrupt(store)),
         finished_batches=tuple(ledger_batches.finished(store)),
@@ -189,9 +204,10 @@ def prune(store: Store, found: Prunable) -> int:
     blobs = store.blobs(LEDGER)
     ledger = Ledger(blobs)
     removed = 0
-    for key in found.corrupt:
+    for key in (*found.corrupt, *found.unusable):
         with ledger.only_one(key):
-            if ledger.get(key) is None:
+            entry = ledger.get(key)
+            if entry is None or _fault(entry) is not None:
                 blobs.remove(key)
                 removed += 1
     for key in found.unused:
@@ -243,19 +259,34 @@ def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> b
 
 def _usage(entry: Entry) -> Usage | None:
     """The tokens of a stored response; None if they are missing or the provider is unknown."""
-    provider = _reader(entry.model)
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
     try:
         return None if provider is None else provider.read(entry.body).usage
     except MalformedResponseError:
         return None
 
 
+def _fault(entry: Entry) -> str | None:
+    """Why no run uses a stored body; None when it can be used, or when its provider is unknown."""
+    embeddings = entry.body.get("data")
+    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
+    try:
+        if isinstance(embeddings, list) and embeddings:
+            read_embeddings(entry.body, len(cast("list[object]", embeddings)))
+        elif provider is not None:
+            provider.read(entry.body)
+    except MalformedResponseError as error:
+        return f"{error}; it is asked for again"
+    return None
+
+
 @cache
-def _reader(model: str) -> Provider | None:
+def _reader(model: str, emulated: bool) -> Provider | None:
     """A provider for reading response bodies. It never sends requests."""
     name, _, rest = model.partition(":")
     try:
-        spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1")
+        calling = "emulated" if emulated else "native"
+        spec = ModelSpec(provider=name, model=rest, base_url="http://127.0.0.1", tool_calling=calling)
         return build_provider(spec, lambda _: "none")
     except ConfigError:
         return None

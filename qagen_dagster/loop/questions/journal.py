@@ -23,6 +23,7 @@ from qagen_dagster.loop.questions.state_machine import (
     GenerationFailed,
     Judged,
     Proposed,
+    is_malformed,
 )
 from qagen_dagster.store import Store
 
@@ -49,12 +50,38 @@ class QuestionJournal(Journal[QuestionEvent]):
     """The journal of one document."""
 
 
-DocumentJournal: TypeAlias = JournalFile[QuestionEvent]
+class DocumentJournal(JournalFile[QuestionEvent]):
+    """The journal file of one document. It never ends with steps that malformed replies failed: they are taken again."""
+
+    def __init__(self, store: Store, key: str, work: str) -> None:
+        super().__init__(store, key, work, QuestionJournal)
+        self._held: list[QuestionEvent] = []  # failed steps, until another step follows
+        kept = list(self.events)
+        while kept and _malformed(kept[-1]):
+            kept.pop()
+        self._journal = self._journal.model_copy(update={"events": tuple(kept)})
+
+    def append(self, event: QuestionEvent) -> None:
+        self._held.append(event)
+        if not _malformed(event):
+            for one in self._held:
+                super().append(one)
+            self._held.clear()
 
 
 def open_journal(store: Store, key: str, work: str) -> DocumentJournal:
-    """The journal of a document. Raises ResumeError when it belongs to other work."""
-    return JournalFile(store, key, work, QuestionJournal)
+    """The journal of a document. Raises StoreError when it cannot be read, ResumeError when it belongs to other work."""
+    return DocumentJournal(store, key, work)
+
+
+def _malformed(event: QuestionEvent) -> bool:
+    match event:
+        case GenerationFailed():
+            return is_malformed(event.reason)
+        case Judged() | Asked() | Rewritten() | Answered():
+            return is_malformed(event.failure)
+        case _:
+            return False
 
 
 def agent_events(journal: DocumentJournal) -> tuple[Event, ...]:

@@ -26,15 +26,24 @@ class Published:
     changed: tuple[str, ...]
 
 
-def publish(workspace: Workspace, combination: Combination, run_id: str) -> Published:
+def publish(
+    workspace: Workspace, combination: Combination, run_id: str, *, replace: bool = False
+) -> Published:
     """Export the validated set of a combination.
 
-    Raises StoreError when the evidence of a question is not in its document; then nothing is published.
+    Raises StoreError when the evidence of a question is not in its document, or when an empty set would replace
+    questions without `replace`. Then nothing is published.
     """
     validated = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
+    before = _published(workspace, combination)
+    if before is not None and before.questions and not validated.questions and not replace:
+        raise StoreError(
+            f"not published: the new set is empty, so the published set of {len(before.questions)} questions is kept "
+            "(--replace replaces it)"
+        )
     eval_set = _eval_set(workspace, combination, validated)
     paths: list[str] = []
     changed: list[str] = []

@@ -23,6 +23,7 @@ from qagen_dagster.loop.questions.state_machine import (
     QAState,
     Step,
     Validate,
+    check_replies,
     next_step,
     replay,
     transition,
@@ -55,6 +56,7 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
         journal.append(event)
         used.append(event)
         state = transition(state, event)
+    check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
     return result_of(work, models, state, step, calls)
 

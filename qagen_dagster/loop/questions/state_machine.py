@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qagen_dagster.agents.questions.validator import rejection
+from qagen_dagster.agents.steps import GiveUpReason
+from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import (
     CallSummary,
@@ -186,6 +188,23 @@ def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
             return state, taken
         state = transition(state, event)
     return state, len(events)
+
+
+def is_malformed(failure: str) -> bool:
+    """Whether a step failed because the model's server gave no reply that can be read."""
+    return failure.removeprefix("comparison: ").startswith(f"{GiveUpReason.MALFORMED.value}: ")
+
+
+def check_replies(state: QAState, done: Done) -> None:
+    """Raise MalformedResponseError when malformed replies alone ended the document: it is unfinished then."""
+    limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
+    failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
+    if (
+        done.end in (DocumentEnd.CONSECUTIVE_FAILURES, limit)
+        and failures
+        and all(map(is_malformed, failures))
+    ):
+        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {failures[-1]}")
 
 
 def _awaits_candidate(state: QAState) -> bool:

@@ -17,12 +17,14 @@ import copy
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from qagen_dagster.errors import (
     ContextOverflowError,
+    MalformedResponseError,
     ModelError,
     PermanentModelError,
     RateLimitedError,
@@ -31,6 +33,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.batches.jobs import Job, JobBook
 from qagen_dagster.models.batches.wire import BatchProvider, JobStatus
+from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, finish, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.retry import call_with_retry
@@ -256,8 +259,10 @@ class Batcher:
 class BatchModel(LedgeredModel):
     """A `LedgeredModel` whose single-turn requests go by batch."""
 
-    def __init__(self, provider: Provider, ledger: Ledger, batcher: Batcher) -> None:
-        super().__init__(provider, ledger)
+    def __init__(
+        self, provider: Provider, ledger: Ledger, batcher: Batcher, breaker: Breaker | None = None
+    ) -> None:
+        super().__init__(provider, ledger, breaker=breaker)
         self._batcher = batcher
 
     def respond(self, request: Request) -> Response:
@@ -274,8 +279,11 @@ class BatchModel(LedgeredModel):
                     if self._meter is not None:
                         self._meter.record(self._cost(entry))
                     self._batcher.book.unmark(key)
-                    return finish(self._provider.read(entry.body), entry, replayed=False)
-        return super().respond(request)  # stored and paid already, or without a response from the batch
+                    with suppress(MalformedResponseError):
+                        return finish(self._provider.read(entry.body), entry, replayed=False)
+        return super().respond(
+            request
+        )  # stored and paid already, or the batch gave no response that can be used
 
     def _by_batch(self, key: str, request: Request) -> None:
         """Check the budget first, unless the request is in a batch already: then it counts as paid."""

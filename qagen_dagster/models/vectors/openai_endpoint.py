@@ -25,8 +25,6 @@ from qagen_dagster.models.wires import faults
 from qagen_dagster.models.wires.openai_client import OpenAIClient
 from qagen_dagster.records.ids import digest
 
-_SAMPLES = 2  # an unreadable response stays in the ledger; the request is sent once more
-
 
 class _Item(faults.Shape):
     index: int
@@ -81,26 +79,16 @@ class PaidEmbedder:
         return self._batch([f"{self._spec.query_prefix}{text}"])[0]
 
     def _batch(self, texts: list[str]) -> Vectors:
-        """Vectors of the texts of one request. Raises ModelError."""
-        for sample in range(_SAMPLES):
-            entry = self._entry(texts, sample)
-            try:
-                return read(entry.body, len(texts))
-            except MalformedResponseError:
-                if sample + 1 == _SAMPLES:
-                    raise
-        raise AssertionError("there is at least one sample")
-
-    def _entry(self, texts: list[str], sample: int) -> Entry:
-        """The stored response, or a paid one."""
+        """Vectors of the texts of one request, stored or paid. Raises ModelError."""
         identity = json.dumps(self._spec.identity(), sort_keys=True)
-        key = digest("embeddings", identity, str(sample), *texts)
+        key = digest("embeddings", identity, "0", *texts)
         estimated = sum(len(text.encode()) for text in texts) // limiter.TOKEN_CHARACTERS
-        entry, replayed = self._ledger.obtain(
+        vectors, entry, replayed = self._ledger.obtain(
             key,
             lambda: self._limiter.call(
                 lambda: self._send(texts), estimated, lambda body: tokens_of(body) or None
             ),
+            lambda body: read(body, len(texts)),
             self._spec,
             self._cost,
             self._meter,
@@ -113,7 +101,7 @@ class PaidEmbedder:
             use = EmbeddingUse(texts=len(texts), calls=1, tokens=spent.tokens, usd=usd)
         with self._guard:
             self._use = self._use.plus(use)
-        return entry
+        return vectors
 
     def _cost(self, entry: Entry) -> Spent:
         tokens = tokens_of(entry.body)

@@ -101,6 +101,25 @@ def test_corrupt_entries_go_and_whole_ones_stay(store: Store) -> None:
     assert store.list("locks") == []
 
 
+def test_entries_that_no_run_can_use_are_named_and_go(store: Store) -> None:
+    emulated = {"tools": ["look"], "body": wire_body("/v1/chat/completions", Reply(text="yes"), {}, 1)}
+    vectors = {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}
+    kept = {pay(store, "a"), pay(store, "b", CLAUDE), pay(store, "c", "retired:model", {"usage": 3})}
+    kept |= {pay(store, "d", body=emulated), pay(store, "e", "openai:vectors", vectors)}
+    bodies: list[dict[str, Any]] = [{"choices": []}, {"status": "signed out"}, {"data": [{"index": 5}]}]
+    bodies += [{"tools": ["look"], "body": {"choices": []}}]
+    bad = [pay(store, f"bad {number}", body=body) for number, body in enumerate(bodies)]
+    found = entries.check(store)
+    assert (found.whole, found.good) == (5, True)
+    assert {one.path for one in found.unusable} == {store.path(f"ledger/{key[:2]}/{key}") for key in bad}
+    assert all(one.reason.endswith("; it is asked for again") for one in found.unusable)
+    gone = entries.prunable(store)
+    assert (set(gone.unusable), gone.count, gone.corrupt) == (set(bad), 4, ())
+    pay(store, "bad 0")  # by a run, after the look
+    assert entries.prune(store, gone) == 3
+    assert set(store.blobs("ledger").keys()) == kept | {bad[0]}
+
+
 def test_what_any_record_refers_to_is_used(store: Store) -> None:
     keys = {name: pay(store, name) for name in ("journal", "result", "partial", "set", "idle", "text")}
     refer = '{{"calls": [{{"request_key":{space}"{key}"}}]}}'

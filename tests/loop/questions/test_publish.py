@@ -126,6 +126,21 @@ def test_nothing_is_published_without_its_proof(workspace: PlayedWorkspace) -> N
     assert workspace.store.read_bytes(JSON) == before
 
 
+def test_an_empty_set_replaces_questions_only_on_demand(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    publish(workspace, COMBINATION, "run-1")
+    before = workspace.store.read_bytes(JSON)
+    validated = workspace.store.read(ValidatedSet.key(COMBINATION), ValidatedSet)
+    workspace.store.write(ValidatedSet.key(COMBINATION), validated.model_copy(update={"questions": ()}))
+    with pytest.raises(StoreError, match="the published set of 2 questions is kept"):
+        publish(workspace, COMBINATION, "run-2")
+    assert workspace.store.read_bytes(JSON) == before
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+    assert "corpus.json" in publish(workspace, COMBINATION, "run-3", replace=True).changed
+    assert published(workspace)["questions"] == []
+    assert publish(workspace, COMBINATION, "run-4").changed == ()
+
+
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"questions": 3}', b"[]"])
 def test_a_damaged_publication_is_made_anew(workspace: PlayedWorkspace, damage: bytes) -> None:
     make(workspace)

@@ -14,6 +14,7 @@ from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions
 from qagen_dagster.loop.questions.run_shard import ShardOutcome, run_shard
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.breaker import STOP_AFTER
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.limits.limiter import limited
 from qagen_dagster.models.registry import build_provider
@@ -35,6 +36,17 @@ WIRES = ("openai", "openai_compatible", "anthropic")
 NOTHING = Fault(200, {"id": "x", "output": [], "status": "completed", "choices": [], "content": []}, {})
 PAGE = Fault(200, "<html>Sign in</html>", {"content-type": "text/html"})
 TOO_LONG = Fault(400, {"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}})
+
+
+NOTHING_SAID = {
+    "openai": "the response is complete but has no output",
+    "openai_compatible": "the response is malformed at choices: Tuple should have at least 1 item after validation, not 0",
+}
+
+
+def _malformed_on(path: str) -> bool:
+    """Whether NOTHING is malformed on the wire of `path`; on the other one it is an empty reply."""
+    return not path.endswith("/messages")
 
 
 class Restless(Workspace):
@@ -121,21 +133,23 @@ def test_each_fault_is_survived_or_ends_in_its_outcome(tmp_path: Path, wire: str
         outcome, space, planned = run(
             tmp_path, server, (wire,) * 3, [*PASSING, *LASTING], max_attempts=5, timeout_seconds=3
         )
-    assert {name: why.split(" (")[0] for name, why in outcome.failed.items()} == {
+    malformed = {} if wire == "anthropic" else {"empty.txt": f"model_error: malformed: {NOTHING_SAID[wire]}"}
+    assert {name: why.split(" (")[0] for name, why in outcome.failed.items()} == malformed | {
         "down.txt": f"{wire}:generator: HTTP 503: it broke",
         "limited.txt": f"{wire}:generator: HTTP 429: it broke",
     }
     assert all("gave up after 5 attempts" in why for why in outcome.failed.values())
     assert (script.asked["down"], script.asked["limited"]) == (5, 5)
+    assert script.asked["empty"] == (15 if malformed else 12)  # of three runs of the generator
     found = results(space, planned)
-    assert set(found) == {*PASSING, "empty", "overflow"}
+    assert set(found) == {*PASSING, "empty", "overflow"} - {name.removesuffix(".txt") for name in malformed}
     assert {name: found[name].end for name in PASSING} == dict.fromkeys(PASSING, DocumentEnd.TARGET_REACHED)
     retries = {name: sum(call.retries for call in found[name].calls) for name in PASSING}
     for name, steps in PASSING.items():
         assert retries[name] >= (0 if name in ("cut", "unknown") else len(steps)), name
-    for name, said in (("empty", ("malformed", "no_tool_call")), ("overflow", ("context_overflow",))):
-        assert found[name].end is DocumentEnd.CONSECUTIVE_FAILURES
-        for one in found[name].rejected:
+    for name, said in (("empty", "no_tool_call"), ("overflow", "context_overflow")):
+        assert name not in found or found[name].end is DocumentEnd.CONSECUTIVE_FAILURES
+        for one in found[name].rejected if name in found else ():
             assert one.rejection_reason is RejectionReason.GENERATION_FAILED
             assert one.rejection_detail.startswith(said)
 
@@ -155,7 +169,7 @@ class Unreliable:
 
     def __init__(self) -> None:
         self.chance, self.guard = random.Random(11), threading.Lock()
-        self.refused = self.pages = 0
+        self.refused = self.unusable = 0
 
     def __call__(self, seen: Seen, number: int) -> Step:
         del number
@@ -165,7 +179,7 @@ class Unreliable:
             if drawn < 0.1:
                 return Fault(429)
             if drawn < 0.2:
-                self.pages += kind is PAGE
+                self.unusable += kind is PAGE or (kind is NOTHING and _malformed_on(seen.path))
                 return kind
         return waterworks.play(read(seen))
 
@@ -205,4 +219,73 @@ def test_no_document_of_two_hundred_is_lost(tmp_path: Path) -> None:
     tries = [1 + entry.retries for entry in paid if entry is not None]
     assert len(server.requests) == sum(tries)
     assert max(tries) <= 8
-    assert sum(tries) - len(tries) == script.refused + script.pages
+    assert sum(tries) - len(tries) == script.refused + script.unusable
+
+
+def useful(seen: Seen, _number: int) -> Step:
+    return waterworks.play(read(seen))
+
+
+@pytest.mark.parametrize("wire", ["openai", "openai_compatible"])
+@pytest.mark.parametrize("role", ["generator", "validator"])
+def test_a_server_with_nothing_usable_fails_its_documents_until_it_answers(
+    tmp_path: Path, wire: str, role: str
+) -> None:
+    def nothing(seen: Seen, number: int) -> Step:
+        return NOTHING if read(seen).role == role else useful(seen, number)
+
+    stations = ["bar", "cor"]
+    with WireServer(nothing) as server:
+        outcome, space, planned = run(tmp_path, server, (wire,) * 3, stations, max_attempts=2)
+        assert outcome.failed.keys() == {"bar.txt", "cor.txt"}
+        assert all(why.startswith("model_error: malformed: ") for why in outcome.failed.values())
+        assert results(space, planned) == {}
+        ids = [entry.id for entry in planned.documents]
+        asked = len(server.requests)
+        again = run_shard(space, planned, ids, "run-2")
+        assert again.failed.keys() == outcome.failed.keys()
+        assert len(server.requests) > asked  # an unusable body is no answer
+        server.follow(useful)
+        assert sorted(run_shard(space, planned, ids, "run-3").finished) == ids
+    ends = {name: result.end for name, result in results(space, planned).items()}
+    assert ends == dict.fromkeys(stations, DocumentEnd.TARGET_REACHED)
+
+
+USELESS: dict[str, tuple[Step, str]] = {
+    "unknown": (Reply(calls=(Call("open_valve", {}),)), "unknown tool 'open_valve'"),
+    "cut": (Reply(calls=(Call("submit_qa", raw='{"question": "At what press'),)), "submit_qa: the arguments"),
+    "empty": (Reply(calls=()), "the reply is empty"),
+}
+
+
+@pytest.mark.parametrize("fault", USELESS)
+def test_a_model_whose_every_reply_is_useless_is_stopped(tmp_path: Path, fault: str) -> None:
+    step, said = USELESS[fault]
+    stations = ["bar", "cor", "del", "fen", "gal", "hol", "kem", "lin"]
+
+    def useless(seen: Seen, number: int) -> Step:
+        return step if read(seen).role == "generator" else useful(seen, number)
+
+    with WireServer(useless) as server:
+        outcome, space, planned = run(tmp_path, server, ("anthropic",) * 3, stations)
+        assert len(outcome.failed) == 8
+        assert len(server.requests) <= STOP_AFTER + 8  # those that were in flight
+        (why,) = set(outcome.failed.values())
+        assert why.startswith(
+            f"anthropic:generator: stopped after {STOP_AFTER} useless replies in a row, the last: {said}"
+        )
+        server.follow(useful)
+        ids = [entry.id for entry in planned.documents]
+        assert sorted(run_shard(space, planned, ids, "run-2").finished) == ids
+    assert {result.end for result in results(space, planned).values()} == {DocumentEnd.TARGET_REACHED}
+
+
+def test_an_attempt_of_such_a_model_ends_after_five_turns(tmp_path: Path) -> None:
+    with WireServer(then=Reply(calls=(Call("open_valve", {}),))) as server:
+        outcome, space, planned = run(tmp_path, server, ("anthropic",) * 3, ["bar"])
+    assert outcome.failed == {}
+    (result,) = results(space, planned).values()
+    assert len(server.requests) == 15
+    assert {one.rejection_detail for one in result.rejected} == {
+        "faulty_calls: 5 turns in a row, the last: unknown tool 'open_valve'"
+    }

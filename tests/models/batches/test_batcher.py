@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from qagen_dagster.errors import (
 )
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batches import batcher
-from qagen_dagster.models.batches.batcher import Batchers, single_turn
+from qagen_dagster.models.batches.batcher import Batchers, BatchModel, single_turn
 from qagen_dagster.models.batches.jobs import JobState
 from qagen_dagster.models.ledger import Ledger, request_key
 from qagen_dagster.models.messages import (
@@ -29,6 +29,7 @@ from tests.models.conftest import KEY, READ, ask, result
 from tests.support.batches.bench import (
     VERDICT,
     Bench,
+    Meter,
     at_once,
     echo,
     good,
@@ -151,6 +152,18 @@ def test_what_failed_in_passing_is_asked_directly(bench: Bench) -> None:
         assert [number_of(body) for body in server.direct] == [1]
     (job,) = bench.jobs()
     assert list(job.lost) == [request_key(bench.spec(server), question(1))]
+    assert bench.marks() == []
+
+
+def test_a_response_of_a_batch_that_cannot_be_used_is_paid_and_asked_for_directly(tmp_path: Path) -> None:
+    bench, meter = Bench("openai", tmp_path), Meter()
+    with BatchServer(echo) as server:
+        server.in_batch = lambda body: Fault(200, {"output": [], "usage": {"input_tokens": 7}})
+        model = cast("BatchModel", bench.model(server)).metered(meter)
+        (found,) = responses(at_once(model, [question(0)]))
+        assert (found.message.text, found.batch, meter.spent.calls) == (good(1)[0], False, 2)
+        assert bench.model(server).respond(question(0)).replayed
+        assert [len(sent) for sent in server.batches] == [len(server.direct)] == [1]
     assert bench.marks() == []
 
 

@@ -128,18 +128,20 @@ GOOD = {"index": 0, "embedding": [1.0, 2.0]}
         ("none", "malformed at data"),
     ],
 )
-def test_a_malformed_answer_is_kept_and_asked_for_once_more(
+def test_a_malformed_answer_is_asked_for_again_and_never_replayed(
     make: EmbedderMaker, data: Any, words: str
 ) -> None:
-    bad = Fault(200, {"data": data})
-    with WireServer([bad, bad]) as server:
+    bad, meter = Fault(200, {"data": data}), Counting(9)
+    with WireServer(lambda seen, number: bad if number <= 2 else embeddings(seen, number)) as server:
         for _ in range(2):
             with pytest.raises(MalformedResponseError, match=words):
-                make(server).passages(["one", "two"])
-    assert len(server.requests) == 2
+                make(server, meter, max_attempts=1).passages(["one", "two"])
+        assert make(server, meter, max_attempts=1).passages(["one", "two"]).shape == (2, 8)
+        assert make(server).passages(["one", "two"]).shape == (2, 8)
+    assert (len(server.requests), meter.spent.calls) == (3, 3)
 
 
-def test_the_second_draw_may_be_good(make: EmbedderMaker) -> None:
+def test_the_second_attempt_may_be_good(make: EmbedderMaker) -> None:
     with WireServer(
         lambda seen, number: Fault(200, {"data": []}) if number == 1 else embeddings(seen, number)
     ) as server:

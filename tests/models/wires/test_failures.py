@@ -5,16 +5,20 @@ from __future__ import annotations
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import cast
 
 import pytest
 
 from qagen_dagster.errors import (
+    BudgetExhaustedError,
     ContextOverflowError,
     MalformedResponseError,
     ModelError,
     PermanentModelError,
     TransientModelError,
 )
+from qagen_dagster.models.budget import Spent
+from qagen_dagster.models.ledger import LedgeredModel
 from qagen_dagster.models.wires import faults
 from tests.models.conftest import KEY, ModelMaker, ProviderMaker, ask
 from tests.support.blobs import MemoryBlobs
@@ -123,17 +127,45 @@ def test_a_failure_told_under_status_200(make_model: ModelMaker, wire: str) -> N
         assert make_model(server).respond(ask()).retries == 1
 
 
-def test_an_unreadable_body_is_stored_and_stays_the_result(
-    make_model: ModelMaker, blobs: MemoryBlobs
+EMPTY = Fault(200, {"choices": [], "output": [], "content": None}, {})
+WRONG_TYPES = Fault(200, {"choices": "none", "output": {"a": 1}, "content": [3], "usage": []}, {})
+OTHER = Fault(200, {"status": "signed out", "login": "/login"}, {})
+
+
+@pytest.mark.parametrize("unusable", [EMPTY, WRONG_TYPES, OTHER], ids=["empty", "types", "other"])
+def test_an_unusable_body_is_stored_asked_for_again_and_overwritten(
+    make_model: ModelMaker, blobs: MemoryBlobs, unusable: Step
 ) -> None:
-    empty = Fault(200, {"choices": [], "output": [], "content": None}, {})
-    with WireServer([empty, OK]) as server:
-        model = make_model(server)
-        for _ in range(2):
-            with pytest.raises(MalformedResponseError):
-                model.respond(ask())
-        assert (len(server.requests), len(blobs.data)) == (1, 1)
-        assert model.respond(ask(sample=1)).message.text == "ok"
+    meter = Purse(5)
+    with WireServer([unusable, unusable, unusable, OK]) as server:
+        model = cast("LedgeredModel", make_model(server, max_attempts=2)).metered(meter)
+        with pytest.raises(MalformedResponseError, match="gave up after 2 attempts"):
+            model.respond(ask())
+        assert (len(server.requests), len(blobs.data), meter.calls) == (2, 1, 2)
+        paid = make_model(server).respond(ask())
+        assert (paid.message.text, paid.retries, paid.replayed) == ("ok", 1, False)
+        assert make_model(server).respond(ask()).replayed
+    assert (len(server.requests), len(blobs.data)) == (4, 1)
+
+
+def test_an_unusable_body_may_use_up_the_budget(make_model: ModelMaker) -> None:
+    with WireServer(then=EMPTY) as server, pytest.raises(BudgetExhaustedError):
+        cast("LedgeredModel", make_model(server)).metered(Purse(3)).respond(ask())
+    assert len(server.requests) == 3
+
+
+class Purse:
+    """Lets so many calls be paid."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.calls = most, 0
+
+    def before(self) -> None:
+        if self.calls >= self.most:
+            raise BudgetExhaustedError("no more")
+
+    def paid(self, spent: Spent) -> None:
+        self.calls += spent.calls
 
 
 @pytest.mark.parametrize(

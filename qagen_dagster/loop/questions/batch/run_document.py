@@ -46,7 +46,7 @@ from qagen_dagster.loop.questions.batch.state import (
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Proposed, Validate
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Proposed, Validate, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
@@ -75,6 +75,7 @@ def run_batch(
         journal.append(event)
         used.append(event)
         state = transition(state, event)
+    check_replies(state.qa, step)
     calls = tuple(call for event in used for call in event.calls)
     return batch_result(work, models, state, run.wanted, step, run.reading, calls)
 
