@@ -160,11 +160,11 @@ class Purse:
     def __init__(self, most: int) -> None:
         self.most, self.calls = most, 0
 
-    def before(self) -> None:
+    def check(self) -> None:
         if self.calls >= self.most:
             raise BudgetExhaustedError("no more")
 
-    def paid(self, spent: Spent) -> None:
+    def record(self, spent: Spent) -> None:
         self.calls += spent.calls
 
 
