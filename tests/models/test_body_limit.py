@@ -49,6 +49,7 @@ def get(body: bytes, encoding: str = "", limit: int = 10_000) -> bytes:
         (gzip.compress(b"words"), "gzip"),
         (zlib.compress(b"words"), "deflate"),
     ],
+    ids=["plain", "identity", "gzip", "deflate"],
 )
 def test_at_most_one_layer_is_decoded(body: bytes, encoding: str) -> None:
     assert get(body, encoding) == b"words"
@@ -64,6 +65,7 @@ def test_at_most_one_layer_is_decoded(body: bytes, encoding: str) -> None:
         (b"no gzip", "gzip", "cannot be decoded"),
         (gzip.compress(b"words")[:-4], "gzip", "cut off"),
     ],
+    ids=["large", "large gzip", "two layers", "unknown", "no gzip", "cut off"],
 )
 def test_a_body_beyond_the_limit_is_refused(body: bytes, encoding: str, why: str) -> None:
     with pytest.raises(httpx.DecodingError, match=why):
