@@ -26,6 +26,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.records.ids import store_key
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
+_SETTING_ASIDE = threading.Lock()  # one thread looks and renames at a time
 _SET_ASIDE = re.compile(r"\.damaged(-\d+)?$")
 _LOG = logging.getLogger(__name__)
 
@@ -100,8 +101,15 @@ class Store:
     def set_aside(self, key: str, damaged: bytes, why: str) -> None:
         """Rename a damaged file to `<key>.damaged`, and log it. A file with other bytes than `damaged` is left alone:
         another process has repaired it."""
+        with _SETTING_ASIDE:
+            name = self._renamed(key, damaged, why)
+        if name is not None:
+            _LOG.warning("%s: renamed to %s, and made again", why, name.rsplit("/", 1)[-1])
+
+    def _renamed(self, key: str, damaged: bytes, why: str) -> str | None:
+        """The new name of the file; None when it has other bytes than `damaged`."""
         if self.get(key) != damaged:
-            return
+            return None
         name, number = f"{key}.damaged", 1
         while self.exists(name):
             number += 1
@@ -113,10 +121,10 @@ class Store:
             else:
                 os.replace(self._local / key, self._local / name)
         except FileNotFoundError:  # another process was faster
-            return
+            return None
         except OSError as error:
             raise StoreError(f"{why}, and cannot be renamed: {error.strerror}") from error
-        _LOG.warning("%s: renamed to %s, and made again", why, name.rsplit("/", 1)[-1])
+        return name
 
     def write(self, key: str, record: BaseModel) -> None:
         """Write a record atomically, as indented JSON. A damaged record that it replaces is set aside."""

@@ -32,7 +32,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     for line in inspect.getdoc(errors).split("\n"):  # pyright: ignore[reportOptionalMemberAccess]
         bare = line.lstrip("│├└─ ")
         if bare.partition(" ")[0].endswith("Error"):
-            drawn.append(((len(line) - len(bare)) // 4 - 1, bare.partition(" ")[0]))
+            drawn.append(((len(line) - len(bare)) // 4, bare.partition(" ")[0]))
     parents: list[str] = []
     for depth, name in drawn:
         kind = getattr(errors, name)

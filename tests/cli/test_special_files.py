@@ -24,7 +24,7 @@ def test_what_is_no_regular_file_is_one_line(qagen: Command, tmp_path: Path) -> 
     )
     assert told(qagen, "classify", "-t", pipe)[1] == f"qagen: error: {pipe} is not a regular file"
     assert told(qagen, "scan", "-i", "/dev/zero")[1] == "qagen: error: /dev/zero is not a regular file"
-    assert "is no file" in told(qagen, "answer", pipe, "Who?", "--profile", "embedded")[1]
+    assert "is not a file" in told(qagen, "answer", pipe, "Who?", "--profile", "embedded")[1]
     asked = ("answer", note, "Who?", "--profile", "embedded", "--fulltext")
     assert told(qagen, *asked, pipe) == (
         2,

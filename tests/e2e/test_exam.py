@@ -122,7 +122,7 @@ def test_status_and_export(esat: Project, tmp_path: Path) -> None:
     [
         (("run", "--exam", "nope"), "there is no exam 'nope'"),
         (("run", "--exam", "esat", "--schema", "X"), "no schema begins with 'X'"),
-        (("run", "--exam", "esat", "--w-easy", "nan"), "a number from 0 on"),
+        (("run", "--exam", "esat", "--w-easy", "nan"), "a number of at least 0"),
         (("run", "--exam", "esat", "--model-verifier", "exam-implementer"), "verifier"),
         (("export", "--exam", "esat", "--format", "docx", "--output", "x"), "docx"),
     ],

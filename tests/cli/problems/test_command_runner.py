@@ -234,7 +234,7 @@ def test_conversions_have_the_format_that_was_asked_for(qagen: Command, play: Pl
         (("scan", "-i", "a.gif"), 2, "a.gif: .gif is not supported; pictures are .png, .jpg, .jpeg, .webp and pages"),
         (("scan", "-i", "broken.png", "--type", "match"), 1, "broken.png"),
         (("scan", "-i", "problem.tex"), 2, "-t takes .tex files"),
-        (("scan", "-t", "empty.tex"), 2, "empty.tex holds no problem"),
+        (("scan", "-t", "empty.tex"), 2, "empty.tex contains no problem"),
         (("idea", "-t", "problem.tex", "-o", "nowhere/x.json"), 2, "nowhere is not a folder"),
         (("tikz",), 2, "an image (-i) or a description (-d)"),
         (("variant", "-t", "problem.tex", "--type", "nonsense"), 2, "nonsense"),

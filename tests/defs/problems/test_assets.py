@@ -116,7 +116,7 @@ def test_a_broken_set_is_told_and_the_good_one_works(tmp_path: Path) -> None:
     project = Project.make(tmp_path / "project")
     write_set(project.corpora)
     broken = project.corpora / "problems" / "broken"
-    broken.mkdir()
+    (broken / "sources").mkdir(parents=True)
     (broken / "problems.yaml").write_text("name: Broken\nsources: [{file: gone.tex}]\n")
     with GraphRun(project) as graph:
         sources = graph.definitions.resolve_asset_graph().get(dg.AssetKey("problem_sources"))

@@ -298,17 +298,18 @@ def test_a_damaged_result_is_made_again_from_its_journal(space: Space, data: byt
     run_part(here, plan, "run-1")
     keep_part(here, plan, "run-1", "then")
     asked, before = len(play.log), here.store.read(plan.result_key(2), SlotResult)
+    assert is_part_current(here, planned(here))
     here.store.write_bytes(plan.result_key(2), data)
-    assert not is_part_current(here, plan)
-    assert run_part(here, plan, "run-2").finished == [2]
+    assert not is_part_current(here, planned(here))
+    assert run_part(here, planned(here), "run-2").finished == [2]
     assert len(play.log) == asked
     assert here.store.get(f"{plan.result_key(2)}.damaged") == data
     after = here.store.read(plan.result_key(2), SlotResult)
     assert after.model_copy(update={"run_id": "run-1", "finished": before.finished}) == before
     here.store.write_bytes(plan.part.set_key(), data)
-    assert not is_part_current(here, plan)
-    keep_part(here, plan, "run-2", "then")
-    assert is_part_current(here, plan)
+    assert not is_part_current(here, planned(here))
+    keep_part(here, planned(here), "run-2", "then")
+    assert is_part_current(here, planned(here))
     assert here.store.get(f"{plan.part.set_key()}.damaged") == data
 
 
