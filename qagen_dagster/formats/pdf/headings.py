@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 
-from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText
 from qagen_dagster.records.document import PageSpan, Section
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import mean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
-from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.text import Line
 
 _TENTH = 0.1

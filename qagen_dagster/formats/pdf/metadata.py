@@ -6,7 +6,7 @@ import re
 from itertools import takewhile
 
 from qagen_dagster.formats.pdf.headings import FILE_NAME
-from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText
 from qagen_dagster.records.document import Metadata
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, Source
-from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.records.document import Outcome
 
 HEAD = 1_024  # readers accept junk before the signature up to here

@@ -7,8 +7,8 @@ from contextlib import suppress
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, RowFailure, Source
 from qagen_dagster.formats.pdf.headings import headings_of
-from qagen_dagster.formats.pdf.library import Pdf
 from qagen_dagster.formats.pdf.metadata import metadata_of
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.open import looks_like_pdf, opened
 from qagen_dagster.formats.pdf.render import render_page
 from qagen_dagster.formats.pdf.text import PdfText, read_pages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
-from qagen_dagster.formats.pdf.library import Page, Pdf, Rect
+from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
 from qagen_dagster.formats.picture import encode, fit_size
 from qagen_dagster.records.document import Box, Outcome
 

@@ -8,7 +8,7 @@ import time
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.ocr import ocr_image, tesseract_available
-from qagen_dagster.formats.pdf.library import Page
+from qagen_dagster.formats.pdf.mupdf import Page
 
 _PAGES = 50  # of one document
 _SECONDS = 80.0  # of one document; a parse takes at most two minutes by default

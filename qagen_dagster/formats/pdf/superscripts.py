@@ -12,7 +12,7 @@ from collections.abc import Collection
 from statistics import median
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.library import Pdf, Run
+from qagen_dagster.formats.pdf.mupdf import Pdf, Run
 
 _POWER = re.compile(
     "(?<![\\d.,])10(?:[\u2212\u2013]?[1-9]\\d{0,2}(?![\\d.,%]\\d)|(?<=[x\u00d7\u00b7] 10)-[1-9])|(?<=[\\d\\s(/][ckm]m)[23](?!\\w)"

@@ -12,7 +12,7 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
 from qagen_dagster.formats.pdf.lettering import merge_lettering
-from qagen_dagster.formats.pdf.library import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.superscripts import mark_powers

@@ -15,7 +15,7 @@ from qagen_dagster.formats.pdf.layout import (
     shared_width,
     union,
 )
-from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect
 
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from qagen_dagster.formats.pdf.layout import shared_height, shared_width, touch, union
-from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 _NEAR = 30.0  # points between a caption and its shape or frame

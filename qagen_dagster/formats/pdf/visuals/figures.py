@@ -18,7 +18,7 @@ from qagen_dagster.formats.pdf.layout import (
     touch,
     union,
 )
-from qagen_dagster.formats.pdf.library import Drawing, Picture, Rect
+from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
 
 _MIN_SIDE = 16.0  # points, of a shape
 _WHOLE = 0.8  # share of the page from which a shape is its background

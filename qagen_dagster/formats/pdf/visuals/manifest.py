@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     text_of,
     union,
 )
-from qagen_dagster.formats.pdf.library import Pdf, Rect
+from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, page_fragments, page_lines, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels

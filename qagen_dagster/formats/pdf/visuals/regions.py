@@ -19,7 +19,7 @@ from qagen_dagster.formats.pdf.layout import (
     touch,
     union,
 )
-from qagen_dagster.formats.pdf.library import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels

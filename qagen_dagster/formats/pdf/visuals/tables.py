@@ -19,7 +19,7 @@ from qagen_dagster.formats.pdf.layout import (
     shared_width,
     union,
 )
-from qagen_dagster.formats.pdf.library import Page, Rect, Table
+from qagen_dagster.formats.pdf.mupdf import Page, Rect, Table
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
