@@ -326,7 +326,7 @@ def test_a_damaged_file_is_made_again(
     assert (desk.store.get(key), caplog.messages) == (data, [])
     desk.pool.parsed.clear()
     after = desk.parse()
-    assert desk.pool.parsed == (["a.txt", "b.txt"] if file == "index.json" else ["a.txt"])
+    assert sorted(desk.pool.parsed) == (["a.txt", "b.txt"] if file == "index.json" else ["a.txt"])
     assert [one.version for one in after.index.documents] == [one.version for one in before.index.documents]
     assert desk.store.get(f"{key}.damaged") == data
     assert len(caplog.messages) == 1
