@@ -22,10 +22,10 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
 def open_quietly(space: Workspace, progress: Progress) -> Graph:
     """The graph on the project's instance; a context manager.
 
-    Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta features are for
+    Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
     developers: commands hide them, tests show them.
     """
-    warnings.filterwarnings("ignore", message=".*currently in beta.*")
+    warnings.filterwarnings("ignore", message=".*currently in (beta|preview).*")
     from qagen_dagster.definitions import open_graph
 
     return open_graph(space.settings, progress)

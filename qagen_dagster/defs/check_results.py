@@ -15,10 +15,12 @@ WARN = dg.AssetCheckSeverity.WARN
 _SHOWN, _LONGEST = 10, 2_000  # names, and characters of them together
 
 
-def check_specs(asset: str, descriptions: Mapping[str, str]) -> list[dg.AssetCheckSpec]:
-    """The checks of an asset by name."""
+def check_specs(
+    asset: str, descriptions: Mapping[str, str], partitions: dg.PartitionsDefinition[str]
+) -> list[dg.AssetCheckSpec]:
+    """The checks of an asset by name. Each partition has results of its own, so that one cannot hide another's."""
     return [
-        dg.AssetCheckSpec(name, asset=asset, description=description)
+        dg.AssetCheckSpec(name, asset=asset, description=description, partitions_def=partitions)
         for name, description in descriptions.items()
     ]
 

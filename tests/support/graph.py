@@ -16,10 +16,11 @@ from qagen_dagster.definitions import build_definitions
 from qagen_dagster.defs.metadata import Metadata
 from tests.support.project import Project
 
-# Data versions are beta: `defs` silences that for people, pytest listens again before each test. The other is
-# Dagster talking to itself.
+# Data versions are beta and partitioned checks preview: `defs` silences that for people, pytest listens again before
+# each test. The other is Dagster talking to itself.
 DAGSTER_WARNINGS = (
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+    pytest.mark.filterwarnings("ignore::dagster.PreviewWarning"),
     pytest.mark.filterwarnings("ignore:Property `OpDefinition.version`:DeprecationWarning"),
 )
 DOCUMENTS = ("parsed_documents", "visual_manifests")

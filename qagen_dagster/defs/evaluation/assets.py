@@ -98,7 +98,10 @@ def build_evaluation_assets(partitions: Partitions) -> list[dg.AssetsDefinition]
 def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
     stage = STAGES[kind]
     searched = [dg.AssetDep("document_index", partition_mapping=partitions.fan_out)]
-    complete = "Warns when a question has no result, or a model must be asked again in the next run."
+    descriptions = {
+        stage.check: stage.checks,
+        "complete": "Warns when a question has no result, or a model must be asked again in the next run.",
+    }
 
     @dg.asset(
         name=stage.asset,
@@ -107,7 +110,7 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
         kinds={stage.technology},
         deps=["corpus_json", *(searched if kind is Kind.RETRIEVAL else [])],
         automation_condition=keep_once_made(),
-        check_specs=check_specs(stage.asset, {stage.check: stage.checks, "complete": complete}),
+        check_specs=check_specs(stage.asset, descriptions, partitions.combinations),
         description=stage.description,
     )
     def evaluation(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.configuration.exams.loading import find_exam
 from qagen_dagster.defs.automation import follow_upstream
-from qagen_dagster.defs.check_results import CheckedResult
+from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.exams.partitions import ExamPartitions
@@ -161,7 +161,7 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         kinds={"json"},
         deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
         automation_condition=follow_upstream(),
-        check_specs=BANK_CHECKS,
+        check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
         description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
     )
     def item_bank(

@@ -6,7 +6,7 @@ from collections import Counter
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
+from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.exams.bank import Bank
 from qagen_dagster.publishing.mathml import mathml
 from qagen_dagster.publishing.segments import split
@@ -14,16 +14,13 @@ from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.proof import ProofStatus
 from qagen_dagster.records.ids import normalise
 
-BANK_CHECKS = check_specs(
-    "item_bank",
-    {
-        "keys_confirmed": "Fails when the verifier, which does not see the key, found another one, or when the "
-        "computation refutes the key.",
-        "no_duplicates": "Fails when two items have the same stem, or two options of an item are equal.",
-        "verifier_differs": "Fails when an item was verified by the model that implemented it.",
-        "formulas_can_be_set": "Warns when a formula in a stem or an option cannot be typeset.",
-    },
-)
+BANK_CHECKS = {
+    "keys_confirmed": "Fails when the verifier, which does not see the key, found another one, or when the "
+    "computation refutes the key.",
+    "no_duplicates": "Fails when two items have the same stem, or two options of an item are equal.",
+    "verifier_differs": "Fails when an item was verified by the model that implemented it.",
+    "formulas_can_be_set": "Warns when a formula in a stem or an option cannot be typeset.",
+}
 
 
 def bank_results(found: Bank) -> list[dg.AssetCheckResult]:

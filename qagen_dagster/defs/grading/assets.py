@@ -16,14 +16,11 @@ from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination
 
-GROUNDING_CHECKS = check_specs(
-    "grounding_report",
-    {
-        "grade": "The overall grade of the answers. Warns when it is below `min_grade` of the scenario.",
-        "measured": "The share of answers that could not be graded; answers that only a picture can support do not "
-        "count. Warns when it is above `max_not_measured` of the scenario.",
-    },
-)
+GROUNDING_CHECKS = {
+    "grade": "The overall grade of the answers. Warns when it is below `min_grade` of the scenario.",
+    "measured": "The share of answers that could not be graded; answers that only a picture can support do not "
+    "count. Warns when it is above `max_not_measured` of the scenario.",
+}
 
 
 def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
@@ -35,7 +32,7 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
         kinds={"json"},
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
-        check_specs=GROUNDING_CHECKS,
+        check_specs=check_specs("grounding_report", GROUNDING_CHECKS, partitions.combinations),
         description="How well each answer is grounded in its document: grades, confidence, and what is not grounded.",
     )
     def grounding_report(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
 from qagen_dagster.defs.automation import follow_upstream
-from qagen_dagster.defs.check_results import CheckedResult
+from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.metadata import fault_list
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
@@ -162,7 +162,7 @@ def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinit
         kinds={"json"},
         deps=["alternates", "variants", "conversions"],
         automation_condition=follow_upstream(),
-        check_specs=PROBLEM_CHECKS,
+        check_specs=check_specs("problem_bank", PROBLEM_CHECKS, partitions),
         description="All problems of a set with their variants, conversions and other solutions, and exports to other "
         "formats.",
     )

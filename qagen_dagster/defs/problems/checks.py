@@ -6,26 +6,23 @@ from collections import Counter
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
+from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.problems.bank import PublishedBank, broken_items
 from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.problems.result import CompileOutcome
 
-PROBLEM_CHECKS = check_specs(
-    "problem_bank",
-    {
-        "properties_hold": "Checks every item, variant, conversion and alternate solution again. Fails when one no "
-        "longer has the properties that it was accepted for.",
-        "no_duplicates": "Warns when two items of the bank ask the same question.",
-        "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts LaTeX "
-        "that was not compiled because there is no TeX engine.",
-        "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
-        "ended with a warning.",
-        "harmless": "Warns when an item has LaTeX that is not on the list of allowed commands and environments. The TeX "
-        "project leaves such items out.",
-    },
-)
+PROBLEM_CHECKS = {
+    "properties_hold": "Checks every item, variant, conversion and alternate solution again. Fails when one no "
+    "longer has the properties that it was accepted for.",
+    "no_duplicates": "Warns when two items of the bank ask the same question.",
+    "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts LaTeX "
+    "that was not compiled because there is no TeX engine.",
+    "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
+    "ended with a warning.",
+    "harmless": "Warns when an item has LaTeX that is not on the list of allowed commands and environments. The TeX "
+    "project leaves such items out.",
+}
 
 
 def problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:

@@ -8,7 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
-from qagen_dagster.defs.check_results import CheckedResult
+from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
@@ -129,7 +129,7 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         kinds={"llm"},
         deps=["candidate_qa"],
         automation_condition=follow_upstream(),
-        check_specs=VALIDATED_CHECKS,
+        check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
         description="The accepted questions of a combination, deduplicated across its documents.",
     )
     def validated_qa(
@@ -154,7 +154,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         kinds={"json"},
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
-        check_specs=PUBLISHED_CHECKS,
+        check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
         description="The published set: the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )

@@ -6,28 +6,22 @@ from collections import Counter
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, check_specs, failing_result
+from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet
 
-VALIDATED_CHECKS = check_specs(
-    "validated_qa",
-    {
-        "no_duplicates": "Fails when two questions have the same words.",
-        "validator_differs": "Fails when a question was validated by the model that generated it.",
-        "pass_rate": "The share of validated candidates that were accepted. "
-        "Warns when it is below `min_pass_rate` of the scenario.",
-    },
-)
-PUBLISHED_CHECKS = check_specs(
-    "corpus_json",
-    {
-        "evidence_in_document": "Fails when a question has no evidence, or a quote is not in its document on the lines that it names."
-    },
-)
+VALIDATED_CHECKS = {
+    "no_duplicates": "Fails when two questions have the same words.",
+    "validator_differs": "Fails when a question was validated by the model that generated it.",
+    "pass_rate": "The share of validated candidates that were accepted. "
+    "Warns when it is below `min_pass_rate` of the scenario.",
+}
+PUBLISHED_CHECKS = {
+    "evidence_in_document": "Fails when a question has no evidence, or a quote is not in its document on the lines that it names."
+}
 
 
 def validated_results(

@@ -42,6 +42,18 @@ def test_candidates_show_documents_questions_reasons_and_cost(made: Made) -> Non
     assert shown["accepted_questions"].count("\n") == 1 + 6
 
 
+def test_a_check_has_a_result_of_its_own_for_each_partition(made: Made) -> None:
+    instance = made.graph.instance
+    for asset, check in (
+        ("validated_qa", "pass_rate"),
+        ("corpus_json", "evidence_in_document"),
+        ("grounding_report", "grade"),
+    ):
+        key = dg.AssetCheckKey(dg.AssetKey(asset), check)
+        found = instance.event_log_storage.get_asset_check_partition_info([key])
+        assert {one.partition_key for one in found} == {TEXTUAL, VISUAL}, check
+
+
 def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> None:
     run = made.runs["textual"]
     validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
