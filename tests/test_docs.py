@@ -269,6 +269,7 @@ def test_the_layers_in_agents_md_are_those_that_are_enforced() -> None:
 
 @DAGSTER_WARNINGS[0]
 @DAGSTER_WARNINGS[1]
+@DAGSTER_WARNINGS[2]
 def test_operations_names_what_the_graph_has() -> None:
     from qagen_dagster.definitions import defs
 

@@ -49,6 +49,7 @@ BATCH = CORPUS.replace("target_count: 3", "strategy: batch")
 KEY = "town_records/facts/textual"
 RUN_ELSEWHERE = ("quickstart.md", "how-it-works.md", "troubleshooting.md", "problems.md", "contracts.md")
 VALUES = {  # of placeholders
+    r"init <name>": "init new_corpus",
     r"--profile (<name>|NAME|name)": "--profile mixed",
     r"--corpus (<name>|(NAME|name|C)\b)": "--corpus town_records",
     r"\bDOCUMENT\b": "market_bylaw.md",

@@ -23,6 +23,7 @@ from qagen_dagster.cli.exams.commands import exam
 from qagen_dagster.cli.grading.grade import grade
 from qagen_dagster.cli.grading.summary import summary
 from qagen_dagster.cli.index import index
+from qagen_dagster.cli.init import init
 from qagen_dagster.cli.ledger import ledger
 from qagen_dagster.cli.output import echo
 from qagen_dagster.cli.problems.alternate import alternate
@@ -33,6 +34,7 @@ from qagen_dagster.cli.problems.process import process
 from qagen_dagster.cli.problems.scan import scan
 from qagen_dagster.cli.problems.tikz import tikz
 from qagen_dagster.cli.problems.variant import variant
+from qagen_dagster.cli.questions import questions
 from qagen_dagster.cli.run import run
 from qagen_dagster.cli.show import show
 from qagen_dagster.cli.stats import stats
@@ -88,7 +90,7 @@ def cli(
 
 
 for command in (
-    run, estimate, index, evaluate, status, show, stats, summary, grade, answer, exam, corpora, ledger, doctor,
+    init, run, estimate, index, evaluate, status, questions, show, stats, summary, grade, answer, exam, corpora, ledger, doctor,
     classify, scan, tikz, idea, alternate, variant, convert, process,
 ):  # fmt: skip
     cli.add_command(command)

@@ -1,0 +1,101 @@
+"""The questions of combinations as one list: the accepted ones, and the rejected ones with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Combination, normalise, question_id
+from qagen_dagster.records.questions.results import (
+    CandidateSet,
+    Evidence,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    ValidatedSet,
+)
+
+
+class Outcome(StrEnum):
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+class ListedQuestion(Record):
+    """A proposed question and what became of it. `reason` and `detail` say why it was rejected."""
+
+    id: str
+    combination: str
+    document_id: str
+    outcome: Outcome
+    question: str
+    answer: str
+    question_type: str | None = None  # of accepted questions
+    reason: RejectionReason | None = None
+    detail: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which questions to list; None and an empty text mean any."""
+
+    outcome: Outcome | None = None
+    document: str | None = None
+    reason: RejectionReason | None = None
+    question_type: str | None = None
+    text: str = ""  # the beginning of an id, or a part of the question or its answer; case does not matter
+
+    def includes(self, one: ListedQuestion) -> bool:
+        words = normalise(self.text)
+        return (
+            self.outcome in (None, one.outcome)
+            and self.document in (None, one.document_id)
+            and self.reason in (None, one.reason)
+            and self.question_type in (None, one.question_type)
+            and (one.id.startswith(words) or words in normalise(f"{one.question} {one.answer}"))
+        )
+
+
+def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> Iterator[ListedQuestion]:
+    """The questions of the combination's current set, accepted ones first. Nothing when there is none."""
+    validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+    candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
+    results = results_of(workspace, candidates) if candidates else []
+    accepted = validated.questions if validated else ()
+    removed = validated.removed if validated else ()
+    every = [_accepted(combination, pair) for pair in accepted]
+    every += [_rejected(combination, one) for result in results for one in result.rejected]
+    every += [_rejected(combination, one) for one in removed]
+    return (one for one in every if wanted.includes(one))
+
+
+def _accepted(combination: Combination, pair: QAPair) -> ListedQuestion:
+    return ListedQuestion(
+        id=pair.id,
+        combination=combination.key,
+        document_id=pair.document_id,
+        outcome=Outcome.ACCEPTED,
+        question=pair.question,
+        answer=pair.answer,
+        question_type=pair.question_type,
+        evidence=pair.evidence,
+    )
+
+
+def _rejected(combination: Combination, one: RejectedQA) -> ListedQuestion:
+    return ListedQuestion(
+        id=question_id(combination, one.document_id, one.question, one.answer),
+        combination=combination.key,
+        document_id=one.document_id,
+        outcome=Outcome.REJECTED,
+        question=one.question,
+        answer=one.answer,
+        reason=one.rejection_reason,
+        detail=one.rejection_detail,
+        evidence=one.evidence,
+    )
