@@ -12,6 +12,7 @@ from rich.table import Table
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
@@ -36,6 +37,9 @@ def stats(
         for one in every
         if corpus in (None, one.corpus) and scenario in (None, one.scenario) and mode in (None, one.mode)
     ]
+    if every and not chosen:
+        known = ", ".join(one.combination for one in every)
+        raise ConfigError(f"no combination of the catalog matches (there are: {known})")
     if as_json:
         print_json([one.model_dump(mode="json") for one in chosen])
         return

@@ -81,6 +81,9 @@ def test_stats_count_and_can_be_narrowed(finished: Project) -> None:
     (textual,) = finished.qagen("stats", "--mode", "textual", "--json").value
     assert textual == every[0]
     assert (textual["accepted"], textual["pass_rate"], textual["usd"]) == (6, 1.0, 0.0)
+    typo = finished.qagen("stats", "--corpus", "watr")
+    assert typo.code == 2
+    assert "no combination of the catalog matches (there are: water/" in typo.errors[0]
     table = finished.qagen("stats", "--mode", "visual").out
     assert VISUAL in table
     assert TEXTUAL not in table
