@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume attack fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -25,6 +25,9 @@ test: $(READY) ## the ordinary tests: nothing but this clone, no network
 
 attack: $(READY) ## kills, faults, hostile documents, addresses, TeX and prompts; exit 1 on any surprise
 	$(BIN)/python -m benchmarks.attack
+
+soak: $(READY) ## two commands and a Dagster backfill on one store, again and again, MINUTES=10; exit 1 on any surprise
+	$(BIN)/python -m benchmarks.attack.soak --minutes $(or $(MINUTES),10)
 
 fuzz: $(READY) ## generated input for parsers and readers, MINUTES=10; prints the seed of each round
 	$(BIN)/python -m benchmarks.fuzz --minutes $(or $(MINUTES),10)

@@ -132,11 +132,14 @@ class Store:
         self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        """Write bytes atomically. When this returns, they survive a crash."""
+        """Write bytes atomically. When this returns, they survive a crash. Raises StoreError, for example for a full disk."""
         if self._local is None:
             self._fs.pipe_file(f"{self._base}/{key}", data)
-        else:
+            return
+        try:
             _write_durably(self._local / key, data)
+        except OSError as error:
+            raise StoreError(f"{self.path(key)} cannot be written: {error.strerror}") from error
 
     def write_if_changed(self, key: str, data: bytes) -> bool:
         """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it wrote."""

@@ -8,9 +8,16 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.attack.disks import disks
+from benchmarks.attack.faults import faults
+from benchmarks.attack.kills import kills
 from benchmarks.attack.table import Group, printed
 
-GROUPS: dict[str, Group] = {}
+GROUPS: dict[str, Group] = {
+    "kills": kills,
+    "faults": faults,
+    "disks": disks,
+}
 
 
 def attack(names: list[str], *, short: bool = False) -> int:

@@ -17,6 +17,7 @@ import copy
 import errno
 import fcntl
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -25,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.errors import MalformedResponseError, StoreError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.breaker import Breaker, fault_of
 from qagen_dagster.models.budget import Meter, Spent, cost_of
@@ -36,9 +37,8 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
 # Errors of file systems without locks, or without the right to lock. A request may then be paid twice; nothing breaks.
-_WITHOUT_LOCKS = frozenset(
-    {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS}
-)
+_WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
+_ROOM = 65_536  # bytes that must be free on the disk before a call is paid; few responses are longer
 
 
 T = TypeVar("T")
@@ -152,7 +152,7 @@ class Ledger:
         found = self._usable(key, read)
         if found is not None:
             return *found, True
-        with self.only_one(key):
+        with self.only_one(key) as lock_file:
             found = self._usable(key, read)  # another thread or process may have paid meanwhile
             if found is not None:
                 return *found, True
@@ -162,8 +162,9 @@ class Ledger:
                 nonlocal attempts
                 if meter is not None:
                     meter.check()
-                attempts += 1
-                body = send()
+                with _room(lock_file, self._blobs.lock_file(key)):
+                    attempts += 1
+                    body = send()
                 seconds = round(time.monotonic() - started, 6)
                 entry = self.put(key, body, model=spec.name, seconds=seconds, retries=attempts - 1)
                 if meter is not None:
@@ -184,16 +185,17 @@ class Ledger:
             return None
 
     @contextmanager
-    def only_one(self, key: str) -> Generator[None]:
+    def only_one(self, key: str) -> Generator[int | None]:
         """Lock `key`, so that the same request is not paid twice: against all threads of this process and, if the
-        entries are on a local disk, all processes that use it. The end of a process releases its locks.
+        entries are on a local disk, all processes that use it. The end of a process releases its locks. Yields the open
+        lock file, if there is one.
         """
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
         try:
-            with ours, _among_processes(self._blobs.lock_file(key)):
-                yield
+            with ours, _among_processes(self._blobs.lock_file(key)) as file:
+                yield file
         finally:
             with self._guard:
                 ours, users = self._locks.pop(key)
@@ -329,11 +331,11 @@ def unseal(data: bytes, key: str) -> Entry:
 
 
 @contextmanager
-def _among_processes(path: Path | None) -> Generator[None]:
+def _among_processes(path: Path | None) -> Generator[int | None]:
     """Hold a lock file, if there is one and its file system has locks."""
     file = None if path is None else _locked(path)
     try:
-        yield
+        yield file
     finally:
         if path is not None and file is not None:
             path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
@@ -347,3 +349,20 @@ def _locked(path: Path) -> int | None:
         if error.errno not in _WITHOUT_LOCKS:
             raise
         return None
+
+
+@contextmanager
+def _room(file: int | None, path: Path | None) -> Generator[None]:
+    """Fill the lock file while a response is on its way, so that a full disk ends the call before it is paid."""
+    if file is None:
+        yield
+        return
+    try:
+        if os.pwrite(file, bytes(_ROOM), 0) < _ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        os.ftruncate(file, 0)

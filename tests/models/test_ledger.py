@@ -6,6 +6,7 @@ import fcntl
 import gc
 import json
 import os
+import resource
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.errors import MalformedResponseError, PermanentModelError
+from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Blobs, Ledger, LedgeredModel, LocalModel, request_key, unseal
 from qagen_dagster.models.messages import (
@@ -284,16 +285,43 @@ def test_a_leftover_of_a_killed_writer_is_not_seen(tmp_path: Path) -> None:
     assert model.respond(ask()).replayed
 
 
+def _without_locks(monkeypatch: pytest.MonkeyPatch, why: int) -> None:
+    def none(file: int, how: int) -> None:
+        raise OSError(why, os.strerror(why))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+
+
 def test_where_no_lock_can_be_had_the_call_is_made_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none(file: int, how: int) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
     blobs = Store(tmp_path).blobs("ledger")
-    monkeypatch.setattr(fcntl, "flock", none)
+    _without_locks(monkeypatch, errno.ENOLCK)
     assert make(Counting(), blobs).respond(ask()).message.text == "answer 1"
     assert make(Counting(), blobs).respond(ask()).replayed
+
+
+def test_on_a_read_only_file_system_nothing_is_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Counting()
+    _without_locks(monkeypatch, errno.EROFS)
+    with pytest.raises(OSError, match="Read-only"):
+        make(script, Store(tmp_path).blobs("ledger")).respond(ask())
+    assert script.paid == 0
+
+
+def test_on_a_full_disk_nothing_is_paid(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the full disk."""
+    script = Counting()
+    model = make(script, Store(tmp_path).blobs("ledger"))
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, usual[1]))
+    try:
+        with pytest.raises(StoreError, match=r"locks/ledger/\S+ cannot be written: No space left"):
+            model.respond(ask())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert script.paid == 0
+    assert model.respond(ask()).message.text == "answer 1"
 
 
 def test_a_local_model_stores_nothing() -> None:

@@ -50,7 +50,7 @@ class Fault:
     """An HTTP answer as it is: any status, body and headers."""
 
     status: int = 500
-    body: str | dict[str, Any] = field(default_factory=lambda: {"error": {"message": "it broke"}})
+    body: str | bytes | dict[str, Any] = field(default_factory=lambda: {"error": {"message": "it broke"}})
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -150,7 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        step, number = self.wire.next_step(Seen(self.path.split("?")[0], headers, body))
+        path = self.path.split("?")[0]
+        step, number = self.wire.next_step(Seen(path, headers, body))
         if isinstance(step, Hang):
             self.wire.stopped.wait(step.seconds)
             self.close_connection = True
@@ -159,14 +160,16 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(step, Trickle):
             self._trickle(step)
         elif isinstance(step, Fault):
-            text = step.body if isinstance(step.body, str) else json.dumps(step.body)
-            self._answer(step.status, text, step.headers)
+            self._answer(step.status, _bytes(step.body), step.headers)
         else:
             time.sleep(step.delay)
-            self._answer(200, json.dumps(wire_body(self.path, step, body, number)), {})
+            self._answer(200, _bytes(wire_body(path, step, body, number)), {})
 
-    def _answer(self, status: int, text: str, headers: dict[str, str]) -> None:
-        data = text.encode()
+    def do_GET(self) -> None:
+        """Where a redirect may lead."""
+        self._answer(200, _bytes({"status": "signed out"}), {})
+
+    def _answer(self, status: int, data: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
@@ -190,6 +193,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:  # a reset, not an orderly end
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
+
+
+def _bytes(body: str | bytes | dict[str, Any]) -> bytes:
+    text = json.dumps(body) if isinstance(body, dict) else body
+    return text if isinstance(text, bytes) else text.encode()
 
 
 def wire_body(path: str, reply: Reply, request: dict[str, Any], number: int) -> dict[str, Any]:

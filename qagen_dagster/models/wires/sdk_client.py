@@ -72,10 +72,13 @@ class SdkClient(Generic[C]):
         except (self._errors.timeout, TimeoutError):
             failure = TransientModelError(f"{name}: no response within {round(seconds, 1):g} s")
         except self._errors.connection as error:
-            text = f"connection failed ({type(error.__cause__).__name__})"
-            if isinstance(error.__cause__, TimeoutError):  # our deadline; an SDK may report it like this
+            cause = error.__cause__
+            text = f"connection failed ({type(cause).__name__})"
+            if isinstance(cause, TimeoutError):  # our deadline; an SDK may report it like this
                 text = f"no response within {round(seconds, 1):g} s"
-            failure = TransientModelError(f"{name}: {text}")
+            elif type(cause).__name__ == "DecodingError":  # of the limit for bodies
+                text = str(cause)
+            failure = TransientModelError(self.scrub(f"{name}: {text}"))
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context

@@ -54,6 +54,15 @@ def test_a_passing_failure_is_tried_again(
     assert (len(server.requests), len(naps), len(blobs.data)) == (2, 1, 1)
 
 
+def test_a_body_that_is_refused_says_why(make_model: ModelMaker) -> None:
+    packed = Fault(200, "", {"content-encoding": "gzip, gzip, gzip"})
+    with (
+        WireServer(then=packed) as server,
+        pytest.raises(TransientModelError, match="'gzip, gzip, gzip', which is not accepted"),
+    ):
+        make_model(server, max_attempts=1).respond(ask())
+
+
 def test_a_burst_of_503_is_survived_and_counted(make_model: ModelMaker, naps: list[float]) -> None:
     with WireServer([Fault(503), Fault(503), Fault(503), OK]) as server:
         response = make_model(server).respond(ask())
