@@ -8,9 +8,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.attack.cases import cases
+from benchmarks.attack.documents import documents
 from benchmarks.attack.table import Group, printed
 
-GROUPS: dict[str, Group] = {}
+GROUPS: dict[str, Group] = {"documents": documents, "cases": cases}
 
 
 def attack(names: list[str], *, short: bool = False) -> int:

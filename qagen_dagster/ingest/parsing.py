@@ -52,14 +52,14 @@ def parse_corpus(
 
     Raises ConfigError when a configured password variable is not set.
     """
-    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
+    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
         corpus=corpus.key,
         store=store,
         pool=pool,
         options=parse_options(corpus.config.documents),
         options_tag=options_fingerprint(corpus.config.documents, settings),
-        previous=_by_source(known.documents),
+        previous=_by_source(known.documents if known else ()),
     )
     files = discover(corpus)
     try:
@@ -68,7 +68,8 @@ def parse_corpus(
     finally:
         job.stopped.set()
     index = CorpusIndex(corpus=corpus.key, documents=tuple(entry for found, _ in done for entry in found))
-    store.write(CorpusIndex.key(corpus.key), index)
+    if index != known:
+        store.write(CorpusIndex.key(corpus.key), index)
     return ParsingResult(index, sum(is_new for _, is_new in done))
 
 
