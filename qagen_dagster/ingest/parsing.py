@@ -148,12 +148,12 @@ def _still_good(
     return not entry.text_sha256 or _has_text(store.get(Document.text_key(corpus, entry.id)), entry)
 
 
-def _has_text(text: bytes | None, entry: IndexEntry) -> bool:
+def _has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:
     return text is not None and content_hash(text) == entry.text_sha256
 
 
-def stored_text(store: Store, corpus: str, entry: IndexEntry) -> str:
-    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text of the index."""
+def stored_text(store: Store, corpus: str, entry: IndexEntry | Document) -> str:
+    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text that was parsed."""
     key = Document.text_key(corpus, entry.id)
     text = store.get(key)
     if entry.text_sha256 and not _has_text(text, entry):

@@ -49,7 +49,7 @@ def images() -> list[Kind]:
         document("60,000 x 60,000 pixels in 100 bytes", "huge.png", _png(60_000, 60_000, data=b""), "too_large"),
         document("four billion pixels wide", "wide.png", _png(2**31 - 1, 1, data=b""), "too_large"),
         document("more pixels than a number holds", "over.png", _png(2**32 - 1, 2**32 - 1, data=b""), "too_large", "corrupt"),
-        document("one pixel wide, 39 million high", "high.png", _png(1, 39_000_000, data=zlib.compress(bytes(78_000_000))), *ANY),
+        document("one pixel wide, a million high", "high.png", _png(1, 1_000_000), *ANY),
         document("no pixels", "zero.png", _png(0, 0), "corrupt"),
         document("data for 100 times the pixels", "more.png", _png(90, 60, data=bomb), *ANY),
         document("a text of 300 MB in 300 kB", "ztxt.png", _png(90, 60, _chunk(b"zTXt", b"a\0\0" + bomb)), *ANY),
@@ -65,13 +65,13 @@ def images() -> list[Kind]:
         document("a JPEG that is cut", "cut.jpg", jpeg[: len(jpeg) // 2], "corrupt"),
         document("a JPEG of 65,535 x 65,535", "huge.jpg", _resized(jpeg, 65_535), "too_large"),
         document("a JPEG of more lines than it has", "lines.jpg", _resized(jpeg, 5_000), *ANY),
-        document("a JPEG with a scan 10,000 times", "scans.jpg", lambda _: _scans(), *ANY),
+        document("a JPEG with a scan 10,000 times", "scans.jpg", lambda _: _scans(), "timeout", *ANY),
         document("a JPEG in CMYK", "cmyk.jpg", _saved("JPEG", "CMYK"), "no_text", "parsed"),
         document("a JPEG with a wrong orientation", "turned.jpg", _saved("JPEG", exif=_orientation(4_000)), *ANY),
         document("a JPEG with a broken EXIF", "exif.jpg", _saved("JPEG", exif=b"Exif\0\0" + noise(5_000)), *ANY),
         document("a JPEG that is also HTML", "html.jpg", jpeg[:2] + b"\xff\xfe\0\x1d<script>alert(1)</script>" + jpeg[2:], *ANY),
         document("a PNG named .jpg", "png.jpg", png, "no_text", "parsed"),
-        document("a WebP of noise", "noise.webp", b"RIFF\xff\xff\xff\x7fWEBPVP8X" + noise(999), "corrupt"),
+        document("a WebP of noise", "noise.webp", b"RIFF\xff\xff\xff\x7fWEBPVP8X" + noise(999), "corrupt", "too_large"),
         document("a WebP of 16,384 x 16,384", "huge.webp", _huge_webp(), "too_large", "corrupt"),
         document("an animated WebP", "animated.webp", _frames("WEBP", 40), *ANY),
         document("an animated GIF", "animated.gif", _frames("GIF", 40), "unsupported"),
@@ -90,8 +90,8 @@ def _resized(jpeg: bytes, side: int) -> bytes:
 
 
 def _scans() -> bytes:
-    """A progressive JPEG of 2,000 x 2,000 pixels whose last scan comes again and again."""
-    whole = _saved("JPEG", "RGB", (2_000, 2_000), progressive=True)
+    """A progressive JPEG of 800 x 800 pixels whose last scan comes again and again."""
+    whole = _saved("JPEG", "RGB", (800, 800), progressive=True)
     last = whole[whole.rindex(b"\xff\xda") : -2]
     return whole[:-2] + last[:200] * 10_000 + b"\xff\xd9"
 

@@ -54,7 +54,7 @@ def places() -> list[Kind]:
         document("a name with a zero-width space", "heal\u200bthy.txt", TEXT, "parsed"),
         _made("a name that is not UTF-8", "\ufffd\ufffd.txt", lambda path, _: Path(os.fsdecode(bytes(path.parent) + b"/\xff\xfe.txt")).write_text(TEXT), "unsupported"),
         _made("a path of 6,000 bytes", "long", lambda path, _: _long(path), "unsupported", "empty"),
-        _made("1,000 folders in one another", "d", lambda path, _: _deep(path), "parsed"),
+        _made("300 folders in one another", "d", lambda path, _: _deep(path), "parsed"),
         _made("500 tiny files", "many", lambda path, _: _many(path), "parsed"),
     ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def _long(path: Path) -> None:
 
 
 def _deep(path: Path) -> None:
-    inner = path.joinpath(*["d"] * 999)
+    inner = path.joinpath(*["d"] * 299)
     inner.mkdir(parents=True)
     (inner / "a.txt").write_text(TEXT)
 
