@@ -8,11 +8,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.attack.addresses import addresses
 from benchmarks.attack.cases import cases
 from benchmarks.attack.documents import documents
 from benchmarks.attack.table import Group, printed
 
-GROUPS: dict[str, Group] = {"documents": documents, "cases": cases}
+GROUPS: dict[str, Group] = {"documents": documents, "addresses": addresses, "cases": cases}
 
 
 def attack(names: list[str], *, short: bool = False) -> int:
