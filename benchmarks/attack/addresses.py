@@ -23,7 +23,8 @@ def addresses(folder: Path, short: bool) -> Iterator[Row]:
         for host in hosts:
             url = f"http://{host}/x.pdf"
             yield _row(ascii(host), lambda url=url: _target(url, PUBLIC))
-            yield _row(f"a redirect to {host!a}", lambda url=url: _redirected(server, url))
+            if host.isascii():
+                yield _row(f"a redirect to {host}", lambda url=url: _redirected(server, url))
     for one in PRIVATE[::step]:
         yield _row(f"a name of {one}", lambda one=one: _target("https://papers.example/", one))
         yield _row(f"a name of {one}, too", lambda one=one: _target("https://papers.example/", PUBLIC, one))
@@ -36,7 +37,8 @@ def _row(attack: str, attempt: Callable[[], str]) -> Row:
     except RefusedAddressError as error:
         found, held = str(error), True
     except FetchError as error:
-        found, held = f"{error.fault.value}: {error.detail}", error.fault is Fault.REFUSED
+        unread = error.detail.startswith("Invalid URL")
+        found, held = f"{error.fault.value}: {error.detail}", unread or error.fault is Fault.REFUSED
     return Row(attack, "refused", found[:100], held)
 
 
