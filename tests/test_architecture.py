@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 
+from benchmarks.attack.cases import CASES, missing
 from qagen_dagster.agents.answering import answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
@@ -219,6 +220,10 @@ def test_tests_mirror_the_package() -> None:
         if folder not in packages and folder not in (Path("real"), Path("e2e")):
             strays.append(f"{source.name}: there is no package {folder}")
     assert strays == []
+
+
+def test_the_attack_suite_names_tests_that_exist() -> None:
+    assert [test for case in CASES for test in missing(case)] == []
 
 
 def test_the_project_speaks_of_itself_alone() -> None:

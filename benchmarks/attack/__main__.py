@@ -8,7 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.attack.addresses import addresses
+from benchmarks.attack.cases import cases
 from benchmarks.attack.disks import disks
+from benchmarks.attack.documents import documents
 from benchmarks.attack.faults import faults
 from benchmarks.attack.kills import kills
 from benchmarks.attack.table import Group, printed
@@ -17,6 +20,9 @@ GROUPS: dict[str, Group] = {
     "kills": kills,
     "faults": faults,
     "disks": disks,
+    "documents": documents,
+    "addresses": addresses,
+    "cases": cases,
 }
 
 

@@ -73,6 +73,13 @@ def run_agent(
     return AgentRun(step, tuple(state.responses), tuple(state.used))
 
 
+def readable(run: AgentRun) -> AgentRun:
+    """The same run. Raises MalformedResponseError when a malformed reply ended it: the work is not finished then."""
+    if isinstance(run.end, GiveUp) and run.end.reason is GiveUpReason.MALFORMED:
+        raise MalformedResponseError(f"model_error: {run.end.reason.value}: {run.end.detail}")
+    return run
+
+
 def _turn(
     spec: AgentSpec, model: Model, tools: dict[str, Tool], system: str, state: RunState, sample: int
 ) -> Step:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from qagen_dagster.answering.fulltext.resolvers import Paper
 from qagen_dagster.answering.fulltext.storage import stored_text
+from qagen_dagster.errors import StoreError
 from qagen_dagster.records.answering.answer import DocumentTextStatus
 from qagen_dagster.records.document import Document
+from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
 MORE_THAN_ABSTRACT = 0.5  # a text that adds less than this to its abstract is no full text
@@ -63,7 +65,11 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
         return None
     if document is None:
         return None
-    own = (store.get(Document.text_key(corpus, document_id)) or b"").decode("utf-8", "replace")
+    key = Document.text_key(corpus, document_id)
+    data = store.get(key) or b""
+    if document.text_sha256 and content_hash(data) != document.text_sha256:
+        raise StoreError(f"{store.path(key)} is damaged: materialize parsed_documents to parse it again")
+    own = data.decode("utf-8", "replace")
     fetched = stored_text(store, corpus, document_id)
     if fetched is not None:
         return DocumentTexts(document, own, fetched, True)

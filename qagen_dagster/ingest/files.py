@@ -21,7 +21,7 @@ from qagen_dagster.settings import Settings, document_password
 _PIECE = 1_000_000  # bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CorpusFile:
     """A file in documents/: its name there, its path and, if it must not be read, the reason.
 

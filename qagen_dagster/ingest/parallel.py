@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+_AHEAD = 1_000  # items that may be finished before the oldest one that is not
 Progress = Callable[[int, int, str], None]  # done, all, name
 
 
@@ -29,9 +31,14 @@ def apply_to_all(
 ) -> list[R]:
     """The results in the order of the items, by threads that are `interruptible`."""
     results: list[R] = []
+    pending: deque[Future[R]] = deque()  # a limited number: a future takes more memory than a small result
     with interruptible(workers, "ingest") as threads:
-        for name, result in zip(names, threads.map(work, items), strict=True):
-            results.append(result)
-            if progress is not None:
-                progress(len(results), len(items), name)
+        for number in range(len(items) + _AHEAD):
+            if number < len(items):
+                pending.append(threads.submit(work, items[number]))
+            if number >= _AHEAD:
+                name = names[len(results)]
+                results.append(pending.popleft().result())
+                if progress is not None:
+                    progress(len(results), len(items), name)
     return results

@@ -52,14 +52,14 @@ def parse_corpus(
 
     Raises ConfigError when a configured password variable is not set.
     """
-    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex) or CorpusIndex(corpus=corpus.key)
+    known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
         corpus=corpus.key,
         store=store,
         pool=pool,
         options=parse_options(corpus.config.documents),
         options_tag=options_fingerprint(corpus.config.documents, settings),
-        previous=_by_source(known.documents),
+        previous=_by_source(known.documents if known else ()),
     )
     files = discover(corpus)
     try:
@@ -68,7 +68,8 @@ def parse_corpus(
     finally:
         job.stopped.set()
     index = CorpusIndex(corpus=corpus.key, documents=tuple(entry for found, _ in done for entry in found))
-    store.write(CorpusIndex.key(corpus.key), index)
+    if index != known:
+        store.write(CorpusIndex.key(corpus.key), index)
     return ParsingResult(index, sum(is_new for _, is_new in done))
 
 
@@ -147,12 +148,12 @@ def _still_good(
     return not entry.text_sha256 or _has_text(store.get(Document.text_key(corpus, entry.id)), entry)
 
 
-def _has_text(text: bytes | None, entry: IndexEntry) -> bool:
+def _has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:
     return text is not None and content_hash(text) == entry.text_sha256
 
 
-def stored_text(store: Store, corpus: str, entry: IndexEntry) -> str:
-    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text of the index."""
+def stored_text(store: Store, corpus: str, entry: IndexEntry | Document) -> str:
+    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text that was parsed."""
     key = Document.text_key(corpus, entry.id)
     text = store.get(key)
     if entry.text_sha256 and not _has_text(text, entry):

@@ -19,9 +19,9 @@ def loads(text: str) -> Any:
     """
     try:
         value = json.loads(text, strict=False, parse_constant=_refuse)
+        return _whole(value) if "\\u" in text else value
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    return _whole(value) if "\\u" in text else value
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _without_trailing_commas(text: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Replace lone surrogates everywhere. The parser has limited the depth already."""
+    """Replace lone surrogates everywhere. Raises RecursionError for nesting that the parser has just accepted."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):

@@ -115,6 +115,37 @@ def test_a_damaged_set_does_not_stop_other_combinations(qagen: Command) -> None:
     assert [Path(f"{path}.damaged").is_file() for path in damaged] == [True] * 4
 
 
+def test_damaged_grades_are_made_again(qagen: Command) -> None:
+    project = qagen.project
+    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    assert qagen("run", "--json").code == 0
+    (grades,) = project.assets.glob(f"grades/{WATER}/*/*.json")
+    report = project.assets / "grounding" / WATER / "report.json"
+    whole = grades.read_bytes()
+    for path in (grades, report):
+        path.write_bytes(path.read_bytes()[:30])
+    ended = qagen("run", "--json")
+    assert ended.code == 0, ended.err
+    assert grades.read_bytes() == whole
+    for path in (grades, report):
+        assert Path(f"{path}.damaged").stat().st_size == 30
+
+
+def test_a_damaged_partial_result_is_made_again(qagen: Command) -> None:
+    project = qagen.project
+    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    with WireServer(waterworks.answer) as server:
+        project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
+        run = ("run", "--profile", "remote")
+        assert qagen(*run, "--max-calls", "1").code == 1
+        (partial,) = project.assets.glob(f"candidates/{WATER}/*/*.partial.json")
+        partial.write_bytes(partial.read_bytes()[:30])
+        assert qagen(*run, "--max-calls", "1").code == 1
+        assert Path(f"{partial}.damaged").stat().st_size == 30
+        assert json.loads(partial.read_bytes())["end"] == "budget_exhausted"
+        assert qagen(*run).code == 0
+
+
 def test_damaged_evaluations_are_made_again_and_nothing_is_paid_twice(qagen: Command) -> None:
     project = qagen.project
     project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})

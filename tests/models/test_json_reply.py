@@ -50,6 +50,7 @@ def test_any_text_gives_an_object_or_a_value_error(text: str) -> None:
         ("{'a': 1}", "cannot be read"),
         ('{"a": NaN}', "NaN"),
         ('{"a":' * 50_000 + "1" + "}" * 50_000, "nested too deeply"),
+        ('{"a":' * 700 + '"\\ud800"' + "}" * 700, "nested too deeply"),
     ],
 )
 def test_faults_say_what_is_wrong(text: str, fault: str) -> None:

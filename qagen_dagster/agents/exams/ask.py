@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.exams.rendering import ExamContext
-from qagen_dagster.agents.runner import run_agent
+from qagen_dagster.agents.runner import readable, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
@@ -38,8 +38,8 @@ def ask(
     attempt: int,
     sample: int,
 ) -> Said[ResultT]:
-    """Run the agent; its calls are recorded with `attempt`. Raises ModelError when the model is not available."""
-    run = run_agent(spec, model, {}, values, sample=context.sample(sample))
+    """Run the agent; its calls are recorded with `attempt`. Raises ModelError when the model is not available, or its reply is malformed."""
+    run = readable(run_agent(spec, model, {}, values, sample=context.sample(sample)))
     calls = call_summaries(run, spec.role, model.spec, context.account, attempt)
     if isinstance(run.end, Finish):
         return Said(kind.model_validate(run.end.result), "", raw_text(run), calls)

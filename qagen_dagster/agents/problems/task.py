@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.accounting import call_summaries, raw_text
 from qagen_dagster.agents.prompts import Prompt
-from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.runner import AgentRun, readable, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import ToolError
@@ -38,7 +38,6 @@ _SHAPELESS = frozenset(
         GiveUpReason.NO_TOOL_CALL,
         GiveUpReason.MAX_TURNS,
         GiveUpReason.MAX_TOOL_CALLS,
-        GiveUpReason.MALFORMED,
         GiveUpReason.FAULTY_CALLS,
     }
 )
@@ -152,7 +151,7 @@ def ask(
     asking: Asking[ResultT],
     values: dict[str, str],
 ) -> Said[ResultT]:
-    """Run the task. Raises ModelError when the model is not available."""
+    """Run the task. Raises ModelError when the model is not available, or its reply is malformed."""
     strikes = _Strikes()
     spec = AgentSpec(
         name=f"problem {role}",
@@ -167,7 +166,9 @@ def ask(
         reads_text=True,
     )
     model = _Counted(asking.model, strikes)
-    run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
+    run = readable(
+        run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
+    )
     calls = call_summaries(run, role, model.spec, asking.account, 1)
     return _told(run, kind, asking.shape, strikes, prompt.name, calls)
 

@@ -81,13 +81,30 @@ def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
-    store = workspace.store
-    sets = tuple(one for part in parts if (one := store.find(part.set_key(), PartSet)) is not None)
-    results = tuple(workspace.store.read(one, SlotResult) for found in sets for one in found.results)
-    items, duplicates = _without_duplicates(results, _published(workspace, key))
+    published = _published(workspace, key)
+    by_part = {part: part_set(workspace, part) for part in parts}
+    sets = tuple(one for one in by_part.values() if one is not None)
+    results = tuple(
+        one for part, found in by_part.items() for one in _results(workspace, part, found, published)
+    )
+    items, duplicates = _without_duplicates(results, published)
     rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
     return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates), sets)
+
+
+def _results(
+    workspace: Workspace, part: ExamPart, found: PartSet | None, published: Collection[str]
+) -> list[SlotResult]:
+    """The results of a part. Of a part whose set is damaged, those whose items are published."""
+    store = workspace.store
+    if found is not None:
+        return [store.read(one, SlotResult) for one in found.results]
+    if not store.exists(part.set_key()):
+        return []
+    whole = (store.find_valid(key, SlotResult) for key in store.list(part.results_folder()))
+    kept = [one for one in whole if one is not None and one.item is not None and one.item.id in published]
+    return sorted(kept, key=lambda one: one.slot)
 
 
 def former_parts(workspace: Workspace, exam: Exam) -> tuple[ExamPart, ...]:

@@ -78,11 +78,13 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
 
 
 def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str, list[str]]:
-    """By role; `results` are those of the sets, in order."""
+    """By role; `results` are those of the sets, in order, and others."""
     found: dict[str, set[str]] = defaultdict(set)
+    parts = [one.part for one in sets]
+    listed = [one for one in results if one.part in parts]
     keys = ((one, key) for one in sets for key in one.results)
     of_results = (
-        made.models_of(key, one.item or one.rejected) for (made, key), one in zip(keys, results, strict=True)
+        made.models_of(key, one.item or one.rejected) for (made, key), one in zip(keys, listed, strict=True)
     )
     for models in (*(one.models for one in sets if one.slots), *of_results):
         for role, model in models.items():

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import calibration
 from qagen_dagster.grounding.methods import llm
+from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -96,7 +97,7 @@ def document_answers(
     record = store.find(Document.key(combination.corpus, name), Document)
 
     def text() -> str:
-        return (store.get(Document.text_key(combination.corpus, name)) or b"").decode("utf-8")
+        return "" if record is None else stored_text(store, combination.corpus, record)
 
     title = "" if record is None else record.metadata.title or record.source
     kept_back = (one for one in result.rejected if one.rejection_reason is RejectionReason.UNGROUNDED)

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from qagen_dagster.agents.steps import GiveUpReason
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     DocumentError,
+    MalformedResponseError,
     PermanentModelError,
     RateLimitedError,
     TransientModelError,
@@ -26,11 +28,13 @@ from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, Groundin
 from qagen_dagster.records.ids import Combination, fingerprint
 
 HISTORY_FILE = "grounding.json"
-_UNHEARD = (
-    tuple(  # beginnings of the failures that a later run retries; others are responses, which are replayed
+_MALFORMED = f"{GiveUpReason.MALFORMED.value}: "
+_UNHEARD = (  # beginnings of the failures that a later run retries; others are responses, which are replayed
+    _MALFORMED,
+    *(
         f"{kind.__name__.removesuffix('Error')}:"
         for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
-    )
+    ),
 )
 Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last one
 
@@ -54,7 +58,7 @@ def grade_set(
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
     The graded answers are the accepted ones and those that were rejected as ungrounded. An answer is not graded again while its
-    document, its text, method, detector and judge are the same.
+    document, its text, method, detector and judge are the same. Raises MalformedResponseError after the report is stored.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, encode, run, run_budget)
@@ -63,6 +67,7 @@ def grade_set(
     found = _report(workspace, plan, work.documents(), run)
     workspace.store.write(GroundingReport.key(combination), found)
     workspace.store.write(combination.history_key(run.run_id, HISTORY_FILE), found)
+    _check_replies(found)
     return found
 
 
@@ -74,6 +79,16 @@ def report_version(found: GroundingReport) -> str:
 def undecided(answer: GradedAnswer) -> bool:
     """Whether the judge gave no verdict because of the budget or the server. A later run may get one."""
     return answer.grading.judge_failure.startswith(_UNHEARD)
+
+
+def _check_replies(found: GroundingReport) -> None:
+    """Raise MalformedResponseError for documents about whose answers the judge gave malformed replies alone."""
+    failures = {
+        one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
+    }
+    bad = [name for name, why in failures.items() if all(one.startswith(_MALFORMED) for one in why)]
+    if bad:
+        raise MalformedResponseError(f"{', '.join(bad)}: model_error: {failures[bad[0]][0]}")
 
 
 def _grader(

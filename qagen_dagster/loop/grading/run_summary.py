@@ -10,6 +10,7 @@ from typing import Any
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.grounding.grade import overall
+from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document
@@ -158,15 +159,13 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
 def described_outputs(
     store: Store, reports: Sequence[GroundingReport]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each document a path and the described JSON with the whole text of the document."""
+    """For each document a path and the described JSON with the whole text of the document. Raises StoreError."""
     for one in reports:
         combination = combination_of(one)
         for document in one.documents:
-            text = store.get(Document.text_key(combination.corpus, document.document_id)) or b""
-            yield (
-                f"{combination.key}/{document.document_id}.json",
-                _output(one, document, text.decode("utf-8")),
-            )
+            record = store.find(Document.key(combination.corpus, document.document_id), Document)
+            text = "" if record is None else stored_text(store, combination.corpus, record)
+            yield f"{combination.key}/{document.document_id}.json", _output(one, document, text)
 
 
 def _output(one: GroundingReport, document: DocumentGrades, content: str) -> dict[str, Any]:

@@ -102,9 +102,19 @@ def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
 
 
 def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
-    """The accepted problems of the published bank."""
-    bank = space.store.find(ProblemBank.file_key(key, FILES[0]), ProblemBank)
-    return {} if bank is None else {one.id: one for one in bank.accepted}
+    """The accepted problems of the published bank. Those of a damaged bank are taken from its history."""
+    bank = space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+    if bank is not None:
+        return {one.id: one for one in bank.accepted}
+    by_line = {
+        result.model_dump_json(): one
+        for name in space.store.list(ProblemBank.file_key(key, "history"))
+        if name.endswith(f"/{FILES[0]}") and (known := space.store.find_valid(name, ProblemBank))
+        for one in known.accepted
+        if (result := pipeline_result(one)) is not None
+    }
+    lines = (space.store.get(ProblemBank.file_key(key, FILES[1])) or b"").decode("utf-8", "replace")
+    return {by_line[line].id: by_line[line] for line in lines.split("\n") if line in by_line}
 
 
 def _as_published(problems: Sequence[Problem], former: Mapping[str, ProblemRecord]) -> tuple[Problem, ...]:
@@ -162,6 +172,7 @@ def bank_files(bank: ProblemBank) -> dict[str, bytes]:
 def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> PublishedBank:
     """Write the bank's files and all its exports. Changed files of the bank are also kept in the history of the run."""
     bank = open_bank(space, plan)
+    space.store.find_or_set_aside(ProblemBank.file_key(plan.name, FILES[0]), ProblemBank)
     export = export_of(bank)
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
     changed: list[str] = []

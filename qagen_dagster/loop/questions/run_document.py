@@ -5,7 +5,7 @@ from __future__ import annotations
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History
-from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
@@ -23,7 +23,9 @@ from qagen_dagster.loop.questions.state_machine import (
     QAState,
     Step,
     Validate,
+    ask_again,
     check_replies,
+    is_useless,
     next_step,
     replay,
     transition,
@@ -46,6 +48,7 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
         return run_batch(work, work.limits, models, journal)
     events = agent_events(journal)
     state, taken = replay(events, work.limits)
+    state = ask_again(state, work.limits)
     used: list[Event] = list(events[:taken])
     while not isinstance(step := next_step(state, work.limits), Done):
         try:
@@ -57,6 +60,8 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
         used.append(event)
         state = transition(state, event)
     check_replies(state, step)
+    if is_useless(state, step):
+        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {state.rejected[-1].detail}")
     calls = tuple(call for event in used for call in event.calls)
     return result_of(work, models, state, step, calls)
 

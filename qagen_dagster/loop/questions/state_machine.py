@@ -184,10 +184,27 @@ def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
     """
     state = QAState()
     for taken, event in enumerate(events):
+        state = ask_again(state, limits)
         if isinstance(next_step(state, limits), Done):
             return state, taken
         state = transition(state, event)
     return state, len(events)
+
+
+def ask_again(state: QAState, limits: QALimits) -> QAState:
+    """The state in which a later run asks the model again, if `is_useless` failed the document."""
+    step = next_step(state, limits)
+    failed = isinstance(step, Done) and is_useless(state, step)
+    return state.model_copy(update={"consecutive_failures": 0}) if failed else state
+
+
+def is_useless(state: QAState, done: Done) -> bool:
+    """Whether the document ended although the model gave nothing but malformed replies and faulty tool calls."""
+    reasons = (f"{GiveUpReason.MALFORMED.value}: ", f"{GiveUpReason.FAULTY_CALLS.value}: ")
+    failures = [one.detail for one in state.rejected if one.attempt]
+    limits = (DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS)
+    nothing = not state.accepted and all(one.startswith(reasons) for one in failures)
+    return done.end in limits and bool(failures) and nothing
 
 
 def is_malformed(failure: str) -> bool:

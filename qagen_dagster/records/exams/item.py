@@ -113,6 +113,9 @@ class ExamPart(Record):
             raise ValueError(f"{key!r} is not exam/schema/difficulty")
         return cls(exam=parts[0], schema_id=parts[1], difficulty=Difficulty(parts[2]))
 
+    def results_folder(self) -> str:
+        return self._folder("results")
+
     def result_key(self, slot: int, fingerprint: str) -> str:
         return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".json")
 

@@ -26,6 +26,19 @@ PRIVATE = [
     "64:ff9b::5db8:d70e", "64:ff9b:1::a00:1", "2002:7f00:1::", "2002:5db8:d70e::1", "2001:0:4136:e378::1",
     "2001:db8::1", "100::1", "3fff::1", "2620:fe::5efe:7f00:1", "2620:fe::200:5efe:c0a8:1", "5f00::1",
 ]  # fmt: skip
+SPELLINGS = [
+    "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "127.0.1", "017700000001", "0x7f.0.0.0x1",
+    "127.0.0.01", "1.2.3.4.5", "256.1.1.1", "0xA9FEA9FE", "\uff13\uff12.1.1.1", "\uff11\uff12\uff17.0.0.1", "127.0.0.1.", "1572395042",
+    "93.184.215.014", "0", "papers.0x7f",
+]  # fmt: skip
+TRICKS = [
+    "file:///etc/passwd", "ftp://papers.example/x", "gopher://papers.example/", "data:application/pdf,x", "x.pdf",
+    "//papers.example/x", "http:///x", "http://", "", "javascript:alert(1)", "http://user@papers.example/",
+    "http://a:b@papers.example/", "http://papers.example\\@10.0.0.1/", "http://papers.example/a b",
+    "http://papers.example/\r\nHost: x", "http://[fe80::1%25eth0]/", "http://[::1", "http://papers.example:0/",
+    "http://papers.example:99999/", "http://..example/", "jar:http://papers.example!/", "dict://127.0.0.1:11211/",
+    f"http://papers.example/{'x' * 5_000}", "http://exa%6dple%00.org/",
+]  # fmt: skip
 HOSTS = st.from_regex(r"[a-z][a-z0-9-]{0,10}[a-z]\.(?:org|example|de)", fullmatch=True)
 
 
@@ -56,29 +69,12 @@ def test_public_addresses_are_asked(address: str) -> None:
     assert to(address).target("https://papers.example/").address == str(ip_address(address))
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "127.0.1", "017700000001", "0x7f.0.0.0x1",
-        "127.0.0.01", "1.2.3.4.5", "256.1.1.1", "0xA9FEA9FE", "\uff13\uff12.1.1.1", "\uff11\uff12\uff17.0.0.1", "127.0.0.1.", "1572395042",
-        "93.184.215.014", "0", "papers.0x7f",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("host", SPELLINGS)
 def test_numbers_in_other_spellings_are_no_hosts(host: str) -> None:
     assert refused(f"http://{host}/x.pdf")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "file:///etc/passwd", "ftp://papers.example/x", "gopher://papers.example/", "data:application/pdf,x", "x.pdf",
-        "//papers.example/x", "http:///x", "http://", "", "javascript:alert(1)", "http://user@papers.example/",
-        "http://a:b@papers.example/", "http://papers.example\\@10.0.0.1/", "http://papers.example/a b",
-        "http://papers.example/\r\nHost: x", "http://[fe80::1%25eth0]/", "http://[::1", "http://papers.example:0/",
-        "http://papers.example:99999/", "http://..example/", "jar:http://papers.example!/", "dict://127.0.0.1:11211/",
-        f"http://papers.example/{'x' * 5_000}", "http://exa%6dple%00.org/",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("url", TRICKS)
 def test_other_schemes_and_tricks_of_urls_are_refused(url: str) -> None:
     assert refused(url)
 

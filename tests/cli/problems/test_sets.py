@@ -149,6 +149,23 @@ def test_a_bank_is_added_to_and_only_replaced_when_told(qagen: Command, play: Pl
     assert (one["id"], list(one["variants"])) == ("problems-01", ["numerical"])
 
 
+def test_a_damaged_bank_is_made_again_from_its_history(qagen: Command, play: Play, tmp_path: Path) -> None:
+    board = play()
+    folder = qagen.project.corpora / "problems" / "motion"
+    bank = Path(qagen.project.assets) / "problems" / "motion" / "bank.json"
+    words = ("process", "--set", "motion", "-o", str(tmp_path / "out"))
+    whole = YAML.format(more="variants: [numerical]\n")
+    (folder / "problems.yaml").write_text(whole)
+    assert qagen(*words).code == 0
+    before, calls = bank.read_bytes(), len(board.received)
+    bank.write_bytes(before[:99])
+    (folder / "problems.yaml").write_text(whole.replace("tex}", "tex, range: [1, 1]}"))
+    found = qagen(*words)
+    assert (found.code, bank.read_bytes() == before, len(board.received)) == (0, True, calls), found.err
+    assert Path(f"{bank}.damaged").read_bytes() == before[:99]
+    assert f"{bank} is not a valid ProblemBank" in " ".join(found.err.split())
+
+
 def test_replace_is_for_sets(qagen: Command, play: Play, tmp_path: Path) -> None:
     play()
     found = qagen("process", "-t", "x.tex", "-o", str(tmp_path / "out"), "--replace")

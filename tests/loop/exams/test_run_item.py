@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.errors import BudgetExhaustedError, TransientModelError
+from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, TransientModelError
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.result import slot_result
 from qagen_dagster.loop.exams.run_item import Worked, work_item
@@ -192,7 +192,10 @@ def _never(_role: str) -> None:
     raise AssertionError("a finished item asks nobody")
 
 
-@pytest.mark.parametrize("error", [TransientModelError("503"), BudgetExhaustedError("max_calls 3")])
+@pytest.mark.parametrize(
+    "error",
+    [TransientModelError("503"), MalformedResponseError("no choices"), BudgetExhaustedError("max_calls 3")],
+)
 def test_a_model_that_cannot_be_had_decides_nothing(error: Exception, tmp_path: Path) -> None:
     def before(role: str) -> None:
         if role == "verifier":
@@ -204,7 +207,7 @@ def test_a_model_that_cannot_be_had_decides_nothing(error: Exception, tmp_path: 
         assert (worked.over, worked.stopped) == (False, "max_calls 3")
         assert result(play, worked).end is SlotEnd.BUDGET_EXHAUSTED
     else:
-        with pytest.raises(TransientModelError):
+        with pytest.raises(type(error), match=str(error)):
             run(play, tmp_path)
     later = ExamPlay()
     assert isinstance(run(later, tmp_path).step, Accepted)

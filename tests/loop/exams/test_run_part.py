@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ConfigError, PermanentModelError, StoreError, TransientModelError
-from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, keep_part
+from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
+from qagen_dagster.loop.exams.bank import (
+    gather,
+    is_bank_current,
+    is_part_current,
+    keep_part,
+    publish_bank,
+)
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
 from qagen_dagster.loop.spending import RunSpending
@@ -335,7 +341,18 @@ def test_a_part_that_needs_no_run_is_one_when_its_set_is_damaged(space: Space) -
     here.store.write_bytes(plan.part.set_key(), b"{")
     assert not is_part_current(here, plan)
     assert not is_bank_current(here, "trial")
-    with pytest.raises(StoreError, match=r"sets/M1/easy\.json is not a valid PartSet"):
-        gather(here, "trial")
+    assert gather(here, "trial").results == ()
     keep_part(here, plan, "run-1", "then")
     assert is_part_current(here, plan)
+
+
+def test_the_items_of_a_part_whose_set_is_damaged_stay_in_the_bank(space: Space) -> None:
+    here = space(ExamPlay())
+    plan = planned(here)
+    run_part(here, plan, "run-1")
+    keep_part(here, plan, "run-1", "then")
+    items = publish_bank(here, "trial", "run-1").bank.items
+    assert len(items) == 3
+    here.store.write_bytes(plan.part.set_key(), b"{")
+    assert not is_part_current(here, planned(here))
+    assert publish_bank(here, "trial", "run-2").bank.items == items

@@ -5,17 +5,20 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.answering.texts import load_texts
+from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, in_picture
 from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
+from qagen_dagster.loop.grading.run_summary import described_outputs
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.vectors.minilm import Vectors
+from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
 from qagen_dagster.records.questions.results import (
     CandidateSet,
@@ -146,6 +149,35 @@ def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_no
         assert grades(found) == [False, False]
     assert bool(found.undecided) == waits
     assert is_graded(space, COMBINATION) == (not found.undecided)
+
+
+def test_a_judge_whose_every_reply_is_malformed_fails_the_run_and_is_asked_again(
+    workspace: PlayedWorkspace,
+) -> None:
+    space = judged(workspace, FakeModel(lambda _: MalformedResponseError("no choices")))
+    make(space)
+    with pytest.raises(MalformedResponseError, match=r"a\.txt: model_error: malformed: no choices"):
+        grade_set(space, COMBINATION, apart, RUN)
+    assert space.store.read(GroundingReport.key(COMBINATION), GroundingReport).undecided == 2
+    assert not is_graded(space, COMBINATION)
+    space.judges.append(FakeModel(lambda _: SUPPORTED))
+    assert grades(grade_set(space, COMBINATION, apart, RunMark("run-2", "launch-2"))) == [True, True]
+
+
+def test_a_damaged_text_is_not_graded_or_shown(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    report = grade_set(workspace, COMBINATION, apart, RUN)
+    assert list(described_outputs(workspace.store, [report]))
+    workspace.store.write_bytes(Document.text_key("probes", "a.txt"), b"another text")
+    said = r"a\.txt/text\.txt is damaged"
+    with pytest.raises(StoreError, match=said):
+        list(described_outputs(workspace.store, [report]))
+    for key in workspace.store.list("grades"):
+        workspace.store.remove(key)
+    with pytest.raises(StoreError, match=said):
+        grade_set(workspace, COMBINATION, apart, RUN)
+    with pytest.raises(StoreError, match=said):
+        load_texts(workspace.store, "probes", "a.txt")
 
 
 def test_the_budget_ends_judging_and_the_next_run_goes_on(workspace: PlayedWorkspace) -> None:

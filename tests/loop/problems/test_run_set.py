@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
+from qagen_dagster.errors import ConfigError, MalformedResponseError, PermanentModelError, TransientModelError
 from qagen_dagster.loop.problems.plan import (
     ProblemOptions,
     SetPlan,
@@ -115,19 +115,27 @@ def test_a_stage_without_the_ones_before_it_does_nothing(workspace: Played) -> N
     assert {one.end for one in gather_bank(workspace, plan, "Trial").problems} == {ProblemEnd.UNFINISHED}
 
 
-def test_one_that_fails_keeps_no_other_waiting(workspace: Played) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TransientModelError("the server is away"), "the server is away"),
+        (MalformedResponseError("no choices"), "model_error: malformed: no choices"),
+    ],
+    ids=["away", "malformed"],
+)
+def test_one_that_fails_keeps_no_other_waiting(workspace: Played, error: Exception, said: str) -> None:
     plan = planned(workspace)
     script = workspace.plays[-1].scripts
     good = script[Role.IDEA]
 
     def gone(request: Request) -> Turn:
         if "$12\\," in told(request):
-            raise TransientModelError("the server is away")
+            raise error
         return call(TERMINALS[Role.IDEA], **good(request)[0])
 
     workspace.plays[-1].fakes[Role.IDEA].follow(gone)
     outcome = run_stages(workspace, plan, ids(plan), FULL, "r1")
-    assert outcome.failed == {"p2": "the server is away"}
+    assert outcome.failed == {"p2": said}
     assert outcome.finished == ["p1", "p3", "p4", "p5"]
     follow(workspace)
     outcome = run_stages(workspace, plan, ids(plan), FULL, "r2")

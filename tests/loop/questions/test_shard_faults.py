@@ -281,11 +281,20 @@ def test_a_model_whose_every_reply_is_useless_is_stopped(tmp_path: Path, fault: 
 
 
 def test_an_attempt_of_such_a_model_ends_after_five_turns(tmp_path: Path) -> None:
-    with WireServer(then=Reply(calls=(Call("open_valve", {}),))) as server:
+    """The document is not finished with nothing but such attempts: the next run asks the model again."""
+
+    def useless(_seen: Seen, _number: int) -> Step:
+        return USELESS["unknown"][0]
+
+    fault = "faulty_calls: 5 turns in a row, the last: unknown tool 'open_valve'"
+    with WireServer(useless) as server:
         outcome, space, planned = run(tmp_path, server, ("anthropic",) * 3, ["bar"])
-    assert outcome.failed == {}
+        assert (outcome.failed, len(server.requests)) == ({"bar.txt": f"model_error: {fault}"}, 15)
+        assert results(space, planned) == {}
+        assert run_shard(space, planned, ["bar.txt"], "run-2").failed == outcome.failed
+        assert 15 < len(server.requests) <= 30
+        server.follow(useful)
+        assert run_shard(space, planned, ["bar.txt"], "run-3").finished == ["bar.txt"]
     (result,) = results(space, planned).values()
-    assert len(server.requests) == 15
-    assert {one.rejection_detail for one in result.rejected} == {
-        "faulty_calls: 5 turns in a row, the last: unknown tool 'open_valve'"
-    }
+    assert result.end is DocumentEnd.TARGET_REACHED
+    assert {one.rejection_detail for one in result.rejected} == {fault}

@@ -11,7 +11,6 @@ from qagen_dagster.agents.questions.batch.reading import BUDGETS, PART, Reading
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     ContextOverflowError,
-    MalformedResponseError,
     ModelError,
 )
 from qagen_dagster.grounding.grade import grade_answer
@@ -246,7 +245,7 @@ class RecordingJudge:
     def respond(self, request: Request) -> Response:
         try:
             return self._model.respond(request)
-        except (MalformedResponseError, ContextOverflowError):
+        except ContextOverflowError:
             raise  # a response that would be replayed
         except ModelError as error:
             self.ended = error
