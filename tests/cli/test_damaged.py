@@ -137,7 +137,7 @@ def test_a_damaged_partial_result_is_made_again(qagen: Command) -> None:
     with WireServer(waterworks.answer) as server:
         project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
         run = ("run", "--profile", "remote")
-        assert qagen(*run, "--max-calls", "1").code == 1
+        assert qagen(*run, "--max-calls", "1").code == 0
         (partial,) = project.assets.glob(f"candidates/{WATER}/*/*.partial.json")
         partial.write_bytes(partial.read_bytes()[:30])
         assert qagen(*run, "--max-calls", "1").code == 1
