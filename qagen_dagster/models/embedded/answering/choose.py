@@ -44,7 +44,7 @@ class Short:
 class Measured:
     """Candidates of a question; `numbers[i]` is the caller's number of the table's sentence i.
 
-    `text` holds all parsed sentences by the caller's number, in order; `vectors` a row per token of the question.
+    `parsed` holds all parsed sentences by the caller's number, in order; `vectors` a row per token of the question.
     """
 
     question: Question
@@ -52,7 +52,7 @@ class Measured:
     numbers: tuple[int, ...]
     table: Table
     vectors: Vectors
-    text: Mapping[int, Sentence]
+    parsed: Mapping[int, Sentence]
 
     def text(self, row: int) -> str:
         one = self.table.candidates[row]
@@ -126,8 +126,8 @@ def signs(found: Measured, row: int, agreed: float) -> tuple[float, ...]:
     one = found.table.candidates[row]
     spans = found.sentences[one.sentence].spans
     start, end = int(spans.start[one.row]), int(spans.end[one.row])
-    place = list(found.text).index(found.numbers[one.sentence])
-    amiss = mismatches(found.question, found.vectors, list(found.text.values()), place, start, end)
+    place = list(found.parsed).index(found.numbers[one.sentence])
+    amiss = mismatches(found.question, found.vectors, list(found.parsed.values()), place, start, end)
     return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS), *amiss)
 
 

@@ -48,7 +48,7 @@ def mismatches(
     everywhere = frozenset[str]().union(*(other.said for other in text))
     asked = frozenset[str]().union(*(keys(word) for word in words))
     counts = Counter[str]()
-    least = dict.fromkeys((*_SOFT, ""), 1.0)
+    least: dict[str, float] = dict.fromkeys((*_SOFT, ""), 1.0)
     cosines: list[float] = []
     for word in words:
         said, kind = frozenset(keys(word)), _kind(word)
