@@ -12,17 +12,37 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 from benchmarks.short.fit import Fitting, Item, answer, fit_odds, folds, item
 from benchmarks.short.sets import XQUAD, Example, elsewhere, others, xquad
+from benchmarks.short.unanswerable import set_aside, unanswerable
 from qagen_dagster.models.embedded.answering import weights as shipped
+from qagen_dagster.models.embedded.answering.excerpts import UNLIKELY
 from qagen_dagster.models.embedded.answering.weights import FILE, Weights
 
+WRONG = 0.1  # weight of a wrong answer to an answerable question
 RIGHT = 0.5  # F1 from which an answer counts as right
 TARGET = Path(shipped.__file__).with_name(FILE)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer to a question of one fold; `kind` of an unanswerable one, else empty."""
+
+    fold: int
+    aside: bool
+    kind: str
+    f1: float
+    signs: tuple[float, ...]
+
+    @property
+    def weight(self) -> float:
+        """Wrong answers to answerable questions cost no F1 when they are declined, so they hardly count."""
+        return WRONG if not self.kind and self.f1 < RIGHT else 1.0
 
 
 class Crossed:
@@ -31,24 +51,28 @@ class Crossed:
     def __init__(self, folder: Path, known: Sequence[Example]) -> None:
         self.examples = list(known)
         self.fitting = Fitting([item(one) for one in (*known, *others(folder))])
-        strangers = [_of_text(one, two) for one, two in elsewhere(self.examples)]
-        self.f1: list[float] = []
-        self.signs: list[tuple[int, bool, bool, tuple[float, ...]]] = []  # fold, own text, right, signs
+        strange = [
+            (_of_text(one, two), "another article")
+            for one, two in elsewhere(self.examples)
+            if one.group != two.group
+        ]
+        strange += [(item(one.example), one.kind) for one in unanswerable(self.examples)]
+        self.asked: list[Answered] = []
         plain: dict[int, Weights] = {}
         for fold, fit, held in folds(self.fitting):
             plain[fold] = self.fitting.weights(fit)
-            for at in held:
-                f1, values = answer(plain[fold], self.fitting.items[at])
-                self.f1.append(f1)
-                self.signs.append((fold, True, f1 >= RIGHT, values))
-            for stranger in strangers:
-                if stranger.example.fold == fold:
-                    self.signs.append((fold, False, False, answer(plain[fold], stranger)[1]))
+            own = [(self.fitting.items[at], "") for at in held]
+            for one, kind in (*own, *((two, kind) for two, kind in strange if two.example.fold == fold)):
+                f1, signs = answer(plain[fold], one)
+                self.asked.append(Answered(fold, set_aside(one.example.text), kind, f1, signs))
+        self.f1 = [one.f1 for one in self.asked if not one.kind]
         self.weights = {fold: self._with_odds(plain[fold], fold) for fold in plain}
 
     def _with_odds(self, plain: Weights, without: int | None) -> Weights:
-        known = [one for one in self.signs if one[0] != without]
-        odds, bias = fit_odds([values for *_, values in known], [right for _, _, right, _ in known])
+        """Nothing is fitted on paragraphs that are set aside."""
+        known = [one for one in self.asked if one.fold != without and not one.aside]
+        right = [not one.kind and one.f1 >= RIGHT for one in known]
+        odds, bias = fit_odds([one.signs for one in known], right, [one.weight for one in known])
         return plain.model_copy(update={"odds": odds, "bias": bias})
 
     def of(self, one: Example) -> Weights:
@@ -57,7 +81,10 @@ class Crossed:
 
     def chances(self) -> list[tuple[bool, bool, float]]:
         """Of each held-out answer: asked of its own text, right, and the chance it is given."""
-        return [(own, right, self.weights[fold].chance(values)) for fold, own, right, values in self.signs]
+        return [(not one.kind, not one.kind and one.f1 >= RIGHT, self.chance(one)) for one in self.asked]
+
+    def chance(self, one: Answered) -> float:
+        return self.weights[one.fold].chance(one.signs)
 
     def final(self) -> Weights:
         """From everything, with odds from held-out answers."""
@@ -89,6 +116,29 @@ def told(chances: Sequence[tuple[bool, bool, float]]) -> str:
     return "\n".join(lines)
 
 
+def declined(crossed: Crossed, *, aside: bool) -> str:
+    """What declining costs and what it declines, with 95 % intervals, on the tuned paragraphs or on those set aside."""
+    here = [one for one in crossed.asked if one.aside is aside]
+    own = [one for one in here if not one.kind]
+    kept = [one.f1 * (crossed.chance(one) >= UNLIKELY) for one in own]
+    lost = [one.f1 - value for one, value in zip(own, kept, strict=True)]
+    lines = [
+        f"{'set aside' if aside else 'tuned'}: {len(own)} answerable, F1 {mean(one.f1 for one in own)}, kept {mean(kept)}, lost {mean(lost)}"
+    ]
+    for kind in sorted({one.kind for one in here if one.kind}):
+        some = [crossed.chance(one) < UNLIKELY for one in here if one.kind == kind]
+        lines.append(f"  {kind:16} {len(some):5} declined {mean(some)}")
+    every = [crossed.chance(one) < UNLIKELY for one in here if one.kind and one.kind != "another article"]
+    return "\n".join([*lines, f"  {'all but articles':16} {len(every):5} declined {mean(every)}"])
+
+
+def mean(values: Iterable[float]) -> str:
+    """A mean with its 95 % interval."""
+    known = list(values)
+    half = 1.96 * stdev(known) / len(known) ** 0.5 if len(known) > 1 else 1.0
+    return f"{fmean(known):.3f} ± {half:.3f}"
+
+
 def calibrated(chances: Sequence[tuple[bool, bool, float]]) -> str:
     """Chance given and share right, own questions and strange ones together."""
     lines = ["chance given   answers  share right"]
@@ -111,6 +161,7 @@ def main() -> int:
     print(f"token F1, fitted without XQuAD at all: {crossed.transfer():.3f}")
     print(told(crossed.chances()))
     print(calibrated(crossed.chances()))
+    print(declined(crossed, aside=False), declined(crossed, aside=True), sep="\n")
     if asked.write:
         final = crossed.final().model_dump(mode="json")
         final["categories"] = dict(sorted(final["categories"].items()))

@@ -19,6 +19,7 @@ from qagen_dagster.models.embedded.conversation import Line
 
 EPOCHS, RATE, RATE_NUMBERS = 5, 0.08, 0.03
 DECAY_CATEGORIES, DECAY_SPECIAL, DECAY_NUMBERS = 1e-2, 1e-2, 1e-3
+DECAY_ODDS = 10.0
 LEAST_QUESTIONS = 3  # that must have a category before it gets a weight
 ELSEWHERE = 0.5  # what the right words at another place are worth
 SMALLEST = 0.004  # weights of categories nearer to zero are left out
@@ -188,16 +189,22 @@ def answer(fitted: Weights, one: Item) -> tuple[float, tuple[float, ...]]:
     return float(one.f1[row]), signs(one.found, row, agreed)
 
 
-def fit_odds(values: Sequence[tuple[float, ...]], right: Sequence[bool]) -> tuple[tuple[float, ...], float]:
-    """Logistic regression by Newton's method, with a little decay."""
-    x = np.concatenate([np.array(values, dtype=np.float64), np.ones((len(values), 1))], axis=1)
-    y = np.array(right, dtype=np.float64)
+def fit_odds(
+    values: Sequence[tuple[float, ...]], right: Sequence[bool], weights: Sequence[float]
+) -> tuple[tuple[float, ...], float]:
+    """Logistic regression by Newton's method on standardised values, with decay."""
+    raw = np.array(values, dtype=np.float64)
+    mean, scale = raw.mean(axis=0), raw.std(axis=0) + 1e-9
+    x = np.concatenate([(raw - mean) / scale, np.ones((len(values), 1))], axis=1)
+    y, weight = np.array(right, dtype=np.float64), np.array(weights, dtype=np.float64)
+    decay = np.array([DECAY_ODDS] * len(mean) + [1e-3])
     w = np.zeros(x.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        slope = x.T @ (chance - y) + 1e-1 * w
-        w -= np.linalg.solve((x * (chance * (1 - chance))[:, None]).T @ x + 1e-1 * np.eye(len(w)), slope)
-    return _rounded(w[:-1]), round(float(w[-1]), 4)
+        slope = x.T @ (weight * (chance - y)) + decay * w
+        w -= np.linalg.solve((x * (weight * chance * (1 - chance))[:, None]).T @ x + np.diag(decay), slope)
+    odds = w[:-1] / scale
+    return _rounded(odds), round(float(w[-1] - (odds * mean).sum()), 4)
 
 
 def folds(fitting: Fitting) -> Iterator[tuple[int, list[int], list[int]]]:

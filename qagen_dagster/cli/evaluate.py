@@ -34,6 +34,7 @@ from qagen_dagster.settings import Settings
 _COLUMNS = (
     ("leaked", Kind.CLOSED_BOOK, "leaked_share"),
     ("document@5", Kind.RETRIEVAL, "fused_document_recall_at_5"),
+    ("untitled@5", Kind.RETRIEVAL, "untitled_fused_document_recall_at_5"),
     ("evidence@5", Kind.RETRIEVAL, "fused_evidence_recall_at_5"),
     ("exact", Kind.ANSWERS, "exact_match"),
     ("F1", Kind.ANSWERS, "token_f1"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from qagen_dagster.grounding.bounds import Bound, bound_of
 from qagen_dagster.grounding.words import listed
 
 _SMALL = {
@@ -26,38 +27,31 @@ _ORDINALS = {
     for value, word in enumerate(
         listed(
             "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-            "sixteenth seventeenth eighteenth nineteenth twentieth"
+            "sixteenth seventeenth eighteenth nineteenth"
         ),
         start=1,
     )
+} | {f"{word[:-1]}ieth": value for word, value in _SMALL.items() if value >= 20}
+_LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES = {"hundred": 1e2, **_LARGE} | {
+    "k": 1e3, "mn": 1e6, "m": 1e6, "mm": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12, "dozen": 12.0,
+}  # fmt: skip
+_MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # "pounds" after these is money
+_MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"} | {
+    code: code for code in listed("usd gbp eur jpy inr")
 }
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "k": 1e3,
-    "million": 1e6,
-    "mn": 1e6,
-    "m": 1e6,
-    "mm": 1e6,
-    "billion": 1e9,
-    "bn": 1e9,
-    "b": 1e9,
-    "trillion": 1e12,
-    "tn": 1e12,
-    "dozen": 12.0,
+_AT_HOME = {
+    "us": "usd",
+    "u.s.": "usd",
+    "american": "usd",
+    "british": "gbp",
+    "uk": "gbp",
+    "japanese": "jpy",
+    "indian": "inr",
 }
-_MONEY_SCALES = (
-    "million",
-    "billion",
-    "trillion",
-    "mn",
-    "bn",
-    "tn",
-)  # "pounds" after these is money, not weight
-_MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"}
 
-# Unit: its measure, and its size in the measure's first unit.
-_UNITS: dict[str, tuple[str, float]] = {}
+# Unit: its measures, and its size in the first unit of each. "Pounds" may be a mass or money.
+_UNITS: dict[str, list[tuple[str, float]]] = {}
 for _measure, _spellings in {
     "share": "%:1 percent:1 per_cent:1 pct:1 percentage:1 bps:.01",
     "length": "m:1 metre:1 meter:1 km:1000 kilometre:1000 kilometer:1000 cm:.01 centimetre:.01 centimeter:.01 mm:.001 "
@@ -79,27 +73,53 @@ for _measure, _spellings in {
     "temperature": "°c:1 celsius:1 ℃:1",
     "fahrenheit": "°f:1 fahrenheit:1",
     "usd": "dollar:1 usd:1 cent:.01",
-    "gbp": "gbp:1 sterling:1",
-    "eur": "euro:1 eur:1",
+    "gbp": "pound:1 gbp:1 sterling:1 p:.01 pence:.01 penny:.01",
+    "eur": "euro:1 eur:1 cent:.01",
+    "jpy": "yen:1 jpy:1",
+    "inr": "rupee:1 inr:1",
 }.items():
     for _one in _spellings.split():
         _name, _factor = _one.split(":")
-        _UNITS[_name.replace("_", " ")] = (_measure, float(_factor))
+        _UNITS.setdefault(_name.replace("_", " "), []).append((_measure, float(_factor)))
 
 _DIGITS = r"\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
-_WORDS = "|".join(sorted(_SMALL, key=len, reverse=True))
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+# Numbers in words: below a hundred, below a thousand, with scales, years ("nineteen eighty-four"), ordinals.
+_TENS, _TEENS = (
+    _any(w for w, v in _SMALL.items() if v >= 20),
+    _any(w for w, v in _SMALL.items() if 13 <= v <= 20),
+)
+_LOW = rf"(?:{_TENS}(?:[\s-]{_any(w for w, v in _SMALL.items() if 0 < v < 10)})?|{_any(_SMALL)})\b"
+_MORE = rf"(?![\s-](?:hundred|{'|'.join(_LARGE)})\b)"
+_MIDDLE = rf"(?:(?:{_LOW}|an?)[\s-]hundred\b(?:(?:\sand\s|[\s-]){_LOW}{_MORE})?|{_LOW})"
+_SCALED = rf"(?:{_MIDDLE}|an?)[\s-]{_any(_LARGE)}\b"
+_CARDINAL = (
+    rf"{_TEENS}[\s-](?:{_TENS}(?:-{_LOW})?|{_TEENS})\b"
+    rf"|{_SCALED}(?:,?\s{_SCALED})*(?:(?:,?\sand\s|,?\s){_MIDDLE}{_MORE})?|an?\sdozen\b|{_MIDDLE}"
+)
+_LAST = _any(word for word, value in _ORDINALS.items() if value < 10)
+_ORDINAL = rf"(?:{_LOW}[\s-]hundred(?:\sand\s|[\s-]))?(?:{_TENS}(?:-{_LAST}|\s(?!second){_LAST})|{_any(_ORDINALS)})|(?:{_LOW}[\s-])?hundredth"
 _NUMBER = re.compile(
-    rf"(?P<money>us\$|[$£€¥₹])?\s?(?<![\w.])(?P<sign>[-\u2212])?(?P<digits>{_DIGITS})(?:(?P<ordinal>st|nd|rd|th)\b)?"
-    rf"|\b(?P<words>(?:{_WORDS})(?:[\s-](?:{_WORDS}))?)\b|\b(?P<ranked>{'|'.join(_ORDINALS)})\b",
+    rf"(?P<money>us\$|[$£€¥₹]|\b(?-i:USD|GBP|EUR|JPY|INR)(?=\s?\d))?\s?(?<![\w.])(?P<sign>[-\u2212])?(?P<digits>{_DIGITS})(?:(?P<ordinal>st|nd|rd|th)\b)?"
+    rf"|\b(?P<ranked>{_ORDINAL})\b|\b(?P<words>{_CARDINAL})",
     re.IGNORECASE,
 )
-_SCALE = re.compile(
-    rf"[\s-]?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b(?![./-]\w)", re.IGNORECASE
-)
+_SCALE = re.compile(rf"[\s-]?(?P<scale>{_any(_SCALES)})\b(?![./-]\w)", re.IGNORECASE)
 _UNIT = re.compile(
-    r"[\s\u00a0-]?(?:(?P<sign>%|°\s?[cf]\b|℃)|(?P<word>per cent\b|[a-zµμ]{1,14}\b))", re.IGNORECASE
+    r"[\s\u00a0-]?(?:(?P<sign>%|°\s?[cf]\b|℃|(?:us\$|[$£€¥₹])(?!\s?\d))"
+    r"|(?:(?P<nation>(?-i:US|U\.S\.|UK|[A-Z][a-z]{3,}))\s)?(?P<coin>dollars?|pounds?|yen|rupees?)\b"
+    r"|(?P<word>per cent\b|[a-zµμ]{1,14}\b))",
+    re.IGNORECASE,
 )
 _LETTERS_ONLY_AFTER_DIGITS = frozenset({"k", "m", "b", "mm", "mn"})
+_ATTACHED = re.compile(r"[^\W_]+")
+_CODE = re.compile(r"\b[^\W\d_]*[A-Z][^\W_]*-$")  # "COVID-" before a number
+_CAPITAL_UNITS = frozenset("VWLAC")  # other single capitals after digits are part of a name: "5G"
 
 
 @dataclass(frozen=True)
@@ -112,28 +132,58 @@ class Amount:
     start: int
     end: int
     measured: bool = False  # whether `unit` is a measure and not a noun
+    number: float = 0.0  # as written, without the factor of the unit
+    also: tuple[tuple[float, str], ...] = ()  # other readings, as value and measure: "85 pounds" as money
+    bound: Bound | None = None
+
+    @property
+    def readings(self) -> tuple[tuple[float, str], ...]:
+        return ((self.value, self.unit), *self.also)
+
+    def exact(self) -> Amount:
+        """The amount without its comparison."""
+        return replace(self, bound=None)
 
     def same(self, other: Amount) -> bool:
-        """Whether both have the same number, whatever the noun; if both have a measure, the measures must be equal."""
-        if self.measured and other.measured and self.unit != other.unit:
+        """Whether `other` has this number, whatever the noun; if both have a measure, the measures must be equal.
+
+        A limit ("more than 80") holds for values within it, and equals limits in the same direction.
+        """
+        pairs = self._values(other)
+        if self.bound and not other.bound:
+            alike = self.measured or self.unit == other.unit or not (self.unit and other.unit)
+            return alike and any(self.bound.holds(theirs, mine) for mine, theirs in pairs)
+        if self.bound and other.bound and self.bound.upward is not other.bound.upward:
             return False
-        return _close(self, other)
+        return any(_close(mine, theirs) for mine, theirs in pairs)
+
+    def _values(self, other: Amount) -> list[tuple[float, float]]:
+        """The values that can be compared: of one measure, or as written if only one of the two has a measure."""
+        if self.measured != other.measured:
+            return [(self.number, other.number)]
+        return [
+            (mine, theirs)
+            for mine, unit in self.readings
+            for theirs, measure in other.readings
+            if unit == measure or not self.measured
+        ]
 
     def comparable(self, other: Amount) -> bool:
         """Whether both are amounts of the same kind, so that different values are a conflict."""
-        return self.unit == other.unit or (
+        mine, theirs = ({unit for _, unit in one.readings} for one in (self, other))
+        return bool(mine & theirs) or (
             not self.measured and not other.measured and "rank" not in (self.unit, other.unit)
         )
 
 
-def _close(claim: Amount, evidence: Amount) -> bool:
+def _close(claim: float, evidence: float) -> bool:
     """Whether they are equal, or the claim rounds the evidence to two digits or more ("1.2 million" for 1,234,567)."""
-    if math.isclose(claim.value, evidence.value, rel_tol=1e-6, abs_tol=1e-12):
+    if math.isclose(claim, evidence, rel_tol=1e-6, abs_tol=1e-12):
         return True
-    digits = f"{abs(claim.value):.0f}"
+    digits = f"{abs(claim):.0f}"
     kept = digits.rstrip("0")
     grain = 10.0 ** (len(digits) - len(kept))
-    return len(kept) >= 2 and grain >= 100 and abs(claim.value - evidence.value) <= grain / 2
+    return len(kept) >= 2 and grain >= 100 and abs(claim - evidence) <= grain / 2
 
 
 def amounts(text: str) -> Iterator[Amount]:
@@ -150,29 +200,68 @@ def amounts(text: str) -> Iterator[Amount]:
 
 def _amount(text: str, match: re.Match[str]) -> Amount | None:
     if match["ranked"]:
-        return Amount(float(_ORDINALS[match["ranked"].lower()]), "rank", match.group(), *match.span())
-    value = _value(match)
+        rank = _worth(match["ranked"])
+        return Amount(rank, "rank", match.group(), *match.span(), number=rank)
     start, end = match.span()
+    value = _worth(match["words"]) if match["words"] else _digits(match)
     if (match["words"] or "").lower() == "one" and not _counts(text, end):
         return None
+    if match["words"] and match["words"][:2].lower() in ("a ", "an"):
+        before = text[max(0, start - 5) : start].lower()
+        if before.endswith("of "):
+            return None  # "a quarter of a million"
+        value *= 0.5 if before.endswith("half ") else 1.0
     if match["ordinal"]:
-        return Amount(value, "rank", match.group().strip(), start, end)
-    scale = _SCALE.match(text, end)
+        return Amount(value, "rank", match.group().strip(), start, end, number=value)
+    if match["digits"] and _is_code(text, match):
+        return None
     money = _MONEY.get((match["money"] or "").lower(), "")
-    if scale and (money or scale["scale"].lower() not in _LETTERS_ONLY_AFTER_DIGITS):
-        value, end = value * _SCALES[scale["scale"].lower()], scale.end()
-        again = _SCALE.match(text, end)
-        if again and len(again["scale"]) > 4:
-            value, end = value * _SCALES[again["scale"].lower()], again.end()
+    value, end = _scaled(text, value, end, money=bool(money))
     if money:
-        return Amount(value, money, text[start:end].strip(), start, end, measured=True)
-    return _with_unit(text, value, start, end)
+        found = Amount(value, money, text[start:end].strip(), start, end, measured=True)
+    else:
+        found = _with_unit(text, value, start, end)
+    number = match.start("digits") if match["digits"] else start
+    return replace(found, number=value, bound=bound_of(text, start if money else number, found.end))
+
+
+def _is_code(text: str, match: re.Match[str]) -> bool:
+    """Whether digits are part of a name of letters and digits: "COVID-19", "5G", "5W30"; not "5kg", "20MHz", "10am"."""
+    if _CODE.search(text[max(0, match.start("digits") - 16) : match.start("digits")]):
+        return True
+    attached = _ATTACHED.match(text, match.end())
+    if attached is None or attached.group().islower():
+        return bool(attached) and not attached.group().isalpha()
+    run = attached.group()
+    if len(run) == 1:
+        return run not in _CAPITAL_UNITS and run.lower() not in _LETTERS_ONLY_AFTER_DIGITS
+    return unit_of(run) is None and run.lower() not in _SCALES
+
+
+def _scaled(text: str, value: float, end: int, *, money: bool) -> tuple[float, int]:
+    """The value with the scales that follow it, and its end."""
+    scale = _SCALE.match(text, end)
+    if scale is None:
+        return value, end
+    written = scale["scale"]
+    attached = scale.start("scale") == end and len(written) == 1 and written.isupper()  # "10M users"
+    if not money and written.lower() in _LETTERS_ONLY_AFTER_DIGITS and not attached:
+        return value, end
+    value, end = value * _SCALES[written.lower()], scale.end()
+    again = _SCALE.match(text, end)
+    if again and len(again["scale"]) > 4:
+        value, end = value * _SCALES[again["scale"].lower()], again.end()
+    return value, end
 
 
 def unit_of(word: str) -> tuple[str, float] | None:
     """The measure of a unit and its size in the measure's first unit; None if the word is not a unit."""
+    return next(iter(_readings(word)), None)
+
+
+def _readings(word: str) -> list[tuple[str, float]]:
     word = word.lower()
-    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es"))
+    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s")) or _UNITS.get(word.removesuffix("es")) or []
 
 
 def _counts(text: str, end: int) -> bool:
@@ -182,10 +271,24 @@ def _counts(text: str, end: int) -> bool:
     return bool(_SCALE.match(text, end)) or (len(word) > 2 and word in _UNITS)
 
 
-def _value(match: re.Match[str]) -> float:
-    if match["words"]:
-        parts = [_SMALL[part.lower()] for part in re.split(r"[\s-]", match["words"])]
-        return float(sum(parts))
+def _worth(words: str) -> float:
+    """The value of a number in words."""
+    total = group = 0.0
+    for word in re.findall("[a-z]+", words.lower()):
+        if word in ("hundred", "hundredth"):
+            group = max(group, 1.0) * 100
+        elif word in _LARGE:
+            total, group = total + max(group, 1.0) * _LARGE[word], 0.0
+        elif word == "dozen":
+            group = 12.0
+        else:
+            value = _SMALL.get(word, _ORDINALS.get(word, 0))
+            century = 13 <= group <= 20 and value >= 10  # "nineteen eighty-four"
+            group = group * 100 + value if century else group + value
+    return total + group
+
+
+def _digits(match: re.Match[str]) -> float:
     value = float(re.sub(r"[,\u00a0\u202f]", "", match["digits"]))
     return -value if match["sign"] else value
 
@@ -195,13 +298,23 @@ def _with_unit(text: str, value: float, start: int, end: int) -> Amount:
     written = text[start:end].strip()
     if unit is None:
         return Amount(value, "", written, start, end)
-    word = (unit["sign"] or unit["word"]).lower().replace("° ", "°")
-    known = unit_of(word)
-    if word in ("pound", "pounds") and written.lower().endswith(_MONEY_SCALES):
-        known = ("gbp", 1.0)
-    if known is not None and (unit["sign"] or len(word) > 1 or text[start:end].strip()[-1].isdigit()):
-        measure, factor = known
+    word = (unit["sign"] or unit["coin"] or unit["word"]).lower().replace("° ", "°")
+    known = _coin(word, unit["nation"]) or _readings(word)
+    if word in _MONEY:
+        known = [(_MONEY[word], 1.0)]
+    if len(known) > 1 and written.lower().endswith(_MONEY_SCALES):
+        known = known[::-1]
+    if known and (unit["sign"] or len(word) > 1 or written[-1].isdigit()):
+        (measure, factor), *others = known
+        also = tuple((value * size, other) for other, size in others)
         return Amount(
-            value * factor, measure, text[start : unit.end()].strip(), start, unit.end(), measured=True
+            value * factor, measure, text[start : unit.end()].strip(), start, unit.end(), True, also=also
         )
     return Amount(value, word.removesuffix("s") if len(word) > 2 else "", written, start, end)
+
+
+def _coin(word: str, nation: str | None) -> list[tuple[str, float]]:
+    """The measure of a coin with a country: "US dollars", "Egyptian pounds"."""
+    if not nation:
+        return []
+    return [(_AT_HOME.get(nation.lower(), f"{nation.lower()} {word.removesuffix('s')}"), 1.0)]

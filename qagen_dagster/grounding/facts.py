@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from qagen_dagster.grounding.amounts import Amount, amounts
+from qagen_dagster.grounding.bounds import with_bound
 from qagen_dagster.grounding.dates import Date, dates
 from qagen_dagster.grounding.polarity import denied, polarities
 from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
@@ -62,6 +63,7 @@ class Facts:
     amounts: tuple[Amount, ...]
     dates: tuple[Date, ...]
     names: tuple[tuple[str, str], ...]  # stem and original spelling
+    apart: tuple[int, ...]  # the number of the full name that each of `names` belongs to
     denied: frozenset[str] | None  # stems in the scope of a denial; None without any denial
     polarities: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
@@ -75,9 +77,18 @@ class Facts:
     def values(self) -> frozenset[float]:
         """Every number, including those of dates."""
         of_dates = (
-            value for date in self.dates for value in (date.year, date.month, date.day) if value is not None
+            value
+            for date in self.dates
+            if not date.decade
+            for value in (date.year, date.month, date.day)
+            if value is not None
         )
         return frozenset([*(amount.value for amount in self.amounts), *map(float, of_dates)])
+
+    def exact(self) -> Facts:
+        """The facts without comparisons: "before 1967" as 1967."""
+        amounts, dates = (one.exact() for one in self.amounts), (one.exact() for one in self.dates)
+        return replace(self, amounts=tuple(amounts), dates=tuple(dates))
 
 
 @lru_cache(maxsize=20_000)
@@ -90,10 +101,12 @@ def facts_of_document(text: str) -> Facts:
     """The uncached facts of a whole document, without denials and directions, which belong to single sentences."""
     told = tuple(dates(text))
     said = tuple(token for token in read(text) if is_content(token))
+    named = {name: (shown, full) for name, shown, full in _placed(text)}
     return Facts(
         tuple(_outside(amounts(text), told)),
         told,
-        tuple(dict(names(text)).items()),
+        tuple((name, shown) for name, (shown, _) in named.items()),
+        tuple(full for _, full in named.values()),
         None,
         (),
         tuple(stem(token) for token in said),
@@ -113,21 +126,28 @@ def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
 
 def names(text: str) -> Iterator[tuple[str, str]]:
     """Words that name something, as stem and original: codes, and capitalised words other than sentence starts."""
+    return ((name, shown) for name, shown, _ in _placed(text))
+
+
+def _placed(text: str) -> Iterator[tuple[str, str, int]]:
+    """`names` with the number of the full name that each word belongs to: words with one space or hyphen between them."""
     text = text if text.isascii() else plain(text)
+    full, until = 0, -1
     for match in _CAPITAL.finditer(text):
         word = match.group().removesuffix("'s").removesuffix("\u2019s")
         low = word.lower()
         if low in STOP_WORDS or low in _CALENDAR or (len(word) < 2 and not word.isdigit()):
             continue
         coded = any(char.isdigit() for char in word) or sum(map(str.isupper, word)) > 1
-        if (
-            coded
-            or not _OPENING.search(text[max(0, match.start() - 8) : match.start()])
-            or _goes_on(text, match.end())
-        ):
-            for part in tokens(word):
-                if part not in STOP_WORDS:
-                    yield stem(part), word if part == low else part
+        opens = _OPENING.search(text[max(0, match.start() - 8) : match.start()])
+        if coded or not opens or _goes_on(text, match.end()):
+            full += until < 0 or text[until : match.start()] not in (" ", "-")
+            until = match.end()
+            yield from (
+                (stem(part), word if part == low else part, full)
+                for part in tokens(word)
+                if part not in STOP_WORDS
+            )
 
 
 def _goes_on(text: str, end: int) -> bool:
@@ -155,18 +175,18 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
         one
         for one in claim.amounts
         if not any(one.same(other) for other in evidence.amounts)
-        and (one.measured or one.value not in values)
+        and (one.measured or one.bound or one.value not in values)
     ]
 
 
 def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
     """Dates of the claim that agree with no date of the evidence."""
-    values = evidence.values
+    values = {amount.value for amount in evidence.amounts}
     return [
         one
         for one in claim.dates
         if not any(one.agrees(other) for other in evidence.dates)
-        and not (one.month is None and one.year is not None and not one.decade and float(one.year) in values)
+        and not (one.month is None and one.year is not None and not one.decade and one.year in values)
     ]
 
 
@@ -185,18 +205,30 @@ def missing_names(claim: Facts, evidence: Facts) -> list[str]:
 def _amounts(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
     free = [one for one in evidence.amounts if not any(mine.same(one) for mine in claim.amounts)]
     for amount in missing_amounts(claim, evidence):
-        rivals = [one for one in free if amount.comparable(one)]
+        rivals = [one for one in free if amount.comparable(one) and not (one.bound and one.same(amount))]
         rivals.sort(key=lambda one: (one.unit != amount.unit, abs(one.value - amount.value)))
         if rivals:
-            yield Conflict(Kind.NUMBER, amount.text, rivals[0].text)
+            yield _conflict(Kind.NUMBER, amount, rivals[0])
 
 
 def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
     free = [one for one in evidence.dates if not any(mine.agrees(one) for mine in claim.dates)]
     for date in missing_dates(claim, evidence):
-        rivals = [one for one in free if date.comparable(one)]
+        rivals = [one for one in free if date.comparable(one) and not (one.bound and one.agrees(date))]
         if rivals:
-            yield Conflict(Kind.DATE, date.text, rivals[0].text)
+            yield _conflict(Kind.DATE, date, rivals[0])
+
+
+def _conflict(kind: Kind, claim: Amount | Date, evidence: Amount | Date) -> Conflict:
+    """The two values as written; with their comparisons if these are the difference."""
+    date = kind is Kind.DATE
+    if claim.text == evidence.text:
+        return Conflict(
+            kind,
+            with_bound(claim.text, claim.bound, date=date),
+            with_bound(evidence.text, evidence.bound, date=date),
+        )
+    return Conflict(kind, claim.text, evidence.text)
 
 
 def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
@@ -204,7 +236,17 @@ def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
     free = [shown for name, shown in evidence.names if name not in mine]
     missing = missing_names(claim, evidence)
     if missing and free:
-        yield Conflict(Kind.NAME, " ".join(missing[:3]), " ".join(free[:3]))
+        yield Conflict(Kind.NAME, _joined(missing[:3], claim), _joined(free[:3], evidence))
+
+
+def _joined(shown: Sequence[str], of: Facts) -> str:
+    """Words of names, with a comma between words of different names."""
+    full = {word: number for (_, word), number in zip(of.names, of.apart, strict=True)}
+    pairs = zip(shown, [None, *shown], strict=False)
+    return "".join(
+        word if before is None else f"{' ' if full[word] == full[before] else ', '}{word}"
+        for word, before in pairs
+    )
 
 
 def _negation(claim: Facts, evidence: Facts) -> Iterator[Conflict]:

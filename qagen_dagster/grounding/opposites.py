@@ -1,6 +1,6 @@
 """Detection of a word in a claim whose opposite stands at the same place in the evidence.
 
-Opposites come from word forms ("efficient", "inefficient") or from `opposites.txt`, made by
+Opposites come from word forms ("efficient", "inefficient") or from the list of `models/embedded/text/opposites.py`, made by
 `benchmarks/grounding/opposites.py`.
 """
 
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
-from importlib import resources
 
 from qagen_dagster.grounding.words import listed, stem
+from qagen_dagster.models.embedded.text.opposites import listed_pairs
 
-FILE = "opposites.txt"
 BESIDE = 2  # content words of the claim on each side of the word
 AROUND = 3  # content words of the evidence on each side of the opposite
 SHARED = 2  # shared words required for an opposite from the list; one by form needs 1
@@ -87,10 +86,8 @@ def _cut(word: str, prefix: str) -> str:
 @lru_cache(maxsize=1)
 def _listed() -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
-    text = resources.files("qagen_dagster.grounding").joinpath(FILE).read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            left, right = map(stem, line.split())
-            found.setdefault(left, set()).add(right)
-            found.setdefault(right, set()).add(left)
+    for pair in listed_pairs():
+        left, right = map(stem, pair)
+        found.setdefault(left, set()).add(right)
+        found.setdefault(right, set()).add(left)
     return {word: tuple(sorted(others)) for word, others in found.items()}

@@ -65,12 +65,12 @@ def grade_question(
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
     """Names and values of the question that the document lacks, as written."""
-    mine, beside = facts(question), facts_of_document(metadata)
-    yield from (name for name in missing_names(mine, source.facts) if name in missing_names(mine, beside))
+    mine, beside, whole = facts(question).exact(), facts_of_document(metadata).exact(), source.facts.exact()
+    yield from (name for name in missing_names(mine, whole) if name in missing_names(mine, beside))
     if not hypothetical:
         elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
         for found, other in zip(
-            (missing_amounts(mine, source.facts), missing_dates(mine, source.facts)), elsewhere, strict=True
+            (missing_amounts(mine, whole), missing_dates(mine, whole)), elsewhere, strict=True
         ):
             named = (
                 question[one.start : one.end]

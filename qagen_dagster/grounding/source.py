@@ -6,6 +6,7 @@ Nothing is cut: words find the candidate windows of a long document, and only th
 from __future__ import annotations
 
 import math
+import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.facts import Facts, facts_of_document
 from qagen_dagster.grounding.polarity import could_deny
+from qagen_dagster.grounding.rows import stated_rows
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
@@ -28,6 +30,7 @@ Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row per text
 SIZES = (1, 2, 3)  # sentences in a window
 SMALL = 12  # sentences up to which every window of a document is a candidate
 CACHED_CLAIMS = 4_096
+_ENDED = re.compile(r"[.!?…:;,。\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 
 
 @dataclass(frozen=True, order=True)
@@ -55,13 +58,21 @@ class Source:
 
     @cached_property
     def stems(self) -> tuple[tuple[str, ...], ...]:
-        """Stems of each sentence."""
-        return tuple(content_stems(sentence.text) for sentence in self.sentences)
+        """Stems of each sentence; those of a table row include its heads."""
+        return tuple(content_stems(text) for text in self._stated)
+
+    @cached_property
+    def _stated(self) -> tuple[str, ...]:
+        """The text of each sentence, in which table rows name their heads."""
+        texts = [" ".join(sentence.text.split()) for sentence in self.sentences]
+        rows = stated_rows([sentence.text for sentence in self.sentences])
+        return tuple(rows.get(number, text) for number, text in enumerate(texts))
 
     @cached_property
     def facts(self) -> Facts:
         """What the whole text states."""
-        return facts_of_document(self.text)
+        rows = stated_rows([sentence.text for sentence in self.sentences])
+        return facts_of_document("\n".join([self.text, *rows.values()]))
 
     @cached_property
     def denies(self) -> bool:
@@ -137,9 +148,9 @@ class Source:
         return [Window(int(first), size) for size in SIZES for first in _largest(covered[size], each)]
 
     def window_text(self, window: Window) -> str:
-        """The sentences, joined by single spaces."""
-        chosen = self.sentences[window.first : window.first + window.size]
-        return " ".join(" ".join(sentence.text.split()) for sentence in chosen)
+        """The sentences, joined by single spaces; a heading or another line without an end stays a line."""
+        chosen = self._stated[window.first : window.first + window.size]
+        return "".join(text + (" " if _ENDED.search(text) else "\n") for text in chosen[:-1]) + chosen[-1]
 
     def window_stems(self, window: Window) -> list[str]:
         """The stems of the window, in order."""

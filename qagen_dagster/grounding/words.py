@@ -38,7 +38,7 @@ _IRREGULAR = {
     for pair in listed(
         "began:begin begun:begin bought:buy brought:bring built:build came:come chose:choose chosen:choose drew:draw "
         "drawn:draw drove:drive driven:drive fell:fall fallen:fall felt:feel fought:fight found:find flew:fly flown:fly "
-        "gave:give given:give grew:grow grown:grow held:hold knew:know known:know led:lead left:leave lost:lose "
+        "gave:give given:give grew:grow grown:grow held:hold knew:know known:know led:lead lent:lend left:leave lost:lose "
         "made:make meant:mean met:meet paid:pay ran:run rose:rise risen:rise said:say sang:sing sung:sing sat:sit "
         "saw:see seen:see sent:send shot:shoot shown:show sold:sell spent:spend spoke:speak spoken:speak stood:stand "
         "swam:swim taught:teach told:tell took:take taken:take thought:think threw:throw thrown:throw understood:understand "

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from qagen_dagster.grounding.amounts import Amount, amounts
+from qagen_dagster.grounding.amounts import Amount
 from qagen_dagster.grounding.dates import Date
 from qagen_dagster.grounding.facts import Facts, differences, facts
 from qagen_dagster.grounding.facts import Kind as Difference
@@ -30,7 +30,6 @@ _TIMES = ("time", "years")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
 _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -113,8 +112,8 @@ def _numbers(a: Facts, b: Facts) -> Match | None:
     if not (a.amounts or a.dates) or not (b.amounts or b.dates):
         return Match.APART
     parts = (
-        _pairing(a.amounts, b.amounts, _same_amount, _rounded),
-        _pairing(a.dates, b.dates, Date.agrees, _not_comparable),
+        _pairing(a.amounts, b.amounts, _same_amount, _near_amount),
+        _pairing(a.dates, b.dates, _same_date, _near_date),
     )
     found = [part for part in parts if part is not None]
     if not found:
@@ -138,22 +137,20 @@ def _pairing(
 
 
 def _same_amount(one: Amount, other: Amount) -> bool:
-    if one.measured == other.measured:
-        return one.same(other)
-    measured, bare = (one, other) if one.measured else (other, one)
-    return bare.value in (measured.value, _as_written(measured))  # the question may have named the unit
+    return one.exact().same(other.exact())
 
 
-def _as_written(amount: Amount) -> float | None:
-    """The number as written, without the effect of its unit."""
-    digits = _DIGITS.search(amount.text)
-    if digits:
-        return float(digits.group().replace(",", ""))
-    return next((one.value for one in amounts(amount.text.split()[0])), None)
+def _near_amount(one: Amount, other: Amount) -> bool:
+    """Whether one is the other rounded, or a limit that the other is within."""
+    return _rounded(one, other) or one.same(other) or other.same(one)
 
 
-def _not_comparable(one: Date, other: Date) -> bool:
-    return not one.comparable(other)
+def _same_date(one: Date, other: Date) -> bool:
+    return one.agrees(other) and other.agrees(one)
+
+
+def _near_date(one: Date, other: Date) -> bool:
+    return not one.comparable(other) or one.agrees(other) or other.agrees(one)
 
 
 def _rounded(one: Amount, other: Amount) -> bool:

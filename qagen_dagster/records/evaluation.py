@@ -90,10 +90,15 @@ class Placement(Record):
 
 
 class RetrievedQuestion(EvaluatedQuestion):
-    """A question searched for in the corpus. Without `placements`, `failure` says why."""
+    """A question searched for in the corpus. Without `placements`, `failure` says why.
+
+    `untitled` is the question without its document's title, and what search finds for it; empty if it does not quote the title.
+    """
 
     relevant: int = 0  # chunks that hold evidence
     placements: tuple[Placement, ...] = ()
+    untitled: str = ""
+    untitled_placements: tuple[Placement, ...] = ()
 
 
 class DocumentEvaluation(Record, Generic[QuestionT]):

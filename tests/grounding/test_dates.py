@@ -63,3 +63,40 @@ def test_what_only_looks_like_a_date_is_none(text: str) -> None:
 def test_any_text_can_be_read(text: str) -> None:
     for one in dates(text):
         assert text[one.start : one.end].strip() == one.text
+
+
+@pytest.mark.parametrize(
+    "text", ["the 1960s", "in the '60s", "the 60s", "the sixties", "mid-sixties", "the nineteen-sixties"]
+)
+def test_every_spelling_of_a_decade_is_the_same_decade(text: str) -> None:
+    assert only(text).decade
+    assert only(text).agrees(only("in 1964"))
+    assert only(text).agrees(only("the 1960s"))
+    assert not only(text).agrees(only("in 1974"))
+
+
+def test_an_age_is_no_decade() -> None:
+    assert list(dates("a man in his sixties")) == []
+
+
+def test_a_first_decade_may_be_the_century() -> None:
+    assert only("the 1900s").agrees(only("in 1950"))
+    assert not only("the 1910s").agrees(only("in 1950"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "date", "within"),
+    [
+        ("prior to 1967", "in 1966", True),
+        ("prior to 1967", "in 1967", False),
+        ("before 1967", "in May 1967", False),
+        ("before May 1967", "in 1967", True),
+        ("by 1967", "in 1967", True),
+        ("since 1967", "in 1990", True),
+        ("no later than May 1966", "on 3 June 1966", False),
+        ("after the 1960s", "in 1965", False),
+        ("before 1967", "after 1967", False),
+    ],
+)
+def test_a_comparison_holds_for_dates_within_it(limit: str, date: str, within: bool) -> None:
+    assert only(limit).agrees(only(date)) == within

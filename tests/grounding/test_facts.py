@@ -23,6 +23,10 @@ def kinds(claim: str, evidence: str) -> list[Kind]:
         ("It opened in 1984.", "It opened in 1985.", Kind.DATE),
         ("It opened on 3 May 1985.", "It opened on 4 May 1985.", Kind.DATE),
         ("It was built by Anna Berg.", "It was built by Otto Lang.", Kind.NAME),
+        ("It was built prior to 1967.", "It was built in 1968.", Kind.DATE),
+        ("It was built in 1967.", "It was built before 1967.", Kind.DATE),
+        ("More than 90 came.", "The fair drew 85.", Kind.NUMBER),
+        ("Wall W5 leans.", "Wall W2 leans.", Kind.NAME),
         ("The valve does not open.", "The valve does open.", Kind.NEGATION),
         ("The valve does open.", "The valve doesn't open.", Kind.NEGATION),
         ("Prices increased last year.", "Prices fell last year.", Kind.DIRECTION),
@@ -39,6 +43,12 @@ def test_one_changed_fact_is_a_conflict_of_its_kind(claim: str, evidence: str, k
         ("It cost 1.2 million dollars.", "It cost $1,234,567."),
         ("It is 5 km long.", "The road is 5,000 metres long."),
         ("It opened in May 1985.", "It opened on 3 May 1985."),
+        ("It costs £85.", "It costs 85 pounds."),
+        ("It was built prior to 1967.", "It was built in 1966."),
+        ("It was built in 1966.", "It was built before 1967."),
+        ("It was built in the sixties.", "It was built in the 1960s."),
+        ("It was the twenty-first.", "It was the 21st."),
+        ("They counted two hundred and six.", "They counted 206."),
         ("It has three doors.", "There are 3 doors and 2 windows."),
         ("The WHO agreed.", "The World Health Organization agreed."),
         ("Nothing was found.", "The search did not find anything."),
@@ -57,6 +67,17 @@ def test_what_is_only_missing_is_no_conflict() -> None:
 def test_the_line_names_both_sides() -> None:
     (found,) = differences(facts("It sold 2,400 tickets."), facts("It sold 2,500 tickets."))
     assert found.line() == 'says "2,400" where the evidence says "2,500"'
+
+
+def test_a_limit_is_shown_if_only_it_differs() -> None:
+    (found,) = differences(facts("It was built in 1967."), facts("It was built before 1967."))
+    assert found.line() == 'says "1967" where the evidence says "before 1967"'
+
+
+def test_words_of_different_names_are_shown_apart() -> None:
+    evidence = facts("The Kestwick Library gives a medal by the silversmith Agnes Whitlow.")
+    (found,) = differences(facts("It is by Otto Berg."), evidence)
+    assert (found.claim, found.evidence) == ("Otto Berg", "Kestwick Library, Agnes")
 
 
 @given(st.text(max_size=300))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from qagen_dagster.grounding.facts import facts, missing_amounts
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems
 
@@ -112,3 +113,26 @@ def test_sentences_on_lines_are_those_that_have_a_character_there(text: str, one
         if sentence.end > begin and sentence.start < end
     }
     assert {*source.sentences_on(first, last)} == there
+
+
+def test_a_heading_is_not_joined_with_the_next_line() -> None:
+    source = Source("Town Library\n\nAgnes Whitlow opened it. It has rooms.", Counting())
+    assert source.window_text(Window(0, 2)) == "Town Library\nAgnes Whitlow opened it."
+    assert source.window_text(Window(1, 2)) == "Agnes Whitlow opened it. It has rooms."
+
+
+TABLE = "| Region | Sales (£m) | Share (%) |\n|---|---|---|\n| North | 85 | 4 |\n| South | 12 | |\n"
+
+
+def test_a_row_of_a_table_is_read_under_its_heads() -> None:
+    source = Source(TABLE, Counting())
+    assert source.window_text(Window(2, 1)) == "Region: North; Sales: £85 m; Share: 4%"
+    assert source.window_text(Window(3, 1)) == "Region: South; Sales: £12 m"
+    assert source.evidence(Window(2, 1)).quote == "| North | 85 | 4 |"
+    claim = facts("The North sold for £85 million, a share of 4 percent.")
+    assert missing_amounts(claim, source.facts) == []
+
+
+def test_lines_with_bars_but_no_head_stay_as_they_are() -> None:
+    source = Source("3 | 5\n4 | 6\n", Counting())
+    assert source.window_text(Window(1, 1)) == "4 | 6"

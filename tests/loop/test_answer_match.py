@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from qagen_dagster.loop.answer_match import Match, clearly_different, informative, match
 
 SAME = [
+    ("£85", "85 pounds"),
+    ("the sixties", "the 1960s"),
     ("4 million", "4,000,000"),
     ("£4.2 million", "4.2 million pounds"),
     ("$1,250,000", "1.25 million dollars"),
@@ -28,6 +30,8 @@ SAME = [
     ("x", "X"),
 ]
 CLOSE = [
+    ("prior to 1967", "1966"),
+    ("more than 80 km", "85 km"),
     ("air resistance", "air drag"),
     ("1.33", "1.3"),
     ("Henry II", "Henry the Second"),
@@ -42,6 +46,7 @@ CONFLICT = [
     ("March 2019", "April 2019"),
     ("12 July 1444", "12 July 1445"),
     ("1998", "5 kg"),
+    ("before 1967", "1967"),
     ("Ida Holm", "Nils Berg"),
     ("yes", "no"),
     ("yes, always", "No"),

@@ -12,7 +12,7 @@ import dagster as dg
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
 from qagen_dagster.loop.evaluation.published_set import earlier_reports
-from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, placed
+from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.evaluation import (
     AnswerReport,
@@ -68,7 +68,14 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
         "metrics": _metrics(report.metrics),
         "not_ranked_first": _not_ranked_first(report.questions),
         **_common(
-            space, report, ("fused_document_recall_at_5", "fused_evidence_recall_at_5", "fused_document_mrr")
+            space,
+            report,
+            (
+                "fused_document_recall_at_5",
+                f"{UNTITLED}fused_document_recall_at_5",
+                "fused_evidence_recall_at_5",
+                "fused_document_mrr",
+            ),
         ),
     }
 
@@ -161,12 +168,19 @@ def _grounded(one: BaselineAnswer) -> str:
 
 def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
     measures = (*(f"recall_at_{cut}" for cut in CUTS), "mrr", f"ndcg_at_{GAIN_CUT}")
+    asked = [("as published", ""), *([("without the title", UNTITLED)] if "titled_share" in metrics else [])]
     rows = [
-        (level, name, *(_share(metrics.get(f"{name}_{level}_{measure}")) for measure in measures))
+        (
+            level,
+            name,
+            form,
+            *(_share(metrics.get(f"{prefix}{name}_{level}_{measure}")) for measure in measures),
+        )
+        for form, prefix in asked
         for level in _LEVELS
         for name in NAMES.values()
     ]
-    return markdown_table(("target", "ranking", *measures), rows)
+    return markdown_table(("target", "ranking", "question", *measures), rows)
 
 
 def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataValue:

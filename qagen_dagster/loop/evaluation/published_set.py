@@ -57,6 +57,10 @@ class Evaluation:
         """The same model with the budget of the run."""
         return model if self.meter is None else metered(model, self.meter)
 
+    def document(self, document_id: str) -> Document | None:
+        """The record of a document; None if it was never parsed."""
+        return self.space.store.find(Document.key(self.combination.corpus, document_id), Document)
+
     def text(self, document_id: str) -> str:
         """The parsed text of a document; empty if it has none."""
         return (self.space.store.get(Document.text_key(self.combination.corpus, document_id)) or b"").decode(

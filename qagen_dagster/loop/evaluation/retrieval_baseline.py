@@ -14,6 +14,7 @@ from qagen_dagster.loop.evaluation.published_set import (
 )
 from qagen_dagster.loop.evaluation.retrieval_scores import metrics
 from qagen_dagster.loop.evaluation.run_questions import Progress
+from qagen_dagster.loop.evaluation.untitled import titles_of, without_title
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.vectors.base import EmbedderSpec
@@ -22,7 +23,7 @@ from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.index import Chunk, ChunkHit, Ranking, SearchIndex
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-VERSION = "1"  # increase when the same index would give other ranks
+VERSION = "2"  # increase when the same index would give other ranks
 DEPTH = 100  # chunks that are examined; later ones count as not found
 HELD = 0.5  # of the largest part of a quote that any chunk contains
 
@@ -90,17 +91,34 @@ class _RankFinder:
             return blank.model_copy(update={"failure": "the document has no text that could be found"})
         holders = holders_of(self.found.text(pair.document_id), pair.evidence, chunks)
         try:
-            placements = [self._place(pair, ranking, holders) for ranking in Ranking]
+            placements = self._places(pair.question, pair.document_id, holders)
+            untitled = without_title(pair.question, self._titles(pair.document_id))
+            others = self._places(untitled, pair.document_id, holders) if untitled else ()
         except BudgetExhaustedError as error:
             return blank.model_copy(update={"failure": str(error), "unheard": True})
         relevant = len(set[int]().union(*holders))
-        return blank.model_copy(update={"relevant": relevant, "placements": tuple(placements)})
+        update = {
+            "relevant": relevant,
+            "placements": placements,
+            "untitled": untitled,
+            "untitled_placements": others,
+        }
+        return blank.model_copy(update=update)
 
-    def _place(self, pair: QAPair, ranking: Ranking, holders: Sequence[set[int]]) -> Placement:
-        hits = self.search.searcher.search(None, pair.question, DEPTH, -1.0, ranking)
+    def _titles(self, document_id: str) -> list[str]:
+        document = self.found.document(document_id)
+        return titles_of(self.found.text(document_id), document.metadata.title if document else None)
+
+    def _places(self, question: str, document_id: str, holders: Sequence[set[int]]) -> tuple[Placement, ...]:
+        return tuple(self._place(question, ranking, document_id, holders) for ranking in Ranking)
+
+    def _place(
+        self, question: str, ranking: Ranking, document_id: str, holders: Sequence[set[int]]
+    ) -> Placement:
+        hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
         if ranking is Ranking.WORDS:  # without a shared word there is no order
             hits = [hit for hit in hits if hit.words > 0]
-        return placement(ranking, hits, pair.document_id, holders)
+        return placement(ranking, hits, document_id, holders)
 
 
 def placement(

@@ -18,12 +18,29 @@ GAIN_CUT = 10
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
 
 
+UNTITLED = "untitled_"  # before the names of metrics of questions without the title of their document
+
+
 def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
-    """Means over the questions that were searched for: `<ranking>_<document or evidence>_<measure>`."""
+    """Means over the questions that were searched for: `<ranking>_<document or evidence>_<measure>`.
+
+    If a question quotes its document's title: also `titled_share`, and the same means with titles removed.
+    """
+    searched = [one for one in questions if one.placements]
+    found = _means([(one.relevant, one.placements) for one in searched])
+    titled = [one for one in searched if one.untitled]
+    if titled:
+        found["titled_share"] = round(len(titled) / len(searched), 4)
+        without = _means([(one.relevant, one.untitled_placements or one.placements) for one in searched])
+        found |= {f"{UNTITLED}{name}": value for name, value in without.items()}
+    return found
+
+
+def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, float]:
     found: dict[str, float] = {}
     for ranking, name in NAMES.items():
         mine = [
-            (one.relevant, place) for one in questions for place in one.placements if place.ranking is ranking
+            (relevant, place) for relevant, places in searched for place in places if place.ranking is ranking
         ]
         documents = [_measures([place.document], [place.document], 1) for _, place in mine]
         evidence = [_measures(place.evidence, place.chunks, relevant) for relevant, place in mine if relevant]

@@ -35,7 +35,7 @@ def corpus(space: PlayedWorkspace, **documents: str) -> None:
 
 
 def geese(place: int = 2) -> Evidence:
-    return Evidence(quote=GEESE.split("\n")[place - 1], start_line=place, end_line=place)
+    return Evidence(quote=GEESE.split("\n")[(place - 1) % 2], start_line=place, end_line=place)
 
 
 def test_documents_and_evidence_are_looked_for_in_the_whole_corpus(workspace: PlayedWorkspace) -> None:
@@ -66,6 +66,21 @@ def test_documents_and_evidence_are_looked_for_in_the_whole_corpus(workspace: Pl
     assert report.metrics["fused_document_recall_at_5"] == 1
     assert report.metrics["bm25_document_recall_at_10"] < 1
     assert report.model == "embedded:minilm"
+
+
+def test_a_question_that_quotes_its_title_is_also_searched_for_without_it(workspace: PlayedWorkspace) -> None:
+    corpus(workspace, geese=f"Notes on Wild Birds\n\n{GEESE}", bread=BREAD)
+    build_index(workspace, "probes")
+    put_published(
+        workspace,
+        [pair("geese.txt", 'In "Notes on Wild Birds", what is baked until brown?', "spring", geese(4))],
+    )
+    report = measure_retrieval(opened(workspace))
+    (one,) = report.questions
+    assert one.untitled == "What is baked until brown?"
+    (quoted, bare) = (placed(places, Ranking.BOTH) for places in (one.placements, one.untitled_placements))
+    assert (quoted and quoted.document, bare and bare.document) == (1, 2)
+    assert report.metrics["untitled_fused_document_recall_at_1"] == 0
 
 
 def test_what_cannot_be_searched_for_is_not_measured(workspace: PlayedWorkspace) -> None:

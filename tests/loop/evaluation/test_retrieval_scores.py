@@ -51,3 +51,14 @@ def test_a_question_without_evidence_in_the_text_counts_for_its_document_alone()
 
 def test_nothing_asked_has_no_numbers() -> None:
     assert metrics([]) == {}
+
+
+def test_questions_that_quote_their_title_are_also_measured_without_it() -> None:
+    quoting = asked(1, (1,), (1,), 1)
+    other = Placement(ranking=Ranking.BOTH, document=7, chunks=(), evidence=(None,))
+    titled = quoting.model_copy(update={"untitled": "How long is it?", "untitled_placements": (other,)})
+    found = metrics([titled, quoting])
+    assert found["titled_share"] == 0.5
+    assert found["fused_document_recall_at_5"] == 1
+    assert found["untitled_fused_document_recall_at_5"] == 0.5
+    assert found["untitled_fused_document_recall_at_10"] == 1

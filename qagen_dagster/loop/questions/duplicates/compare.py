@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
 from qagen_dagster.loop.answer_match import Match, informative, match
+from qagen_dagster.loop.questions.duplicates.question_form import without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Known, Ruling, crossed, examine
 from qagen_dagster.models.base import Model
 
@@ -72,10 +73,10 @@ def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
 
     @lru_cache(maxsize=1)
     def own() -> Vectors:
-        return _vector(encode, new.question)
+        return _vector(encode, without_opening(new.question))
 
     found = (
-        _link(new, old, index, lambda old=old: float(own() @ _vector(encode, old.question)))
+        _link(new, old, index, lambda old=old: float(own() @ _vector(encode, without_opening(old.question))))
         for index, old in enumerate(accepted)
     )
     return _surest_first(found)
@@ -85,7 +86,7 @@ def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
     """For each question the earlier ones that it may be a duplicate of, the surest first."""
     if not known:
         return []
-    vectors = encode([one.question for one in known])
+    vectors = encode([without_opening(one.question) for one in known])
     found: list[list[Link]] = []
     for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]

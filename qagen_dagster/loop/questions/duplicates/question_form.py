@@ -12,7 +12,7 @@ from qagen_dagster.grounding.words import plain, stem, tokens
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
     """As `stem`, also for short verbs: "sue" and "sued"."""
     found = stem(word)
     if word.removesuffix("s").endswith("ee"):
@@ -23,8 +23,8 @@ def _stem(word: str) -> str:
 _AUX = word_set(
     "is are was were be been being do does did has have had can could may might must shall should will would"
 )
-_BE = word_set("is are was were be been being get gets got gotten")
-_BEFORE_DEEDS = _AUX - _BE | {"who", "what"}
+BE = word_set("is are was were be been being get gets got gotten")
+_BEFORE_DEEDS = _AUX - BE | {"who", "what"}
 _WH = word_set("what which who whom whose when where why how")
 _PREPOSITIONS = word_set(
     "about above across after against along among around as at before behind below beneath beside besides between beyond by "
@@ -32,20 +32,20 @@ _PREPOSITIONS = word_set(
     "till to toward towards under until up upon via with within without"
 )
 _OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
-_FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
+FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))
 _ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}
 _QUANTITY = frozenset(
     map(
-        _stem,
+        stem_of,
         word_set(
             "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
         ),
     )
 )
 _HEADS = {
-    _stem(word): kind
+    stem_of(word): kind
     for kind, words in {
         "time": "year date day month",
         "place": "city country place town village location",
@@ -58,12 +58,12 @@ _HEADS = {
 # Words that only name the kind of answer: "what is the date of ..." beside "when ...".
 _FRAMES = frozenset(
     map(
-        _stem,
+        stem_of,
         word_set("year date day number percentage proportion share amount duration reason many much often"),
     )
 )
 _ONE_WORD = {
-    _stem(word): _stem(words.split()[0])
+    stem_of(word): stem_of(words.split()[0])
     for words in (
         "long length", "high height tall", "deep depth", "wide width", "heavy weight weigh", "fast speed quick quickly", "old age",
         "far distance", "strong strength", "hot temperature",
@@ -74,6 +74,19 @@ _BRITISH = re.compile(r"(?<=\w{3})is(?=(?:e|ed|es|er|ing|ation)$)")
 _SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
 _SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
+
+# Openings that address the reader and say nothing about the subject: "Could you tell me", "I'm not sure:".
+_CHAT = word_set(
+    "i i'm i'd i've i'll me my we us our you your it's that's hello hi hey dear please thanks thank sorry excuse so well ok okay not no now "
+    "just quite really also and but or if the a an of to for about on can could would will may might shall do does did am is are "
+    "be been have has had was don't can't cannot couldn't anyone anybody someone somebody here there this that "
+    "sure unsure certain clear know knows knew tell say explain wonder wondering wondered ask asking like want need understand "
+    "remember recall confused curious question questions help quick quickly exactly idea any one more again"
+)
+_PERSON = word_set(
+    "i i'm i'd i've i'll me my we us our you your hello hi hey please thanks sorry anyone anybody someone"
+)
+_TOPIC = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
 
 Run = tuple[str, ...]
 
@@ -93,6 +106,20 @@ class Form:
 
 
 @lru_cache(maxsize=20_000)
+def without_opening(question: str) -> str:
+    """The question without a chatty opening; unchanged if the opening says more, or no question word follows."""
+    asked = _TOPIC.search(question)
+    if asked is None or asked.start() == 0:
+        return question
+    opening = tokens(question[: asked.start()])
+    return (
+        question[asked.start() :]
+        if opening and set(opening) <= _CHAT and _PERSON & set(opening)
+        else question
+    )
+
+
+@lru_cache(maxsize=20_000)
 def form(question: str) -> Form:
     """The form of a question."""
     text = _SHORT_IS.sub(r"\1 is", plain(question))
@@ -103,11 +130,11 @@ def form(question: str) -> Form:
         words=tuple(words),
         symbols=tuple(sorted(_SYMBOLS.findall(text))),
         asked=asked,
-        kind=words[kind] if (kind := _kind_at(words, at)) >= 0 and words[kind] not in _FUNCTION else "",
+        kind=words[kind] if (kind := _kind_at(words, at)) >= 0 and words[kind] not in FUNCTION else "",
         content=_content(words, kind),
         frame=_frame(words),
         runs=runs,
-        passive="by" in words and any(word in _BE for word in words),
+        passive="by" in words and any(word in BE for word in words),
     )
 
 
@@ -142,7 +169,7 @@ def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
     while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
         end += 1
     left, right = a[start : len(a) - end], b[start : len(b) - end]
-    kept = [word for word in (*a[:start], *a[len(a) - end :]) if word not in _FUNCTION]
+    kept = [word for word in (*a[:start], *a[len(a) - end :]) if word not in FUNCTION]
     return (left, right) if left and right and kept and max(len(left), len(right)) <= 3 else None
 
 
@@ -163,7 +190,7 @@ def _words(text: str) -> list[str]:
 
 def _stems(text: str) -> list[str]:
     kept = (_ALIKE.get(word, word) for word in tokens(text) if word not in _DROPPED)
-    return [word if word in _FUNCTION else _stem(_BRITISH.sub("iz", word)) for word in kept]
+    return [word if word in FUNCTION else stem_of(_BRITISH.sub("iz", word)) for word in kept]
 
 
 def _asked(words: list[str]) -> tuple[str, int]:
@@ -199,14 +226,14 @@ def _content(words: list[str], kind: int) -> Counter[str]:
     return Counter(
         _ONE_WORD.get(word, word)
         for index, word in enumerate(words)
-        if word not in _FUNCTION and word not in _FRAMES and index != kind
+        if word not in FUNCTION and word not in _FRAMES and index != kind
     )
 
 
 def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:
     found, before, run = list[tuple[str, Run]](), "", list[str]()
     for word in [*words, ""]:
-        if word and word not in _FUNCTION:
+        if word and word not in FUNCTION:
             run.append(word)
             continue
         if run:
@@ -219,7 +246,7 @@ def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:
 def _frame(words: list[str]) -> Run:
     found = list[str]()
     for word in words:
-        shown = word if word in _FUNCTION else "_"
+        shown = word if word in FUNCTION else "_"
         if shown != "_" or not found or found[-1] != "_":
             found.append(shown)
     return tuple(found)
@@ -246,7 +273,7 @@ def _order(one: Form) -> Run:
     agent = [word for before, run in runs if before == "by" for word in run]
     rest = [word for before, run in runs if before != "by" for word in run]
     if one.passive and rest:
-        first = next((run for before, run in runs if before in _BE), ())
+        first = next((run for before, run in runs if before in BE), ())
         if first:
             others = [word for word in rest if word not in first]
             return (*agent, first[-1], *first[:-1], *others)
@@ -262,7 +289,7 @@ def _swapped_voice(active: Form, passive: Form) -> bool:
     """ "When did A sue B" beside "When was A sued by B"."""
     return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
         word for before, run in passive.runs if before != "by" for word in run[:-1]
-    ] + [run[-1] for before, run in passive.runs if before in _BE] + [
+    ] + [run[-1] for before, run in passive.runs if before in BE] + [
         word for before, run in passive.runs if before == "by" for word in run
     ]
 

@@ -12,7 +12,14 @@ from qagen_dagster.grounding.facts import Facts, Kind, differences, facts, missi
 from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.words import content_stems, plain, tokens
 from qagen_dagster.loop.answer_match import Match, clearly_different, match
-from qagen_dagster.loop.questions.duplicates.question_form import form, same_roles, substitution, swapped
+from qagen_dagster.loop.questions.duplicates.converse import same_exchange
+from qagen_dagster.loop.questions.duplicates.question_form import (
+    form,
+    same_roles,
+    substitution,
+    swapped,
+    without_opening,
+)
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
@@ -53,6 +60,7 @@ class Finding:
 
 def examine(one: Known, other: Known) -> Finding:
     """What the words say. The order of the two does not matter."""
+    one, other = (Known(without_opening(known.question), known.answer) for known in (one, other))
     if normalise(one.question) == normalise(other.question):
         return Finding(Ruling.SAME, "the same words")
     a, b = form(one.question), form(other.question)
@@ -61,6 +69,13 @@ def examine(one: Known, other: Known) -> Finding:
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
     if denial := _denial(one.question, other.question):
         return Finding(Ruling.DIFFERENT, denial)
+    exchange = same_exchange(a, b)
+    if exchange is not None and answers is not Match.CONFLICT:
+        return (
+            Finding(Ruling.FREE, "one exchange from both sides")
+            if exchange
+            else Finding(Ruling.DIFFERENT, "the parties differ")
+        )
     if crossed(one, other):
         return Finding(Ruling.CROSSED, "each asks for what the other tells")
     if reason := _apart(one.question, other.question):
@@ -98,6 +113,7 @@ def _apart(one: str, other: str) -> str:
 
 def _numbers_differ(a: Facts, b: Facts) -> bool:
     """Whether each has a number or a date that the other does not have."""
+    a, b = a.exact(), b.exact()
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
 
 
@@ -173,7 +189,7 @@ def _doubt(one: str, other: str) -> str:
         return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
     if a.kind and b.kind and a.kind != b.kind:
         return f"{a.kind!r} is asked for in the place of {b.kind!r}"
-    left, right = facts(one), facts(other)
+    left, right = facts(one).exact(), facts(other).exact()
     if any(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((left, right), (right, left))):
         return "a number is in one only"
     if _names_left(one, other) or _names_left(other, one):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,12 @@ import numpy as np
 from qagen_dagster.models.embedded.answering.candidates import Numbers
 from qagen_dagster.models.embedded.answering.features import NUMBERS, Context, Table, measure
 from qagen_dagster.models.embedded.answering.match import match, wanted_of
+from qagen_dagster.models.embedded.answering.mismatch import mismatches
 from qagen_dagster.models.embedded.answering.question import Question, read_question
 from qagen_dagster.models.embedded.answering.retrieval import encode
 from qagen_dagster.models.embedded.answering.sentence import Sentence, ready, word_vectors
 from qagen_dagster.models.embedded.answering.weights import Weights, weights
+from qagen_dagster.models.vectors.minilm import Vectors
 
 LOOKED_AT = 5  # sentences whose spans become candidates
 LONGEST_LIST = 24  # sentences that are parsed: those most similar to the question
@@ -40,12 +42,17 @@ class Short:
 
 @dataclass(frozen=True)
 class Measured:
-    """Candidates of a question; `numbers[i]` is the caller's number of the table's sentence i."""
+    """Candidates of a question; `numbers[i]` is the caller's number of the table's sentence i.
+
+    `parsed` holds all parsed sentences by the caller's number, in order; `vectors` a row per token of the question.
+    """
 
     question: Question
     sentences: tuple[Sentence, ...]
     numbers: tuple[int, ...]
     table: Table
+    vectors: Vectors
+    parsed: Mapping[int, Sentence]
 
     def text(self, row: int) -> str:
         one = self.table.candidates[row]
@@ -76,7 +83,8 @@ def measured(question: str, sentences: Sequence[str], threads: int) -> Measured:
     vectors = word_vectors(asked.doc, threads)
     if not sentences:
         nothing = Context((), (), (), (), ())
-        return Measured(asked, (), (), measure(asked, vectors, wanted_of(asked, vectors, ()), nothing))
+        table = measure(asked, vectors, wanted_of(asked, vectors, ()), nothing)
+        return Measured(asked, (), (), table, vectors, {})
     encoded = encode([asked.doc.text, *sentences], threads)
     cosines = encoded[1:] @ encoded[0]
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
@@ -92,7 +100,8 @@ def measured(question: str, sentences: Sequence[str], threads: int) -> Measured:
         [made.get(number - 1) for number in best], [made.get(number + 1) for number in best],
         [number == 0 for number in best],
     )  # fmt: skip
-    return Measured(asked, tuple(context.sentences), tuple(best), measure(asked, vectors, wanted, context))
+    table = measure(asked, vectors, wanted, context)
+    return Measured(asked, tuple(context.sentences), tuple(best), table, vectors, made)
 
 
 def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
@@ -114,7 +123,12 @@ def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
 
 def signs(found: Measured, row: int, agreed: float) -> tuple[float, ...]:
     """Inputs of the odds of a chosen row, in the order of `weights.SIGNS`."""
-    return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS))
+    one = found.table.candidates[row]
+    spans = found.sentences[one.sentence].spans
+    start, end = int(spans.start[one.row]), int(spans.end[one.row])
+    place = list(found.parsed).index(found.numbers[one.sentence])
+    amiss = mismatches(found.question, found.vectors, list(found.parsed.values()), place, start, end)
+    return (agreed, *(float(found.table.numbers[row, column]) for column in _SIGN_COLUMNS), *amiss)
 
 
 def bare(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import Action, Line, rows, section
 
 WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
-UNLIKELY = 0.15  # minimum chance of a span of running text that answers; measured, see docs/answering.md
+UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
 )

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from qagen_dagster.models.embedded.answering.candidates import LABELS, Numbers
 from qagen_dagster.models.embedded.answering.features import CATEGORIES, NUMBERS, Table
+from qagen_dagster.models.embedded.answering.mismatch import MISMATCHES
 from qagen_dagster.records.base import Record
 
 FILE = "weights.json"
@@ -26,7 +27,7 @@ TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("dep", "role"), ("entity", "asked_preposition"), ("preposition", "asked_preposition"), ("first_pos", "last_pos"),
     ("before", "first_pos"), ("dep", "entity"),
 )  # fmt: skip
-SIGNS = ("agreed", "share", "late", "cosine", "joint")  # inputs of the odds
+SIGNS = ("agreed", "share", "late", "cosine", "joint", *MISMATCHES)  # inputs of the odds
 _PLACES = tuple(tuple(CATEGORIES.index(name) for name in template) for template in TEMPLATES)
 _WANTS = CATEGORIES.index("wants")
 

@@ -8,7 +8,10 @@ from collections import Counter
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_NUMBER = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?|(?<=[A-Za-z-])\d+(?:\.\d+)?")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?"
+    r"|(?<![\w.])(?P<code>[A-Za-z]+\d[\w.]*\b|[A-Z][A-Za-z]*-\d+)|(?<=-)\d+(?:\.\d+)?"
+)
 _WORD_NUMBERS = {
     word: str(value)
     for value, word in enumerate(
@@ -58,9 +61,12 @@ _UNITS = {
 
 
 def numbers(text: str) -> Counter[str]:
-    """Numbers of `text` in one spelling ("4,000" and "4000", "three" and "3")."""
+    """Numbers of `text` in one spelling ("4,000" and "4000", "three" and "3"); "W5" counts as itself, not as 5."""
     found: Counter[str] = Counter()
     for match in _NUMBER.finditer(text):
+        if match["code"]:
+            found[match["code"].lower()] += 1
+            continue
         value = match.group().replace(",", "").replace("\u2212", "-")
         whole, _, fraction = value.partition(".")
         found[f"{whole}.{fraction.rstrip('0')}".rstrip(".") if fraction else value] += 1

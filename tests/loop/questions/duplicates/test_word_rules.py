@@ -41,6 +41,16 @@ QUESTIONS_ALONE = {
     "who and when": ("Who built the probe?", "When was the probe built?"),
     "where and why": ("Where was the fair held?", "Why was the fair held?"),
     "how many and when": ("How many bells were cast?", "In what year were the bells cast?"),
+    "buyer and seller": (
+        "When did Arlen buy the mill from Bexley?",
+        "When did Arlen sell the mill to Bexley?",
+    ),
+    "lender and borrower": (
+        "When did Arlen lend the cart to Bexley?",
+        "When did Arlen borrow the cart from Bexley?",
+    ),
+    "limits": ("Which rods are over 5 m?", "Which rods are over 10 m?"),
+    "a limit and a year": ("Which mills opened before 1967?", "Which mills opened in 1966?"),
     "how and when": ("How must notice be given?", "When must notice be given?"),
 }
 WITH_ANSWERS = {
@@ -159,3 +169,46 @@ def test_the_guard_takes_no_side(one: str, answer: str, other: str, its_answer: 
 def test_a_question_is_itself(question: str, answer: str, its_answer: str) -> None:
     assert ruling((question, answer), (f" {question.upper().lower()}", its_answer)) is not None
     assert ruling((question, answer), (question, its_answer)) is Ruling.SAME
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "I'm not sure: ",
+        "Hello, could you tell me ",
+        "Sorry, I don't know this. ",
+        "Quick question for you, please: ",
+    ],
+)
+def test_a_chatty_opening_makes_no_other_question(opening: str) -> None:
+    found = examine(
+        Known(f"{opening}what does the red lamp mean?", "low oil"),
+        Known("What does the red lamp mean?", "low oil"),
+    )
+    assert found.ruling is Ruling.SAME
+
+
+@pytest.mark.parametrize(
+    "opening", ["If you open the valve, ", "On the CT-15 I own, ", "When I press start, ", "In my flat, "]
+)
+def test_an_opening_with_a_condition_belongs_to_the_question(opening: str) -> None:
+    found = examine(
+        Known(f"{opening}what does the red lamp mean?", "low oil"),
+        Known("What does the red lamp mean?", "low oil"),
+    )
+    assert found.ruling is not Ruling.SAME
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("When did Arlen buy the mill from Bexley?", "When did Bexley sell the mill to Arlen?"),
+        ("When did Arlen buy the mill from Bexley?", "When was the mill sold to Arlen by Bexley?"),
+        ("Who did Arlen buy the mill from?", "Who sold the mill to Arlen?"),
+        ("Who bought the mill from Bexley?", "Who did Bexley sell the mill to?"),
+        ("What did Arlen borrow from Bexley?", "What did Bexley lend to Arlen?"),
+    ],
+)
+def test_one_exchange_from_both_sides_is_one_question(one: str, other: str) -> None:
+    assert examine(Known(one, "the answer"), Known(other, "the answer")).ruling is Ruling.FREE
+    assert examine(Known(other, "the answer"), Known(one, "the answer")).ruling is Ruling.FREE

@@ -211,8 +211,8 @@ def test_scores_are_the_sums_of_what_was_measured() -> None:
 
 
 def test_odds_become_a_chance() -> None:
-    fitted = blank(odds=(2.0, 0.0, 0.0, 0.0, 0.0), bias=-1.0)
-    assert fitted.chance((0.5, 9, 9, 9, 9)) == pytest.approx(0.5)
+    fitted = blank(odds=(2.0, *[0.0] * (len(SIGNS) - 1)), bias=-1.0)
+    assert fitted.chance((0.5, *[9.0] * (len(SIGNS) - 1))) == pytest.approx(0.5)
     assert blank(bias=1e9).chance((0,) * len(SIGNS)) == pytest.approx(1)
     assert blank(bias=-1e9).chance((0,) * len(SIGNS)) == pytest.approx(0)
 

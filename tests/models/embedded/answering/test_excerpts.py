@@ -52,6 +52,11 @@ def test_each_form_of_text_answers_and_its_excerpt_is_cited(question: str, answe
     assert 0 < found["confidence"] <= 1
 
 
+def test_a_question_with_an_added_denial_is_not_answerable() -> None:
+    assert ask("Who built the pump house at Selby?", (3, 11, PROSE))["answerable"]
+    assert not ask("Who never built the pump house at Selby?", (3, 11, PROSE))["answerable"]
+
+
 def test_an_answer_over_two_lines_names_both() -> None:
     found = ask("When do the keepers store the filters in the chapel?", (3, 11, PROSE))
     assert "winter" in found["answer"]

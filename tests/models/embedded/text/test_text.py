@@ -133,3 +133,10 @@ def test_numbers_have_one_spelling(value: int) -> None:
 def test_comparison_never_fails_and_an_answer_equals_itself(left: str, right: str) -> None:
     same_answer(left, right)
     assert same_answer(left, left)[0]
+
+
+def test_a_code_of_letters_and_digits_is_no_number() -> None:
+    assert numbers("wall W5 and COVID-19") == {"w5": 1, "covid-19": 1}
+    assert not same_answer("W5", "5")[0]
+    assert not same_answer("5", "W5")[0]
+    assert same_answer("wall W5", "W5")[0]

@@ -1,0 +1,35 @@
+"""Words and their opposites: from a list (the antonyms of WordNet 3.0, `opposites.txt`), or by a denying prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+
+FILE = "opposites.txt"
+_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
+
+
+def listed_pairs() -> Iterator[tuple[str, str]]:
+    """The pairs of the list."""
+    text = resources.files("qagen_dagster.models.embedded.text").joinpath(FILE).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            left, right = line.split()
+            yield left, right
+
+
+@lru_cache(maxsize=1)
+def _listed() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for left, right in listed_pairs():
+        found.setdefault(left, set()).add(right)
+        found.setdefault(right, set()).add(left)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@lru_cache(maxsize=20_000)
+def opposites_of(word: str) -> frozenset[str]:
+    """The opposites of a word in lower case; some of those by prefix are no words."""
+    made = {prefix + word for prefix in _PREFIXES} | {word.removeprefix(prefix) for prefix in _PREFIXES}
+    return _listed().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
