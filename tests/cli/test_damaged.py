@@ -140,7 +140,7 @@ def test_a_damaged_partial_result_is_made_again(qagen: Command) -> None:
         assert qagen(*run, "--max-calls", "1").code == 0
         (partial,) = project.assets.glob(f"candidates/{WATER}/*/*.partial.json")
         partial.write_bytes(partial.read_bytes()[:30])
-        assert qagen(*run, "--max-calls", "1").code == 1
+        assert qagen(*run, "--max-calls", "1").code == 0
         assert Path(f"{partial}.damaged").stat().st_size == 30
         assert json.loads(partial.read_bytes())["end"] == "budget_exhausted"
         assert qagen(*run).code == 0
