@@ -26,6 +26,8 @@ MAX_ROUNDING = 0.06  # of the amount
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
+_ARTICLES = word_set("a an the")
+_LEADING = word_set("in on at because it they is are was were")
 _TIMES = ("time", "years")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
@@ -79,6 +81,11 @@ def clearly_different(one: str, other: str) -> bool:
     return found is Match.CONFLICT
 
 
+def equal(one: str, other: str) -> bool:
+    """Whether the answers are certainly the same: the same words, numbers with units and dates in the same order."""
+    return match(one, other) is Match.SAME and _sequence(one) == _sequence(other)
+
+
 def informative(answer: str) -> bool:
     """Whether few other questions have this answer. A yes, a no or a number without a unit is not informative."""
     parsed = _answer(answer)
@@ -104,6 +111,28 @@ def _answer(text: str) -> _Answer:
         negates=negates(text),
         named=bool(capitals) and all(word[0].isupper() for word in capitals),
     )
+
+
+def _sequence(text: str) -> list[object]:
+    """The stems, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
+    read = _answer(text).facts
+    found: list[object] = []
+    at = 0
+    for fact in sorted((*read.amounts, *read.dates), key=lambda fact: fact.start):
+        found += _stems(text[at : fact.start])
+        at = max(at, fact.end)
+        if isinstance(fact, Date):
+            found.append((fact.year, fact.month, fact.day, fact.decade))
+        else:
+            found.append((f"{fact.value:.9g}", fact.unit if fact.measured or fact.unit == "rank" else ""))
+    found += _stems(text[at:])
+    while found and found[0] in _LEADING:
+        found.pop(0)
+    return found
+
+
+def _stems(text: str) -> list[str]:
+    return [word if word in _LEADING else stem(word) for word in tokens(text) if word not in _ARTICLES]
 
 
 def _numbers(a: Facts, b: Facts) -> Match | None:
