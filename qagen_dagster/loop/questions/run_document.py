@@ -116,7 +116,7 @@ class DocumentSteps:
 
     def perform(self, step: Step, state: QAState) -> Event:
         """Perform one step, and begin what may run ahead. Raises ModelError."""
-        ahead = next_ahead(state, self._work.limits)
+        ahead = next_ahead(state, self._work.limits) if self._models.overlap else None
         if ahead is not None and self._generation is None:
             self._generation = self._threads.submit(self._generate, ahead, state)
         match step:
@@ -139,7 +139,8 @@ class DocumentSteps:
 
     def _compare(self, step: Dedupe, state: QAState) -> Compared:
         def answer() -> None:
-            self._answer = self._threads.submit(model_checks.answer_blind, step, self._work, self._models)
+            if self._models.overlap:
+                self._answer = self._threads.submit(model_checks.answer_blind, step, self._work, self._models)
 
         found = model_checks.compare(step, state, self._work, self._models, before_asking=answer)
         if found.duplicate_of is None:

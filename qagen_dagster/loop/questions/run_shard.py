@@ -143,7 +143,11 @@ class _ShardRun:
         if self.planned.budget.unlimited:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
-        return self.models.metered(BudgetMeter(self.planned.budget, self.spending, spent))
+        budget = self.planned.budget
+        # A document with a budget of its own pays its steps in order, so that the budget ends at the same step every time.
+        return self.models.metered(
+            BudgetMeter(budget, self.spending, spent), overlap=budget.document.unlimited
+        )
 
 
 def _run_all(
