@@ -80,19 +80,23 @@ def type_prompt() -> Prompt:
     return load_addition("questions/validator_type")
 
 
+def answer_record(mode: Mode) -> type[BlindAnswer]:
+    """What the blind step submits. It judges the question, too, where it is told the purpose."""
+    return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
+
+
 def answer_blind(context: QAContext, model: Model, question: str, attempt: int) -> BlindFinding:
     """Answer a question from the document. Raises ModelError."""
-    textual = context.mode is Mode.TEXTUAL
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
         prompt=blind_prompt(context.mode),
         tools=tuple(context.tools),
-        terminals=(Terminal("submit_answer", JudgingAnswer if textual else BlindAnswer),),
+        terminals=(Terminal("submit_answer", answer_record(context.mode)),),
         limits=Limits(max_turns=25, max_tool_calls=50),
     )
     values = {"document_card": context.document_card(), "question": question}
-    values |= context.task_values() if textual else {}
+    values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
     run = run_agent(spec, model, context.tools, values, sample=attempt, opening=context.opening(model.spec))
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):

@@ -54,15 +54,17 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
 
 def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> str:
     """Changes with the model or the settings of a role, or with a prompt, of this mode and strategy."""
-    models = {role.value: _identity(spec) for role, spec in specs_of(profile, mode, strategy).items()}
+    specs = specs_of(profile, mode, strategy)
+    models = {role.value: spec.identity() | _opening(role, spec, mode) for role, spec in specs.items()}
     prompts = prompt_hashes(mode, strategy)
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
 
 
-def _identity(spec: ModelSpec) -> dict[str, Any]:
-    """The identity of a model, with the size of its opening unless that is the default."""
-    size = spec.opening_characters
-    return spec.identity() | ({} if size == OPENING_CHARACTERS else {"opening_characters": size})
+def _opening(role: Role, spec: ModelSpec, mode: Mode) -> dict[str, Any]:
+    """The size of the opening, where the role is shown one and it is not the default."""
+    shown = mode is Mode.TEXTUAL and role in (Role.GENERATOR, Role.VALIDATOR)
+    other = spec.opening_characters != OPENING_CHARACTERS
+    return {"opening_characters": spec.opening_characters} if shown and other else {}
 
 
 def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode: Mode) -> str:
