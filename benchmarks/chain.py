@@ -1,7 +1,7 @@
 """How long one document takes alone, and what an accepted question costs: calls, and input with and without the provider's cache.
 
 `python -m benchmarks.chain` works one generated document of ten questions through the real asset graph against a model server in a
-process of its own: a note of two pages, then a paper of twenty. The server's model is capable: it asks about the next fact that it
+process of its own: a note of five pages, then a paper of twenty. The server's model is capable: it asks about the next fact that it
 sees, and it reads or searches only what it does not see yet. By the content of a question alone, one answer in three has another
 wording and one in ten is wrong. The server counts a token per four characters and caches prefixes in blocks of 128 tokens. The time
 is the server's, from the first request to the last response. The module runs on older commits too, for comparison.
@@ -290,7 +290,7 @@ def show(title: str, cost: Cost) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=int, nargs="*", default=[2, 20])
+    parser.add_argument("--pages", type=int, nargs="*", default=[5, 20])
     parser.add_argument("--latency", choices=LATENCIES, nargs="*", default=list(LATENCIES))
     parser.add_argument("--tools-only", action="store_true", help="show nothing of the document unasked")
     parser.add_argument("--serve", choices=LATENCIES, help="be the model server")

@@ -144,10 +144,9 @@ class _ShardRun:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
         budget = self.planned.budget
-        # A document with a budget of its own pays its steps in order, so that the budget ends at the same step every time.
-        return self.models.metered(
-            BudgetMeter(budget, self.spending, spent), overlap=budget.document.unlimited
-        )
+        # In order where that lets a budget end at the same step every time: one for each document, or one worker.
+        overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
+        return self.models.metered(BudgetMeter(budget, self.spending, spent), overlap=overlap)
 
 
 def _run_all(
