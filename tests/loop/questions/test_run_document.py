@@ -177,6 +177,21 @@ def test_the_result_does_not_depend_on_timing(slow: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("at", range(0, 20, 3))
+def test_a_journal_of_steps_taken_one_by_one_is_continued(at: int) -> None:
+    """As versions without overlap wrote it, and as a document with a budget of its own writes it."""
+    store, paid = fresh(), dict[str, Turn]()
+    dying = replace(Play(PIECE, killer(at), paid).models, overlap=False)
+    with pytest.raises(Killed):
+        run_document(work_of(), dying, open_journal(store, KEY, "w"))
+    result, expected = run(Play(PIECE, paid=paid), store), full_run()[0]
+    assert (result.accepted, result.rejected, result.end) == (
+        expected.accepted,
+        expected.rejected,
+        expected.end,
+    )
+
+
 def test_the_next_candidate_is_generated_while_this_one_is_checked() -> None:
     generating = threading.Event()
 
