@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -57,6 +57,9 @@ bench-answering: $(READY) ## retrieval over XQuAD's paragraphs, and short answer
 	test -f "$(QAGEN_REAL_DATA)/qa/xquad.en.json" || { echo "set QAGEN_REAL_DATA to a folder with qa/xquad.en.json"; exit 2; }
 	$(BIN)/python -m benchmarks.answering "$(QAGEN_REAL_DATA)/qa/xquad.en.json"
 	$(BIN)/python -m benchmarks.answers "$(QAGEN_REAL_DATA)"
+
+bench-chain: $(READY) ## one document alone: time, calls and tokens per accepted question
+	$(BIN)/python -m benchmarks.chain
 
 bench-dedupe: $(READY) ## traps and paraphrases: what is merged, kept, left to a model
 	$(BIN)/python -m benchmarks.dedupe

@@ -58,13 +58,16 @@ def run_agent(
     *,
     sample: int = 0,
     pictures: tuple[Image, ...] = (),
+    opening: str = "",
 ) -> AgentRun:
     """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
 
-    Runs with equal values and different `sample` get different responses.
+    Runs with equal values and different `sample` get different responses. `opening` stands before the user prompt, as the same prefix of
+    many runs, so that providers can cache it.
     """
     system, user = spec.prompt.fill(values)
-    content: tuple[Content, ...] = (Text(text=user), *pictures)
+    texts = tuple(Text(text=text) for text in (opening, user) if text)
+    content: tuple[Content, ...] = (*texts, *pictures)
     state = RunState(messages=[UserMessage(content=content)])
     allowed = {name: tools[name] for name in spec.tools if name in tools}
     step: Step = Nudge("")

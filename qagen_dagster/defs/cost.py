@@ -28,6 +28,9 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
         "usd": shown_money(usd),
         "cost_by_role": _by_role(every),
     }
+    unused = [call for call in every if call.unused]
+    if unused:
+        shown |= {"unused_calls": len(unused), "unused_usd": shown_money(_money(unused))}
     if accepted:
         shown["usd_per_accepted"] = shown_money(None if usd is None else usd / accepted)
     return shown

@@ -15,7 +15,7 @@ from qagen_dagster.grounding.dates import Date
 from qagen_dagster.grounding.facts import Facts, differences, facts
 from qagen_dagster.grounding.facts import Kind as Difference
 from qagen_dagster.grounding.polarity import negates
-from qagen_dagster.grounding.words import is_content, stem, tokens
+from qagen_dagster.grounding.words import STOP_WORDS, is_content, stem, tokens
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.records.ids import normalise
 
@@ -26,10 +26,16 @@ MAX_ROUNDING = 0.06  # of the amount
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
+_FIRST = frozenset(("A", "I", *(word.title() for word in STOP_WORDS if len(word) == 2)))
+_LEADING = word_set("in on at because it they is are was were")
 _TIMES = ("time", "years")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
 _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
+_ARTICLE = re.compile(r"\b(?:[Tt]he|[Aa]n|a)\s+(?=\w)")  # not the A of a name such as "vitamin A"
+_SIGN = re.compile(r"[^\w\s.,;:!?'\"()\u2018\u2019\u201c\u201d]|_")  # "C++", "p < 0.05"
+_ZEROS = re.compile(r"^0\d+|\.\d*0(?!\d)")  # version 1.20 is not version 1.2
+_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -78,6 +84,13 @@ def clearly_different(one: str, other: str) -> bool:
     return found is Match.CONFLICT
 
 
+def equal(one: str, other: str) -> bool:
+    """Whether the answers are certainly the same: the same words, numbers with units and dates in the same order."""
+    said = _sequence(one)
+    same = bool(said) and said == _sequence(other) and _capitals(one) == _capitals(other)
+    return same and match(one, other) is Match.SAME
+
+
 def informative(answer: str) -> bool:
     """Whether few other questions have this answer. A yes, a no or a number without a unit is not informative."""
     parsed = _answer(answer)
@@ -103,6 +116,39 @@ def _answer(text: str) -> _Answer:
         negates=negates(text),
         named=bool(capitals) and all(word[0].isupper() for word in capitals),
     )
+
+
+def _sequence(text: str) -> list[object]:
+    """The stems, signs, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
+    read = _answer(text).facts
+    found: list[object] = []
+    at = 0
+    for fact in sorted((*read.amounts, *read.dates), key=lambda fact: fact.start):
+        found += _stems_and_signs(text[at : fact.start])
+        at = max(at, fact.end)
+        if isinstance(fact, Date):
+            found.append((fact.year, fact.month, fact.day, fact.decade))
+        else:
+            unit = fact.unit if fact.measured or fact.unit == "rank" else ""
+            found.append((f"{fact.value:.9g}", unit, *_ZEROS.findall(fact.text)))
+    found += _stems_and_signs(text[at:])
+    while found and found[0] in _LEADING:
+        found.pop(0)
+    return found
+
+
+def _stems_and_signs(text: str) -> list[str]:
+    words = tokens(_ARTICLE.sub(" ", text))
+    return [*(word if word in _LEADING else stem(word) for word in words), *_SIGN.findall(text)]
+
+
+def _capitals(text: str) -> list[str]:
+    """The words in which capitals have a meaning: "mW", "CO" and "K", but not the first word of a sentence."""
+    return [
+        word
+        for word in _LETTERS.findall(text)
+        if word[1:] != word[1:].lower() or (len(word) < 3 and word != word.lower() and word not in _FIRST)
+    ]
 
 
 def _numbers(a: Facts, b: Facts) -> Match | None:

@@ -62,6 +62,7 @@ class BudgetMeter:
     spending: RunSpending
     spent: Spent = field(default_factory=Spent)  # on this document, including earlier runs
     subject: str = "document"
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # calls of one document may overlap
 
     @cached_property
     def _counts_shared(self) -> bool:
@@ -79,7 +80,8 @@ class BudgetMeter:
                 raise BudgetExhaustedError(f"the {name}'s {limit} is used up")
 
     def record(self, spent: Spent) -> None:
-        self.spent = self.spent.plus(spent)
+        with self._lock:
+            self.spent = self.spent.plus(spent)
         if self._counts_shared:
             self.spending.add(spent)
 

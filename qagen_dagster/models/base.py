@@ -16,6 +16,9 @@ from qagen_dagster.records.base import Record
 EMBEDDED_VERSION = "3"  # raise it when the embedded models answer a request differently
 
 
+OPENING_CHARACTERS = 100_000  # about 25,000 tokens: a paper of 20 to 25 pages
+
+
 class ModelSpec(Record):
     """A model as a profile binds it to a role."""
 
@@ -27,6 +30,9 @@ class ModelSpec(Record):
     api_key_env: str | None = None  # name of the variable, never its value
     timeout_seconds: float = Field(default=120.0, gt=0)
     tool_calling: str = Field(default="native", pattern="^(native|emulated)$")
+    opening_characters: int = Field(
+        default=OPENING_CHARACTERS, ge=0
+    )  # longest text shown before it is asked for
     images: bool = True  # whether the model takes pictures
     structured_output: str = Field(default="json_schema", pattern="^(json_schema|json_object|none)$")
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)

@@ -79,6 +79,14 @@ def joined(content: Iterable[Content]) -> str:
     return "\n\n".join(part.text for part in content if isinstance(part, Text))
 
 
+def shared_text(request: Request) -> Text | None:
+    """The text that other conversations begin with too: an agent's opening is a part of its own before the prompt."""
+    first = request.messages[0] if request.messages else None
+    texts = first.content[:2] if isinstance(first, UserMessage) else ()
+    both = [part for part in texts if isinstance(part, Text)]
+    return both[0] if len(both) == 2 else None
+
+
 def wire_name(name: str) -> str:
     """A tool name that a server accepts, even if the model made it up."""
     return _UNSAFE_NAME.sub("_", name)[:64] or "unknown"

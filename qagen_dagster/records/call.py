@@ -22,3 +22,4 @@ class CallSummary(Record):
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
+    unused: bool = False  # made ahead of its step, which then was not needed

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, row
+from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row
 from qagen_dagster.toolkit.tool import Tool, tool
 
 MAX_LINES = 400
@@ -53,17 +53,32 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
     return total if end is None else min(end, total)
 
 
-def _read(view: DocumentView, start: int, wanted: int) -> str:
+def opening(view: DocumentView, most: int, first: int) -> str:
+    """The whole document as the tool shows it if it has at most `most` characters; else its first lines, of `first` characters."""
+    if not view.has_text or not most:
+        return ""
+    total = len(view.lines)
+    whole = _read(view, 1, total, most, total)
+    return whole if whole.endswith(CLOSE) else _read(view, 1, total, min(most, first))
+
+
+def _read(
+    view: DocumentView,
+    start: int,
+    wanted: int,
+    most_characters: int = MAX_CHARACTERS,
+    most_lines: int = MAX_LINES,
+) -> str:
     markers = view.pages_starting(start, wanted)
     rows: list[str] = []
     size, number, shown = 0, start, 0
-    while number <= wanted and shown < MAX_LINES:
+    while number <= wanted and shown < most_lines:
         fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
         if view.lines[number - 1].strip():
             fresh.append(row(number, view.lines[number - 1], MAX_LINE_CHARACTERS))
             shown += 1
         size += sum(len(text) + 1 for text in fresh)
-        if rows and size > MAX_CHARACTERS:
+        if rows and size > most_characters:
             break
         rows += fresh
         number += 1

@@ -46,3 +46,9 @@ def test_an_unknown_price_makes_the_sum_unknown() -> None:
 
 def test_nothing_accepted_has_no_price_per_question() -> None:
     assert "usd_per_accepted" not in shown([call("a")], accepted=0)
+
+
+def test_what_was_paid_and_not_used_is_named() -> None:
+    found = shown([call("a"), call("b", unused=True), call("b", unused=True, replayed=True)])
+    assert (found["model_calls"], found["unused_calls"], found["unused_usd"]) == (2, 1, 0.25)
+    assert "unused_calls" not in shown([call("a")])

@@ -12,7 +12,7 @@ from tests.support.wire_server import WireServer
 
 STATIONS = ("ridge", "quay", "mill", "weir", "dune", "moor")
 KEY = "water/facts/textual"
-WORKERS = 3  # of Project.environment
+IN_FLIGHT = 3  # of `Project.environment`: calls at the same time
 CALL = 0.025  # dollars: 100 tokens in at 125 and 20 out at 625 dollars a million
 ROLE = (
     '  {role}: {{provider: openai_compatible, model: {model}, base_url: "{url}", '
@@ -44,7 +44,7 @@ def test_a_dollar_is_a_dollar_and_what_it_bought_is_published(tmp_path: Path) ->
         stopped = _run(project, "--max-usd", "1.00")
         paid = len(server.requests)
         assert stopped.code == 0
-        assert 1.00 <= paid * CALL <= 1.00 + WORKERS * CALL + 1e-9
+        assert 1.00 <= paid * CALL <= 1.00 + IN_FLIGHT * CALL + 1e-9
         (report,) = stopped.value["combinations"]
         assert report["outcomes"]["budget_exhausted"] > 0
         kept = _questions(project)

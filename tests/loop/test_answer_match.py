@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.answer_match import Match, clearly_different, informative, match
+from qagen_dagster.loop.answer_match import Match, clearly_different, equal, informative, match
 
 SAME = [
     ("£85", "85 pounds"),
@@ -113,3 +113,61 @@ def test_long_answers_in_other_words_may_still_be_one(one: str, other: str, othe
 )
 def test_which_answers_hardly_any_other_question_has(answer: str, tells: bool) -> None:
     assert informative(answer) is tells
+
+
+EQUAL = [
+    ("4.2 mm", "4.2 mm"),
+    ("4.2 million", "4,200,000"),
+    ("12 months", "one year"),
+    ("in 1987", "1987"),
+    ("because the valve had frozen", "The valve had frozen."),
+    ("the Coulomb force", "Coulomb force"),
+    ("from 3 to 5 bar", "from 3 to 5 bar"),
+    ("12 July 1444", "July 12, 1444"),
+    ("yes", "Yes."),
+]
+NOT_SURELY_EQUAL = [
+    ("4.2 mm", "4.2"),
+    ("25 May 2018", "2018"),
+    ("37", "37 branches"),
+    ("about 22 months", "22 months"),
+    ("at least 5 bar", "5 bar"),
+    ("by 1987", "in 1987"),
+    ("from 3 to 5 bar", "from 5 to 3 bar"),
+    ("rose to 5 percent", "rose by 5 percent"),
+    ("Ida Holm paid Nils Berg", "Nils Berg paid Ida Holm"),
+    ("north gate", "gate"),
+    ("before the start", "after the start"),
+    ("not frozen", "frozen"),
+    ("1,234,567", "1.2 million"),
+    ("C++", "C"),
+    ("C++", "C#"),
+    ("Na+", "Na-"),
+    ("p < 0.05", "p > 0.05"),
+    ("≥ 5 bar", "5 bar"),
+    ("±2", "2"),
+    ("-v", "v"),
+    ("foo_bar", "foo bar"),
+    ("vitamin A", "vitamin"),
+    ("A→B", "B→A"),
+    ("version 1.20", "version 1.2"),
+    ("007", "7"),
+    ("it is", "are"),
+    ("5 mW", "5 MW"),
+    ("5 Mg", "5 mg"),
+    ("CO", "Co"),
+    ("2 K", "2 k"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_answers_that_are_certainly_the_same(one: str, other: str) -> None:
+    assert equal(one, other)
+    assert equal(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), NOT_SURELY_EQUAL)
+def test_what_code_alone_does_not_call_equal(one: str, other: str) -> None:
+    assert not equal(one, other)
+    assert not equal(other, one)

@@ -94,12 +94,20 @@ def _request(body: dict[str, Any]) -> Request:
             result = ToolResult(call_id=item["call_id"], name=names[item["call_id"]], content=told)
             messages.append(ToolMessage(results=(result,)))
         elif kind == "user":
-            messages.append(UserMessage(content=tuple(Text(text=part["text"]) for part in item["content"])))
+            *opening, prompt = (Text(text=part["text"]) for part in item["content"])
+            messages += [UserMessage(content=(prompt,)), *_as_read(opening)]
     tools = tuple(
         ToolSpec(name=tool["name"], description=tool["description"], parameters=tool["parameters"])
         for tool in body["tools"]
     )
     return Request(system=body["instructions"], messages=tuple(messages), tools=tools)
+
+
+def _as_read(opening: list[Text]) -> list[Message]:
+    """Lines that begin the first message, as the embedded models know them: read with a tool."""
+    call = ToolCall(id="opening", name="read_lines", arguments={"start_line": 1})
+    result = ToolResult(call_id=call.id, name=call.name, content=tuple(opening))
+    return [AssistantMessage(content=(call,)), ToolMessage(results=(result,))] if opening else []
 
 
 def _counted(body: dict[str, Any], reply: Reply) -> Reply:

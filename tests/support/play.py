@@ -33,12 +33,18 @@ class Outcome(StrEnum):
 
 
 class Play:
-    """The models of one piece. `before(role, request)` runs ahead of each call and may raise."""
+    """The models of one piece. `before(role, request)` runs ahead of each call and may raise.
+
+    `paid` stands for the ledger: a request in it is answered from there, and neither logged nor announced.
+    """
 
     def __init__(
-        self, piece: list[Outcome], before: Callable[[str, Request], None] = lambda _role, _request: None
+        self,
+        piece: list[Outcome],
+        before: Callable[[str, Request], None] = lambda _role, _request: None,
+        paid: dict[str, Turn] | None = None,
     ) -> None:
-        self._piece, self._before = piece, before
+        self._piece, self._before, self._paid = piece, before, paid
         self.log: list[tuple[str, str]] = []  # role and canonical request of every call that was answered
         self.models = QAModels(
             generator=self._model("generator", self._generate),
@@ -49,9 +55,15 @@ class Play:
 
     def _model(self, role: str, play: Callable[[Request], Turn]) -> FakeModel:
         def respond(request: Request) -> Turn:
+            key = request.canonical()
+            if self._paid is not None and key in self._paid:
+                return self._paid[key]
             self._before(role, request)
-            self.log.append((role, request.canonical()))
-            return play(request)
+            self.log.append((role, key))
+            turn = play(request)
+            if self._paid is not None:
+                self._paid[key] = turn
+            return turn
 
         return FakeModel(respond, name=role)
 

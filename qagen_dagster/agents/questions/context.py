@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.pricing import FREE_PROVIDERS
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.toolkit import read_lines
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line
 from qagen_dagster.toolkit.search_meaning import Meaning
@@ -15,6 +18,7 @@ from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
 
 _MOST_SECTIONS = 60
+_FIRST_CHARACTERS = 8_000  # of a long document
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,15 @@ class QAContext:
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
         ]
         return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
+
+    def opening(self, spec: ModelSpec) -> str:
+        """The text that begins the first message: the document, or its first lines where it is longer than the model may be shown.
+
+        Empty in visual mode, where pages are looked at, and for a model in this process, whose turns cost nothing.
+        """
+        if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
+            return ""
+        return read_lines.opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
 
     def _own_words(self) -> list[str]:
         """The document's title and other metadata, one per line."""

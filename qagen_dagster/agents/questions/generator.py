@@ -50,7 +50,8 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
     )
-    run = run_agent(spec, model, context.tools, prompt_values(context, history), sample=attempt)
+    values, opening = prompt_values(context, history), context.opening(model.spec)
+    run = run_agent(spec, model, context.tools, values, sample=attempt, opening=opening)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     return _proposal(run, evidence_check, calls)
 

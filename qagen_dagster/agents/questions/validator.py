@@ -5,6 +5,7 @@ The blind step never sees the proposed answer, its evidence, its type, or who as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from qagen_dagster.agents.accounting import call_summaries
@@ -15,9 +16,15 @@ from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason, VerdictRecord
-from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison, TypedComparison
+from qagen_dagster.records.questions.submissions import (
+    BlindAnswer,
+    Comparison,
+    JudgingAnswer,
+    TypedComparison,
+)
 from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "validator"
@@ -29,6 +36,15 @@ class Judgement:
 
     verdict: VerdictRecord | None
     failure: str | None
+    calls: tuple[CallSummary, ...]
+
+
+@dataclass(frozen=True)
+class BlindFinding:
+    """The blind answer, or why there is none."""
+
+    answer: BlindAnswer | None
+    failure: str
     calls: tuple[CallSummary, ...]
 
 
@@ -64,27 +80,53 @@ def type_prompt() -> Prompt:
     return load_addition("questions/validator_type")
 
 
-def judge(
-    context: QAContext, model: Model, candidate: Candidate, attempt: int, rule: TypeRule | None = None
-) -> Judgement:
-    """Answer blind, then compare; check the `rule` of the question's type if there is one. Raises ModelError."""
-    blind_spec = AgentSpec(
+def answer_record(mode: Mode) -> type[BlindAnswer]:
+    """What the blind step submits. It judges the question, too, where it is told the purpose."""
+    return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
+
+
+def answer_blind(context: QAContext, model: Model, question: str, attempt: int) -> BlindFinding:
+    """Answer a question from the document. Raises ModelError."""
+    spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
         prompt=blind_prompt(context.mode),
         tools=tuple(context.tools),
-        terminals=(Terminal("submit_answer", BlindAnswer),),
+        terminals=(Terminal("submit_answer", answer_record(context.mode)),),
         limits=Limits(max_turns=25, max_tool_calls=50),
     )
-    values = {"document_card": context.document_card(), "question": candidate.question}
-    run = run_agent(blind_spec, model, context.tools, values, sample=attempt)
+    values = {"document_card": context.document_card(), "question": question}
+    values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
+    run = run_agent(spec, model, context.tools, values, sample=attempt, opening=context.opening(model.spec))
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return Judgement(None, f"{run.end.reason.value}: {run.end.detail}", calls)
-    blind = BlindAnswer.model_validate(run.end.result)
+        return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
+    return BlindFinding(_blind_answer(run.end.result), "", calls)
+
+
+def judge(
+    context: QAContext,
+    model: Model,
+    candidate: Candidate,
+    attempt: int,
+    rule: TypeRule | None = None,
+    *,
+    found: BlindFinding | None = None,
+    equal: Callable[[str, str], bool] = lambda _one, _other: False,
+) -> Judgement:
+    """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
+
+    No model compares answers that are `equal` if the blind step found no fault in the question. Raises ModelError.
+    """
+    found = found or answer_blind(context, model, candidate.question, attempt)
+    blind = found.answer
+    if blind is None:
+        return Judgement(None, found.failure, found.calls)
     if not blind.answerable or not blind.answer.strip():
-        return Judgement(_unanswerable(candidate, blind, attempt), None, calls)
-    return _compare(context, model, candidate, blind, attempt, rule, calls)
+        return Judgement(_unanswerable(candidate, blind, attempt), None, found.calls)
+    if rule is None and _faultless(blind) and equal(candidate.answer, blind.answer):
+        return Judgement(_same(candidate, blind, attempt), None, found.calls)
+    return _compare(context, model, candidate, blind, attempt, rule, found.calls)
 
 
 def _compare(
@@ -168,6 +210,32 @@ def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
 def _finding(blind: BlindAnswer) -> str:
     clear = "unambiguous" if blind.unambiguous else "ambiguous"
     return f"answerable, {clear}. {blind.note}".strip()
+
+
+def _blind_answer(result: Record) -> BlindAnswer:
+    if not isinstance(result, BlindAnswer):
+        raise TypeError(f"{type(result).__name__} is no answer")
+    return result
+
+
+def _faultless(blind: BlindAnswer) -> bool:
+    """Whether the blind step judged the question by all criteria of the comparison and found no fault."""
+    return isinstance(blind, JudgingAnswer) and blind.unambiguous and blind.non_trivial and blind.relevant
+
+
+def _same(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
+    return VerdictRecord(
+        attempt=attempt,
+        question=candidate.question,
+        proposed_answer=candidate.answer,
+        blind_answer=blind.answer,
+        answerable=True,
+        matches=True,
+        non_trivial=True,
+        unambiguous=True,
+        relevant=True,
+        explanation="code found the two answers equal, and the validator found no fault in the question",
+    )
 
 
 def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:

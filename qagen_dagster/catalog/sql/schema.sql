@@ -277,6 +277,7 @@ CREATE TABLE model_calls (
     seconds          DOUBLE,
     retries          INTEGER NOT NULL,
     replayed         BOOLEAN NOT NULL,
+    unused           BOOLEAN NOT NULL,  -- made ahead of its step, which then was not needed
     current          BOOLEAN NOT NULL,  -- belongs to a result that still counts
     counted          BOOLEAN NOT NULL
 );
@@ -346,5 +347,6 @@ CREATE TABLE exam_calls (
     seconds            DOUBLE,
     retries            INTEGER NOT NULL,
     replayed           BOOLEAN NOT NULL,
+    unused             BOOLEAN NOT NULL,
     counted            BOOLEAN NOT NULL
 );

@@ -25,7 +25,6 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.submissions import (
-    BlindAnswer,
     Comparison,
     DuplicateVerdict,
     ReportExhausted,
@@ -41,6 +40,7 @@ FACTOR = 3.0  # the range: from a third to three times
 CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs out of questions
 PASS_RATE = 0.75  # accepted share of the attempts
 COMPARED = 0.7  # share of attempts with an accepted question so similar that the model is asked
+UNEQUAL = 0.5  # share of blind answers that a model has to compare
 CARD_TOKENS = 150  # the description of its document that an agent gets
 ACCEPTED_TOKENS = 40  # an accepted question in the generator's prompt
 FOUND_TOKENS = 400  # the result of a search
@@ -48,6 +48,7 @@ CALL_TOKENS = 60  # a tool call
 SUBMIT_TOKENS = 150  # a result with quotes
 VERDICT_TOKENS = 30  # a result without quotes
 THOUGHT_TOKENS = 150  # per turn, of a model on a server
+_CACHING = ("openai", "anthropic")  # providers that cache what many requests begin with
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,9 @@ class Task:
         return self._told + CARD_TOKENS + _tokens(generator.prompt_for(self.mode), (*self._tools, *ends))
 
     def blind_tokens(self) -> int:
-        ends = (Terminal("submit_answer", BlindAnswer).spec(),)
-        return CARD_TOKENS + _tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
+        ends = (Terminal("submit_answer", validator.answer_record(self.mode)).spec(),)
+        told = self._told if self.mode is Mode.TEXTUAL else 0
+        return told + CARD_TOKENS + _tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
 
     def comparison_tokens(self) -> int:
         ends = (Terminal("submit_comparison", Comparison).spec(),)
@@ -108,10 +110,8 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     # The further below the target, the more likely is one more attempt that finds nothing.
     proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
     compared = COMPARED * max(0.0, tries - 1)
-    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
-    proposing = models[Role.GENERATOR]
     start = task.generator_tokens() + ACCEPTED_TOKENS * questions / 2
-    proposal = _conversation(start, document, proposing, task.mode, 4)
+    proposal = _conversation(start, size, models[Role.GENERATOR], task.mode, 3)
     blind, judged = validation(task, size, models[Role.VALIDATOR])
     pair = _call(
         task.duplicate_tokens(questions / 2),
@@ -120,15 +120,14 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     )
     return {
         Role.GENERATOR.value: proposal.times(proposals),
-        Role.VALIDATOR.value: blind.plus(judged).times(tries),
+        Role.VALIDATOR.value: blind.plus(judged.times(UNEQUAL)).times(tries),
         Role.DEDUPLICATOR.value: pair.times(compared),
     }
 
 
 def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
     """The amounts of the two steps of one validation: the blind answer, and the comparison in one turn."""
-    document = min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
-    blind = _conversation(task.blind_tokens(), document, spec, task.mode, 3)
+    blind = _conversation(task.blind_tokens(), size, spec, task.mode, 2)
     return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
 
 
@@ -137,17 +136,23 @@ def comparison(task: Task, spec: ModelSpec) -> Use:
     return _call(task.duplicate_tokens(3), _written(VERDICT_TOKENS, spec), spec)
 
 
-def _conversation(start: float, document: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
-    """Turns that read, look and search, then submit. Each turn sends the whole conversation again."""
-    turns = 2 if spec.provider in FREE_PROVIDERS else turns
+def _conversation(start: float, size: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
+    """Turns that read, look and search, then submit. Each turn sends the whole conversation again.
+
+    A model on a server sees the text in its first message. It comes from the cache of a provider that is known to have one.
+    """
+    local = spec.provider in FREE_PROVIDERS
+    turns = 2 if local else turns
+    opened = 0.0 if local or mode is Mode.VISUAL else min(size, spec.opening_characters) / TOKEN_CHARACTERS
+    document = 0.0 if opened else min(size, MAX_CHARACTERS) / TOKEN_CHARACTERS
     pictures = PICTURE_TOKENS if mode is Mode.VISUAL else 0
-    total, said = Use(), start
+    total, said = Use(), start + opened
     for turn in range(turns + (mode is Mode.VISUAL)):
         last = turn == turns - 1 + (mode is Mode.VISUAL)
         output = _written(SUBMIT_TOKENS if last else CALL_TOKENS, spec)
         total = total.plus(_call(said, output, spec))
         said += output + ((document + pictures) if turn == 0 else FOUND_TOKENS)
-    return total
+    return total._replace(cached_tokens=opened * total.calls) if spec.provider in _CACHING else total
 
 
 def _written(tokens: float, spec: ModelSpec) -> float:

@@ -6,6 +6,7 @@ Timeouts, prices and retries are left out, because they do not change what a res
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
@@ -14,7 +15,7 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import calibration
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.index.embed import index_fingerprint
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
@@ -53,9 +54,17 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
 
 def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> str:
     """Changes with the model or the settings of a role, or with a prompt, of this mode and strategy."""
-    models = {role.value: spec.identity() for role, spec in specs_of(profile, mode, strategy).items()}
+    specs = specs_of(profile, mode, strategy)
+    models = {role.value: spec.identity() | _opening(role, spec, mode) for role, spec in specs.items()}
     prompts = prompt_hashes(mode, strategy)
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
+
+
+def _opening(role: Role, spec: ModelSpec, mode: Mode) -> dict[str, Any]:
+    """The size of the opening, where the role is shown one and it is not the default."""
+    shown = mode is Mode.TEXTUAL and role in (Role.GENERATOR, Role.VALIDATOR)
+    other = spec.opening_characters != OPENING_CHARACTERS
+    return {"opening_characters": spec.opening_characters} if shown and other else {}
 
 
 def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode: Mode) -> str:

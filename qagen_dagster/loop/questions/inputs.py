@@ -19,7 +19,10 @@ from qagen_dagster.records.ids import Combination, Mode
 
 @dataclass(frozen=True)
 class QAModels:
-    """The models of one combination. The batch strategy needs two more. Without an answerer the generator answers."""
+    """The models of one combination. The batch strategy needs two more. Without an answerer the generator answers.
+
+    `overlap`: calls for one document may run at the same time.
+    """
 
     generator: Model
     validator: Model
@@ -27,11 +30,13 @@ class QAModels:
     answerer: Model | None = None
     judge: Model | None = None
     encode: Encode = minilm.encode
+    overlap: bool = True
 
-    def metered(self, meter: Meter) -> QAModels:
+    def metered(self, meter: Meter, *, overlap: bool = True) -> QAModels:
         """The same models, whose calls `meter` checks and records."""
         return replace(
             self,
+            overlap=overlap,
             generator=metered(self.generator, meter),
             validator=metered(self.validator, meter),
             deduplicator=metered(self.deduplicator, meter),

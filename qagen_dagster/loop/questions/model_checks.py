@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from qagen_dagster.agents.questions import validator
+from qagen_dagster.loop.answer_match import equal
 from qagen_dagster.loop.questions.duplicates import compare as dedupe
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Judged, QAState, Validate
 
 
-def compare(step: Dedupe, state: QAState, work: DocumentWork, models: QAModels) -> Compared:
-    """Compare the candidate with the accepted questions of its document. Raises ModelError."""
+def compare(
+    step: Dedupe,
+    state: QAState,
+    work: DocumentWork,
+    models: QAModels,
+    before_asking: Callable[[], None] = lambda: None,
+) -> Compared:
+    """Compare the candidate with the accepted questions of its document. `before_asking` runs first if a model decides.
+
+    Raises ModelError.
+    """
     known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
     new = dedupe.Known(step.candidate.question, step.candidate.answer)
-    document_id = work.context.view.document.id
     found = dedupe.compare(
-        models.deduplicator, new, known, models.encode, document_id=document_id, attempt=step.attempt
+        models.deduplicator,
+        new,
+        known,
+        models.encode,
+        document_id=work.context.view.document.id,
+        attempt=step.attempt,
+        before_asking=before_asking,
     )
     return Compared(
         duplicate_of=found.index, detail=found.detail, score=found.score, step=found.step, calls=found.calls
     )
 
 
+def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
+    """The validator's own answer to the question. Raises ModelError."""
+    return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)
+
+
 def validate(
-    step: Validate, work: DocumentWork, models: QAModels, rule: validator.TypeRule | None = None
+    step: Validate,
+    work: DocumentWork,
+    models: QAModels,
+    rule: validator.TypeRule | None = None,
+    found: validator.BlindFinding | None = None,
 ) -> Judged:
-    """Let the validator answer without seeing the answer, then judge by the `rule` of the question type if it has one. Raises ModelError."""
-    judged = validator.judge(work.context, models.validator, step.candidate, step.attempt, rule)
+    """Let the validator answer without seeing the answer, unless it has `found` its answer; then judge.
+
+    The `rule` of the question type is checked if it has one. Raises ModelError.
+    """
+    judged = validator.judge(
+        work.context, models.validator, step.candidate, step.attempt, rule, found=found, equal=equal
+    )
     return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

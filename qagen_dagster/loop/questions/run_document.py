@@ -1,11 +1,19 @@
-"""Works one document to its end: performs each step of the state machine and stores it in the journal before the next."""
+"""Works one document to its end: performs each step of the state machine and stores it in the journal before the next.
+
+Two things run ahead of their step, so that calls overlap: the next candidate is generated while the newest one is checked, and the
+validator answers its question while a model compares it with accepted ones. Their results wait until their step comes.
+"""
 
 from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History
-from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError
+from qagen_dagster.agents.questions.validator import BlindFinding
+from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
@@ -13,6 +21,7 @@ from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.questions.state_machine import (
+    Compared,
     Dedupe,
     Done,
     Event,
@@ -23,17 +32,18 @@ from qagen_dagster.loop.questions.state_machine import (
     QAState,
     Step,
     Validate,
+    as_generator_sees,
     ask_again,
     check_replies,
     is_useless,
+    next_ahead,
     next_step,
     replay,
     transition,
 )
-from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
+from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult
 
 
 def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal) -> GenerationResult:
@@ -50,20 +60,21 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
     state, taken = replay(events, work.limits)
     state = ask_again(state, work.limits)
     used: list[Event] = list(events[:taken])
-    while not isinstance(step := next_step(state, work.limits), Done):
-        try:
-            event = perform(step, state, work, models)
-        except BudgetExhaustedError as error:
-            step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
-            break
-        journal.append(event)
-        used.append(event)
-        state = transition(state, event)
+    with DocumentSteps(work, models) as steps:
+        while not isinstance(step := next_step(state, work.limits), Done):
+            try:
+                event = steps.perform(step, state)
+            except BudgetExhaustedError as error:
+                step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+                break
+            journal.append(event)
+            used.append(event)
+            state = transition(state, event)
     check_replies(state, step)
     if is_useless(state, step):
         raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {state.rejected[-1].detail}")
     calls = tuple(call for event in used for call in event.calls)
-    return result_of(work, models, state, step, calls)
+    return result_of(work, models, state, step, (*calls, *steps.unused_calls()))
 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
@@ -85,31 +96,89 @@ def why_unusable(
     return None
 
 
-def perform(step: Step, state: QAState, work: DocumentWork, models: QAModels) -> Event:
-    """Perform one step. Raises ModelError."""
-    match step:
-        case Generate():
-            return _generate(step, state, work, models.generator)
-        case Dedupe():
-            return model_checks.compare(step, state, work, models)
-        case Validate():
-            return model_checks.validate(step, work, models)
-        case Done():
-            raise ValueError("a finished document has no step to perform")
+class _WithCalls(Protocol):
+    @property
+    def calls(self) -> tuple[CallSummary, ...]: ...
 
 
-def _generate(step: Generate, state: QAState, work: DocumentWork, model: Model) -> Event:
-    history = History(
-        accepted=pairs_of(state, work, model.spec.name, ""),
-        rejected=rejections_of(state, work),
-        rejected_evidence=tuple(one.candidate.evidence for one in state.rejected),
-        viewed_pages=state.viewed_pages,
-    )
-    found = generator.propose(work.context, model, history, step.attempt)
-    if found.candidate is not None:
-        return Proposed(candidate=found.candidate, viewed_pages=found.viewed_pages, calls=found.calls)
-    if found.exhausted is not None:
-        return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
-    return GenerationFailed(
-        reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
-    )
+_Found = TypeVar("_Found", bound=_WithCalls)
+
+
+class DocumentSteps:
+    """Performs the steps of one document. Used as a context, it ends when everything that was begun has ended."""
+
+    def __init__(self, work: DocumentWork, models: QAModels) -> None:
+        self._work, self._models = work, models
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="ahead")
+        self._generation: Future[Event] | None = None
+        self._answer: Future[BlindFinding] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
+
+    def perform(self, step: Step, state: QAState) -> Event:
+        """Perform one step, and begin what may run ahead. Raises ModelError."""
+        ahead = next_ahead(state, self._work.limits) if self._models.overlap else None
+        if ahead is not None and self._generation is None:
+            self._generation = self._threads.submit(self._generate, ahead, state)
+        match step:
+            case Generate():
+                begun, self._generation = self._generation, None
+                return begun.result() if begun is not None else self._generate(step, state)
+            case Dedupe():
+                return self._compare(step, state)
+            case Validate():
+                begun, self._answer = self._answer, None
+                found = begun.result() if begun is not None else None
+                return model_checks.validate(step, self._work, self._models, found=found)
+            case Done():
+                raise ValueError("a finished document has no step to perform")
+
+    def unused_calls(self) -> tuple[CallSummary, ...]:
+        """The calls of what was begun and no step has used."""
+        generation, self._generation = self._generation, None
+        return (*_unused(generation), *self._unused_answer())
+
+    def _compare(self, step: Dedupe, state: QAState) -> Compared:
+        def answer() -> None:
+            if self._models.overlap:
+                self._answer = self._threads.submit(model_checks.answer_blind, step, self._work, self._models)
+
+        found = model_checks.compare(step, state, self._work, self._models, before_asking=answer)
+        if found.duplicate_of is None:
+            return found
+        return found.model_copy(update={"calls": (*found.calls, *self._unused_answer())})
+
+    def _unused_answer(self) -> tuple[CallSummary, ...]:
+        answer, self._answer = self._answer, None
+        return _unused(answer)
+
+    def _generate(self, step: Generate, state: QAState) -> Event:
+        seen = as_generator_sees(state)
+        model = self._models.generator
+        history = History(
+            accepted=pairs_of(seen, self._work, model.spec.name, ""),
+            rejected=rejections_of(seen, self._work),
+            rejected_evidence=tuple(one.candidate.evidence for one in seen.rejected),
+            viewed_pages=seen.viewed_pages,
+        )
+        found = generator.propose(self._work.context, model, history, step.attempt)
+        if found.candidate is not None:
+            return Proposed(candidate=found.candidate, viewed_pages=found.viewed_pages, calls=found.calls)
+        if found.exhausted is not None:
+            return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
+        return GenerationFailed(
+            reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
+        )
+
+
+def _unused(begun: Future[_Found] | None) -> tuple[CallSummary, ...]:
+    """The calls of a result that is not needed. A failure is not needed either. Waits for its end."""
+    try:
+        calls = begun.result().calls if begun is not None else ()
+    except ModelError:
+        return ()
+    return tuple(call.model_copy(update={"unused": True}) for call in calls)

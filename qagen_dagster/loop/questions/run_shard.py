@@ -143,7 +143,10 @@ class _ShardRun:
         if self.planned.budget.unlimited:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
-        return self.models.metered(BudgetMeter(self.planned.budget, self.spending, spent))
+        budget = self.planned.budget
+        # In order where that lets a budget end at the same step every time: one for each document, or one worker.
+        overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
+        return self.models.metered(BudgetMeter(budget, self.spending, spent), overlap=overlap)
 
 
 def _run_all(

@@ -2,6 +2,7 @@
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
 `next_step` says what to do, an event says what happened, `transition` applies it. So a journal of events restores any state.
+`next_ahead` says what may run at the same time. Its event is applied in the order of attempts, when `next_step` asks for it.
 """
 
 from __future__ import annotations
@@ -156,6 +157,36 @@ def next_step(state: QAState, limits: QALimits) -> Step:
     return Generate(attempt=attempt)
 
 
+def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
+    """The generation that may run while the current candidate is checked.
+
+    None if the loop may end with this candidate, accepted or rejected: nothing is generated for nothing.
+    """
+    if state.current is None:
+        return None
+    checked = state.model_copy(update={"current": None, "attempts": state.attempts + 1})
+    taken = {"accepted": (*state.accepted, Accepted(candidate=state.current, attempt=checked.attempts))}
+    accepted = next_step(checked.model_copy(update=taken | {"consecutive_failures": 0}), limits)
+    failures = {"consecutive_failures": state.consecutive_failures + 1}
+    rejected = next_step(checked.model_copy(update=failures), limits)
+    return accepted if isinstance(accepted, Generate) and accepted == rejected else None
+
+
+def as_generator_sees(state: QAState) -> QAState:
+    """The state before the check of the newest candidate, which counts as accepted here whatever becomes of it.
+
+    So the generator sees the same whether the check has ended or not, and results do not depend on timing.
+    """
+    if state.current is not None:
+        newest = Accepted(candidate=state.current, attempt=state.attempts + 1)
+        return state.model_copy(update={"accepted": (*state.accepted, newest), "current": None})
+    last = state.rejected[-1] if state.rejected else None
+    if last is None or last.attempt != state.attempts or not _was_checked(last):
+        return state
+    newest = Accepted(candidate=last.candidate, attempt=last.attempt)
+    return state.model_copy(update={"accepted": (*state.accepted, newest), "rejected": state.rejected[:-1]})
+
+
 def transition(state: QAState, event: Event) -> QAState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
     match event:
@@ -226,6 +257,11 @@ def check_replies(state: QAState, done: Done) -> None:
 
 def _awaits_candidate(state: QAState) -> bool:
     return state.current is None and state.exhausted is None
+
+
+def _was_checked(one: Rejected) -> bool:
+    """Whether a rejected candidate came as far as the deduplicator or the validator."""
+    return one.candidate.gate is None and one.reason is not RejectionReason.GENERATION_FAILED
 
 
 def _is_compared(state: QAState) -> bool:

@@ -1,7 +1,8 @@
 """Anthropic's wire, the Messages API.
 
 All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go
-back unchanged. Cache markers are at the end of this turn's prefix and at the end of the previous turn's prefix.
+back unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of a text that many
+conversations begin with.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": spec.model,
         "max_tokens": spec.max_output_tokens,
-        "messages": _turns(fitted, mark=bool(request.tools)),
+        "messages": _turns(
+            fitted, mark=bool(request.tools), shared=capabilities.shared_text(request) is not None
+        ),
     }
     if system:
         body["system"] = [{"type": "text", "text": system, **_CACHE}]
@@ -126,8 +129,9 @@ def _choice(request: Request, spec: ModelSpec) -> str:
     return "auto" if forced else _CHOICES[request.tool_choice]
 
 
-def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]:
+def _turns(messages: tuple[Message, ...], *, mark: bool, shared: bool) -> list[dict[str, Any]]:
     """Alternating turns: a user message after tool results joins theirs. `mark`: more turns follow.
+    `shared`: other conversations begin with the same first block.
 
     From a marker, the server looks about twenty blocks back for a prefix in its cache, and a turn with many calls is
     longer than that. So the marker of the previous turn stays as well.
@@ -143,6 +147,8 @@ def _turns(messages: tuple[Message, ...], *, mark: bool) -> list[dict[str, Any]]
     users = [turn for turn in turns if turn["role"] == "user"]
     for turn in users[-2:] if mark else ():
         turn["content"][-1] |= _CACHE
+    if mark and shared:
+        turns[0]["content"][0] |= _CACHE
     return turns
 
 

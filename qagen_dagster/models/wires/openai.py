@@ -34,6 +34,8 @@ from qagen_dagster.records.ids import digest
 
 _WIRE = "openai"
 _SEALED = "reasoning.encrypted_content"
+# These find a prefix in their cache only where a request has marked its end; older models refuse the mark.
+_MARKS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)")
 _REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
 
 
@@ -106,6 +108,8 @@ def _stop(reply: _Reply) -> Stop:
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     """The JSON that is sent for `request`."""
     messages = capabilities.fit(request, spec, capabilities.ResultImages.INLINE, error_flag=False)
+    shared = capabilities.shared_text(request)
+    prefix = messages[:1] if shared is None else (shared,)
     body: dict[str, Any] = {
         "model": spec.model,
         "instructions": capabilities.system_text(request, spec),
@@ -113,10 +117,10 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
         # Requests with the same prefix go to the same machine, which has it in its cache.
-        "prompt_cache_key": digest(request.system, *(message.model_dump_json() for message in messages[:1]))[
-            :32
-        ],
+        "prompt_cache_key": digest(request.system, *(part.model_dump_json() for part in prefix))[:32],
     }
+    if shared is not None and spec.base_url is None and _MARKS.match(spec.model):
+        body["input"][0]["content"][0]["prompt_cache_breakpoint"] = {"mode": "explicit"}
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
     if request.tools:

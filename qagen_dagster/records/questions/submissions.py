@@ -104,6 +104,33 @@ class BlindAnswer(Record):
     ] = ""
 
 
+class JudgingAnswer(BlindAnswer):
+    """Answer the question from the document alone, and judge the question."""
+
+    non_trivial: Annotated[
+        bool,
+        Field(
+            description="False if a well-read person who sees only the question would guess what decides the answer."
+        ),
+    ]
+    relevant: Annotated[
+        bool, Field(description="False if the question does not serve the corpus and the scenario.")
+    ]
+    note: Annotated[
+        str,
+        Field(
+            description="One sentence, only if needed: which other answer is possible, what is missing, or the reason for another false."
+        ),
+    ] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unsaid(cls, value: object) -> object:
+        """What is not said is not confirmed: the comparison judges it then."""
+        unsaid = {"non_trivial": False, "relevant": False}
+        return {**unsaid, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
+
+
 class Comparison(Record):
     """Compare your own answer with the proposed one and judge the question by the four criteria."""
 

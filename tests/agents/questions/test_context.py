@@ -4,7 +4,7 @@ from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.runner import AgentRun
 from qagen_dagster.agents.steps import GiveUp, GiveUpReason
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.messages import Text, Usage
 from qagen_dagster.records.document import Metadata, Section
 from qagen_dagster.records.ids import Mode
 from tests.support.documents import context_of, view_of, visual_context
@@ -107,3 +107,34 @@ def test_the_task_is_the_corpus_and_the_scenario() -> None:
         "scenario_name": "Service desk",
         "scenario_description": "Short questions of technicians.",
     }
+
+
+SERVER = ModelSpec(provider="openai", model="m")
+
+
+def test_a_model_behind_a_server_is_shown_the_whole_document_as_read_lines_shows_it() -> None:
+    context = context_of()
+    (shown,) = context.tools["read_lines"].call({})
+    assert isinstance(shown, Text)
+    assert context.opening(SERVER) == shown.text
+    assert shown.text.startswith("lines 1-11 of 11\n")
+
+
+def test_of_a_long_document_it_is_shown_the_first_lines() -> None:
+    context = context_of(view_of("\n".join(f"Line {n}: {'x' * 90}" for n in range(1_500))))
+    opening = context.opening(SERVER)
+    assert opening.startswith("lines 1-7")
+    assert len(opening) < 8_500
+    assert "to go on]" in opening
+    whole = context.opening(SERVER.model_copy(update={"opening_characters": 200_000}))
+    assert whole.startswith("lines 1-1500 of 1500\n")
+    small = context.opening(SERVER.model_copy(update={"opening_characters": 1_000}))
+    assert len(small) < 1_500
+
+
+def test_who_is_shown_nothing_unasked() -> None:
+    assert visual_context().opening(SERVER) == ""
+    assert context_of(view_of("")).opening(SERVER) == ""
+    assert context_of().opening(SERVER.model_copy(update={"opening_characters": 0})) == ""
+    for provider in ("embedded", "scripted"):
+        assert context_of().opening(ModelSpec(provider=provider, model="m")) == ""

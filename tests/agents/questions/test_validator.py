@@ -258,3 +258,46 @@ def test_the_embedded_reader_understands_these_prompts(
     verdict = verdict_of(judge(context_of(), reader, candidate, 1, rule))
     assert verdict.answerable
     assert (verdict.blind_answer, verdict.matches) == ("1998", passes)
+
+
+JUDGED = {"non_trivial": True, "relevant": True}
+
+
+def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judgement:
+    """A judgement by code that finds every answer equal to every other."""
+    return judge(context or context_of(), model, CANDIDATE, 5, rule, equal=lambda _one, _other: True)
+
+
+def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
+    model = FakeModel([blind(**JUDGED)])
+    verdict = verdict_of(alone(model))
+    assert rejection(verdict) is None
+    assert (verdict.blind_answer, len(model.requests)) == ("each quarter", 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, JUDGED | {"relevant": False}, JUDGED | {"non_trivial": False}, JUDGED | {"unambiguous": False}],
+    ids=["not judged", "relevant", "non_trivial", "unambiguous"],
+)
+def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, bool]) -> None:
+    model = FakeModel([blind(**said), compare(relevant=False)])
+    fault = rejection(verdict_of(alone(model)))
+    assert fault is not None
+    assert fault[0] is RejectionReason.IRRELEVANT
+
+
+def test_a_model_compares_different_answers_types_and_what_was_seen() -> None:
+    different, _ = run(blind(**JUDGED), compare())
+    assert verdict_of(different).explanation == "Both say so."
+    typed = alone(FakeModel([blind(**JUDGED), compare(of_type=True)]), HOP)
+    assert verdict_of(typed).explanation == "Both say so."
+    seen = alone(FakeModel([blind(), compare()]), context=visual_context())
+    assert verdict_of(seen).explanation == "Both say so."
+
+
+def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
+    _, model = run(blind(), compare())
+    assert "Short questions of technicians." in told(model.requests[0])
+    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
+    assert {"non_trivial", "relevant"} <= set(tool.parameters["required"])

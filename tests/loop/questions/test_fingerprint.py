@@ -76,6 +76,13 @@ def test_a_visual_override_moves_the_visual_ones_only() -> None:
     assert moved(profile) == {(scenario, Mode.VISUAL) for scenario in CORPUS.scenarios}
 
 
+@pytest.mark.parametrize("role", QUESTION_ROLES)
+def test_the_size_of_the_opening_moves_the_textual_ones_that_have_one(role: Role) -> None:
+    textual = {(scenario, Mode.TEXTUAL) for scenario in CORPUS.scenarios}
+    wanted = set[tuple[str, Mode]]() if role is Role.DEDUPLICATOR else textual
+    assert moved(with_role(role, opening_characters=4_000)) == wanted
+
+
 def test_a_scenarios_words_move_its_own_combinations() -> None:
     second = CORPUS.scenarios["two"].model_copy(update={"description": "Otherwise."})
     corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"two": second}})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.result import empty_result, result_of
-from qagen_dagster.loop.questions.run_document import perform
+from qagen_dagster.loop.questions.run_document import DocumentSteps
 from qagen_dagster.loop.questions.state_machine import Done, Generate, QALimits, next_step, replay
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
@@ -25,9 +25,10 @@ WORK = DocumentWork(
 def play_out(piece: list[Outcome]) -> GenerationResult:
     play = Play([*piece, *[Outcome.EXHAUSTED] * 20])
     state, events = replay((), WORK.limits)[0], ()
-    while not isinstance(step := next_step(state, WORK.limits), Done):
-        events = (*events, perform(step, state, WORK, play.models))
-        state, _ = replay(events, WORK.limits)
+    with DocumentSteps(WORK, play.models) as steps:
+        while not isinstance(step := next_step(state, WORK.limits), Done):
+            events = (*events, steps.perform(step, state))
+            state, _ = replay(events, WORK.limits)
     calls = tuple(call for event in events for call in event.calls)
     return result_of(WORK, play.models, state, step, calls)
 

@@ -20,6 +20,8 @@ from qagen_dagster.loop.questions.state_machine import (
     QALimits,
     QAState,
     Validate,
+    as_generator_sees,
+    next_ahead,
     next_step,
     replay,
     transition,
@@ -74,6 +76,11 @@ FAIL = Judged(verdict=verdict("matches"))
 ACCEPT_FIRST = (Proposed(candidate=candidate(0)), PASS)
 
 
+def generator_sees(state: QAState) -> tuple[object, ...]:
+    seen = as_generator_sees(state)
+    return seen.accepted, seen.rejected, seen.viewed_pages
+
+
 class Loop(RuleBasedStateMachine):
     """Plays any legal history; what the loop counts is counted a second time, naively."""
 
@@ -91,7 +98,11 @@ class Loop(RuleBasedStateMachine):
 
     def happen(self, event: Event) -> None:
         before = self.state
+        ahead = next_ahead(before, self.limits)
         self.state = transition(self.state, event)
+        if before.current is not None and self.state.current is None:
+            assert generator_sees(self.state) == generator_sees(before)
+            assert ahead in (None, next_step(self.state, self.limits))
         self.events.append(event)
         self.states.append(self.state)
         assert before == self.states[-2]
@@ -188,6 +199,17 @@ class Loop(RuleBasedStateMachine):
             assert step.attempt == self.state.attempts + 1
 
     @invariant()
+    def nothing_is_generated_for_nothing(self) -> None:
+        """Ahead of a check only if neither its success nor its failure ends the loop."""
+        last = (
+            len(self.state.accepted) + 1 == self.limits.target_count
+            or self.state.attempts + 1 == self.limits.max_attempts
+            or self.state.consecutive_failures == self.limits.max_consecutive_failures
+        )
+        wanted = None if self.state.current is None or last else Generate(attempt=self.state.attempts + 2)
+        assert next_ahead(self.state, self.limits) == wanted
+
+    @invariant()
     def pages_are_kept_once_in_order(self) -> None:
         seen = [page for event in self.events for page in getattr(event, "viewed_pages", ())]
         assert self.state.viewed_pages == tuple(dict.fromkeys(seen))
@@ -223,6 +245,17 @@ def test_a_document_without_a_failure_goes_generate_validate_then_generate_dedup
         state = transition(state, event)
     assert steps == ["Generate", "Validate", "Generate", "Dedupe", "Validate"]
     assert next_step(state, limits(target=2)) == Done(end=DocumentEnd.TARGET_REACHED)
+
+
+def test_the_generator_sees_the_newest_candidate_as_taken_and_the_outcomes_before_it() -> None:
+    wrong, unproven = candidate(1), candidate(2, RejectionReason.EVIDENCE_NOT_FOUND)
+    checked = fold(*ACCEPT_FIRST, Proposed(candidate=wrong), Compared(duplicate_of=None), FAIL)
+    seen = as_generator_sees(checked)
+    assert [one.candidate for one in seen.accepted] == [candidate(0), wrong]
+    assert seen.rejected == ()
+    later = as_generator_sees(transition(checked, Proposed(candidate=unproven)))
+    assert [one.candidate for one in later.accepted] == [candidate(0)]
+    assert [one.candidate for one in later.rejected] == [wrong, unproven]
 
 
 def test_the_threshold_must_be_exceeded() -> None:

@@ -84,6 +84,47 @@ def test_cache_markers_stand_at_the_ends_of_this_turn_and_the_last() -> None:
     assert "cache_control" in body["system"][0]
 
 
+def opened(opening: str, prompt: str) -> Request:
+    """The first request of an agent that begins with `opening`."""
+    return ask(messages=(UserMessage(content=(Text(text=opening), Text(text=prompt))),))
+
+
+def test_a_text_that_conversations_share_is_marked_and_kept_in_one_cache() -> None:
+    body = anthropic.request_body(opened("Lines.", "Ask."), ModelSpec(provider="anthropic", model="m"))
+    assert [("cache_control" in part) for part in body["messages"][0]["content"]] == [True, True]
+    assert json.dumps(body).count("cache_control") == 3  # with the system prompt; four are allowed
+    spec = ModelSpec(provider="openai", model="gpt-6-sol")
+    bodies = [openai.request_body(opened(*said), spec) for said in (("A", "1"), ("A", "2"), ("B", "1"))]
+    keys = [body["prompt_cache_key"] for body in bodies]
+    assert keys[0] == keys[1] != keys[2]
+    first, second = bodies[0]["input"][0]["content"]
+    assert first == {"type": "input_text", "text": "A", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    assert second == {"type": "input_text", "text": "1"}
+    plain = openai_compatible.request_body(
+        opened("A", "1"), ModelSpec(provider="openai_compatible", model="m")
+    )
+    assert plain["messages"][-1]["content"] == "A\n\n1"
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "marked"),
+    [
+        ("gpt-5.6", None, True),
+        ("gpt-5.10-mini", None, True),
+        ("gpt-6.1-terra", None, True),
+        ("gpt-10", None, True),
+        ("gpt-5.5", None, False),
+        ("gpt-5", None, False),
+        ("gpt-4o", None, False),
+        ("o3", None, False),
+        ("gpt-6-sol", "http://127.0.0.1:9/v1", False),
+    ],
+)
+def test_only_models_that_know_the_mark_get_it(model: str, base_url: str | None, marked: bool) -> None:
+    body = openai.request_body(opened("A", "1"), ModelSpec(provider="openai", model=model, base_url=base_url))
+    assert ("prompt_cache_breakpoint" in json.dumps(body)) == marked
+
+
 def test_a_single_turn_marks_its_system_prompt_only() -> None:
     body = anthropic.request_body(ask(tools=()), ModelSpec(provider="anthropic", model="m"))
     assert json.dumps(body).count("cache_control") == json.dumps(body["system"]).count("cache_control") == 1

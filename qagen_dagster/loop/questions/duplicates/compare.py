@@ -61,10 +61,19 @@ def vetoed(question: str, other: str) -> bool:
 
 
 def compare(
-    model: Model, new: Known, accepted: Sequence[Known], encode: Encode, *, document_id: str, attempt: int
+    model: Model,
+    new: Known,
+    accepted: Sequence[Known],
+    encode: Encode,
+    *,
+    document_id: str,
+    attempt: int,
+    before_asking: Callable[[], None] = lambda: None,
 ) -> DuplicateFinding:
-    """The accepted question that `new` is a duplicate of. Raises ModelError."""
+    """The accepted question that `new` is a duplicate of. `before_asking` runs first if a model decides. Raises ModelError."""
     found = links(new, accepted, encode)
+    if undecided(found):
+        before_asking()
     return decide(model, new, accepted, found, document_id=document_id, attempt=attempt)
 
 
@@ -97,6 +106,11 @@ def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
     return found
 
 
+def undecided(found: Sequence[Link]) -> bool:
+    """Whether a model has to decide about these links."""
+    return bool(found) and not found[0].merged
+
+
 def decide(
     model: Model,
     new: Known,
@@ -109,7 +123,7 @@ def decide(
     """Decide which of the linked questions `new` is a duplicate of. The model is asked if none is sure. Raises ModelError."""
     if not found:
         return DuplicateFinding(None, UNLIKE, step="")
-    if found[0].merged:
+    if not undecided(found):
         return found[0].finding()
     chosen = sorted(found[:MAX_COMPARED], key=lambda link: link.index)
     listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
