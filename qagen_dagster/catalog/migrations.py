@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import duckdb
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 
 def sql(name: str) -> str:
@@ -21,6 +21,7 @@ def sql(name: str) -> str:
 def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of the present version."""
     connection.execute(sql("schema"))
+    connection.execute(sql("history_schema"))
     connection.execute("INSERT INTO catalog_info VALUES (?, now() AT TIME ZONE 'UTC')", [SCHEMA_VERSION])
 
 
