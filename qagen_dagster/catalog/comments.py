@@ -36,8 +36,7 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str
         "list(column_name ORDER BY column_index) FROM duckdb_columns() "
         "WHERE NOT internal AND database_name <> 'temp' GROUP BY table_name, table_oid ORDER BY 2, table_oid"
     ).fetchall()
-    for relation, kind, columns in rows:
-        yield relation, kind, columns
+    yield from rows
 
 
 def _say(connection: duckdb.DuckDBPyConnection, what: str, text: str) -> None:

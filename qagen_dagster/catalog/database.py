@@ -19,8 +19,8 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
-from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
 from qagen_dagster.catalog.comments import comment
+from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
 from qagen_dagster.catalog.rows.base import TableRow
 from qagen_dagster.catalog.rows.evaluation import evaluation_rows
 from qagen_dagster.catalog.rows.exams import exam_rows

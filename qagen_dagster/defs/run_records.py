@@ -28,7 +28,8 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
         return
     try:
         known = store.find_valid(key, RunRecord)
-        assets = (event.asset_key for event in _events(instance, run.run_id, {_PLANNED}))
+        planned = instance.all_logs(run.run_id, of_type=_PLANNED)
+        assets = (event.asset_key for event in _events(planned))
         record = known or RunRecord(
             run_id=run.run_id,
             job=run.job_name,
@@ -47,13 +48,14 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
         if record is None:
             return
-        events = list(_events(instance, run.run_id, _TOLD))
+        entries = instance.all_logs(run.run_id, of_type=_TOLD)
+        events = list(_events(entries))
         failed = any(event.is_step_failure for event in events)
         ended = {
             "status": _status(events) if failed else RunStatus.SUCCESS,
             "error": failure_lines(events)[0] if failed else "",
             "ended": datetime.now(UTC).isoformat(),
-            "checks": tuple(_checks(events)),
+            "checks": tuple(_checks(entries)),
         }
         store.write(RunRecord.key(run.run_id), record.model_copy(update=ended))
     except (OSError, StoreError) as error:
@@ -95,9 +97,10 @@ def _status(events: Iterable[dg.DagsterEvent]) -> RunStatus:
     return RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
 
 
-def _checks(events: Iterable[dg.DagsterEvent]) -> Iterator[CheckOutcome]:
-    for event in events:
-        if event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
+    for entry in entries:
+        event = entry.dagster_event
+        if event is not None and event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             found = event.asset_check_evaluation_data
             values = {name: one.value for name, one in found.metadata.items()}
             yield CheckOutcome(
@@ -106,7 +109,7 @@ def _checks(events: Iterable[dg.DagsterEvent]) -> Iterator[CheckOutcome]:
                 partition=found.partition,
                 passed=found.passed,
                 severity=found.severity.value,
-                at=datetime.fromtimestamp(event.timestamp, UTC).isoformat(),
+                at=datetime.fromtimestamp(entry.timestamp, UTC).isoformat(),
                 numbers={
                     name: value if isinstance(value, float | int | str) else None
                     for name, value in values.items()
@@ -114,12 +117,8 @@ def _checks(events: Iterable[dg.DagsterEvent]) -> Iterator[CheckOutcome]:
             )
 
 
-def _events(
-    instance: dg.DagsterInstance, run_id: str, kinds: set[dg.DagsterEventType]
-) -> Iterator[dg.DagsterEvent]:
-    for entry in instance.all_logs(run_id, of_type=kinds):
-        if entry.dagster_event is not None:
-            yield entry.dagster_event
+def _events(entries: Iterable[dg.EventLogEntry]) -> Iterator[dg.DagsterEvent]:
+    return (entry.dagster_event for entry in entries if entry.dagster_event is not None)
 
 
 def _told(message: str) -> str:

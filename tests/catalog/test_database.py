@@ -26,10 +26,12 @@ def test_records_round_trip(tmp_path: Path, make_world) -> None:
     path = tmp_path / "new" / "catalog.duckdb"
     counts = rebuild(make_world(size=3).source(), path)
     assert counts == {
-        "documents": 3, "visuals": 6, "runs": 1, "outcomes": 4, "candidates": 9, "verdicts": 9,
+        "documents": 3, "document_versions": 3, "sections": 0, "visuals": 6, "runs": 1, "run_results": 0, "checks": 0,
+        "sets": 0, "set_questions": 0, "outcomes": 4, "candidates": 9, "verdicts": 9,
         "questions": 4, "grades": 0, "evaluations": 0, "closed_book": 0,
         "retrievals": 0, "baseline_answers": 0, "model_calls": 3 * 3 * 2 + 2,
-        "exam_items": 0, "exam_attempts": 0, "exam_calls": 0,
+        "exam_items": 0, "exam_attempts": 0, "exam_calls": 0, "problem_items": 0, "problem_tasks": 0,
+        "problem_calls": 0,
     }  # fmt: skip
     tables = everything(path)
     assert {table: len(rows) for table, rows in tables.items()} == counts
@@ -224,5 +226,6 @@ def test_there_is_no_nan_anywhere(tmp_path: Path, make_world) -> None:
 
 
 def test_every_table_is_loaded() -> None:
-    text = (Path(database.__file__).parent / "sql" / "load.sql").read_text(encoding="utf-8")
+    folder = Path(database.__file__).parent / "sql"
+    text = "".join((folder / f"{name}.sql").read_text(encoding="utf-8") for name in ("load", "load_history"))
     assert all(f"INSERT INTO {table} BY NAME" in text for table in TABLES)

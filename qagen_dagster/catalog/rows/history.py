@@ -20,8 +20,8 @@ def history_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield "run_results", run_document(document)
     for ended in source.ended:
         yield from _checks(ended)
-    for version in source.published:
-        yield from _set(version)
+    for number, version in enumerate(source.published, 1):
+        yield from _set(version, number)
     for seen in source.versions:
         yield "document_versions", _version(seen)
 
@@ -80,8 +80,8 @@ def _checks(record: RunRecord) -> Iterator[TableRow]:
         )
 
 
-def _set(row: SetRow) -> Iterator[TableRow]:
-    keys = {**combination_row(row.combination), "run_id": row.run_id}
+def _set(row: SetRow, number: int) -> Iterator[TableRow]:
+    keys = {**combination_row(row.combination), "run_id": row.run_id, "result_id": number}
     published = utc(datetime.fromisoformat(row.published.timestamp))
     yield (
         "sets",

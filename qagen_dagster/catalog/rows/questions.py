@@ -96,7 +96,10 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
     )
     if not row.collected:
         given = RunDocument.made(row.run_id, result)
-        yield "run_results", run_document(RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given))
+        yield (
+            "run_results",
+            run_document(RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given)),
+        )
     for pair in result.accepted:
         yield "candidates", {**_accepted(pair), **keys}
     for rejected in result.rejected:

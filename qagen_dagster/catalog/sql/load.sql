@@ -88,10 +88,11 @@ SELECT
         SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)
     )) AS current,
     request_key = '' OR row_number() OVER (
-        PARTITION BY request_key ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position
+        PARTITION BY request_key
+        ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position, result_id
     ) = 1 AS counted
 FROM raw_model_calls
-ORDER BY combination, stage, document_id, position;
+ORDER BY combination, stage, document_id, position, result_id;
 
 INSERT INTO exam_items BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_exam_items ORDER BY exam, schema_id, difficulty, slot;

@@ -1,28 +1,29 @@
 -- Fills the tables of history from the raw rows, after the other tables.
 
+CREATE TEMP TABLE numbered_sets AS
+SELECT * EXCLUDE (version), row_number() OVER (PARTITION BY combination ORDER BY published, current, run_id) AS version
+FROM raw_sets;
+
 INSERT INTO sets BY NAME
-SELECT
-    * EXCLUDE (result_id, version),
-    row_number() OVER (PARTITION BY combination ORDER BY published, current, run_id) AS version
-FROM raw_sets
+SELECT * EXCLUDE (result_id) FROM numbered_sets
 ORDER BY combination, version;
 
 -- The files of a set do not have the type of a question and the id of its document; the candidates have them.
 INSERT INTO set_questions BY NAME
 SELECT
-    raw.* EXCLUDE (result_id, run_id, version, question_type, document_id),
-    sets.version,
+    raw.* EXCLUDE (result_id, version, question_type, document_id),
+    numbered_sets.version,
     candidate.question_type,
     candidate.document_id
 FROM raw_set_questions AS raw
-JOIN sets ON sets.combination = raw.combination AND sets.run_id IS NOT DISTINCT FROM raw.run_id
+JOIN numbered_sets USING (result_id)
 LEFT JOIN (
     SELECT question_id, any_value(question_type) AS question_type, any_value(document_id) AS document_id
     FROM raw_candidates
     WHERE question_id IS NOT NULL
     GROUP BY question_id
 ) AS candidate USING (question_id)
-ORDER BY raw.combination, sets.version, raw.source_document, raw.question_id;
+ORDER BY raw.combination, numbered_sets.version, raw.source_document, raw.question_id;
 
 INSERT INTO runs BY NAME
 SELECT
@@ -50,7 +51,7 @@ INSERT INTO document_versions BY NAME
 WITH known AS (
     SELECT * EXCLUDE (result_id, current) FROM raw_document_versions
     UNION ALL BY NAME
-    SELECT DISTINCT ON (result.corpus, result.document_id, version, result.run_id)
+    SELECT DISTINCT
         result.corpus, result.document_id, result.document_version AS version, run.started AS first_seen, result.run_id
     FROM run_results AS result
     LEFT JOIN runs AS run ON run.run_id = result.run_id AND run.combination = result.combination

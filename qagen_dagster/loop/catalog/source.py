@@ -216,9 +216,7 @@ def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
     for key in store.list("problems"):
         _, name, folder, problem, *_ = (*key.split("/"), "", "")
         for result in records(store, [key], TaskResult) if folder == "tasks" else ():
-            yield ProblemTaskRow(
-                problem_set=name, problem_id=problem, result=result, current=key in current
-            )
+            yield ProblemTaskRow(problem_set=name, problem_id=problem, result=result, current=key in current)
 
 
 def _problem_banks(store: Store) -> Iterator[ProblemBank]:

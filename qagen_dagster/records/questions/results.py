@@ -130,9 +130,7 @@ class VerdictRecord(Record):
 
     @property
     def passed(self) -> bool:
-        return (
-            self.answerable and self.matches and self.non_trivial and self.unambiguous and self.relevant
-        )
+        return self.answerable and self.matches and self.non_trivial and self.unambiguous and self.relevant
 
 
 class Shortfall(Record):
