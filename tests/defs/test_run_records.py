@@ -134,7 +134,7 @@ def test_a_store_without_history_still_has_its_runs(past: History, tmp_path: Pat
     assert rows(copy / CATALOG, f"{query} AND status IS NULL AND documents = 2 AND profile IS NOT NULL") == [
         (past.runs[2], 4, 1.0, 1)
     ]
-    assert rows(copy / CATALOG, "SELECT version, run_id, current FROM sets") == [(1, None, True)]
+    assert rows(copy / CATALOG, "SELECT version, run_id, current FROM sets") == [(1, past.runs[2], True)]
 
 
 def test_a_killed_run_is_known_as_failed_once_its_death_is_found(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_killed_run_is_known_as_failed_once_its_death_is_found(tmp_path: Path)
         started="2026-01-02T03:04:05+00:00",
     )
     store.write(RunRecord.key("r1"), started)
-    record_killed(store, ["r1", "of another store"], "the process of this run was killed")
+    record_killed(store, ["r1", "r2"], "the process of this run was killed")
     found = store.read(RunRecord.key("r1"), RunRecord)
     assert (found.status, found.error) == (RunStatus.FAILURE, "the process of this run was killed")
     assert not store.exists(RunRecord.key("r2"))

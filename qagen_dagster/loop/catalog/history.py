@@ -123,7 +123,12 @@ class RunHistory:
                     del current[combination]
                 yield SetRow(combination=combination, run_id=run_id, current=is_current, published=found)
         for combination, found in current.items():
-            yield SetRow(combination=combination, run_id=None, current=True, published=found)
+            made = self._find(ValidatedSet.key(combination), ValidatedSet)
+            same = made is not None and {one.id for one in made.questions} == {
+                one.id for one in found.questions
+            }
+            run_id = made.run_id if made is not None and same else None
+            yield SetRow(combination=combination, run_id=run_id, current=True, published=found)
 
     def versions(self) -> Iterator[VersionRow]:
         """The documents that runs found new, changed or gone."""
