@@ -63,6 +63,38 @@ def test_repeats_within_the_corpus_are_rejected_candidates(tmp_path: Path, make_
     ]
 
 
+def test_a_criterion_that_was_not_judged_is_null(tmp_path: Path, make_world) -> None:
+    """The validator compares nothing when it finds no answer of its own."""
+    row = make_world(size=1).result(0)
+    verdicts = [one.model_copy(update={"answerable": False}) for one in row.result.verdicts[:1]]
+    result = row.result.model_copy(update={"verdicts": (*verdicts, *row.result.verdicts[1:])})
+    path = tmp_path / "catalog.duckdb"
+    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    with snapshot(path) as connection:
+        found = connection.execute(
+            "SELECT attempt, answerable, matches, non_trivial, unambiguous, relevant, passed FROM verdicts"
+        ).fetchall()
+    assert found == [
+        (1, False, None, None, True, None, False),
+        (2, True, True, False, True, True, False),
+        (3, True, True, True, True, True, True),
+    ]
+
+
+def test_a_rejected_candidate_keeps_its_type_and_evidence(tmp_path: Path, make_world) -> None:
+    row = make_world(size=1).result(0)
+    evidence = row.result.accepted[0].evidence
+    kept = row.result.rejected[0].model_copy(update={"question_type": "causal", "evidence": evidence})
+    result = row.result.model_copy(update={"rejected": (kept, row.result.rejected[0])})
+    path = tmp_path / "catalog.duckdb"
+    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    with snapshot(path) as connection:
+        found = connection.execute(
+            "SELECT question_type, evidence->0->>'start_line' FROM candidates WHERE status = 'rejected' ORDER BY 1"
+        ).fetchall()
+    assert found == [("causal", "3"), (None, None)]
+
+
 def test_every_view_of_a_published_catalog_can_be_read(tmp_path: Path, make_world) -> None:
     path = tmp_path / "catalog.duckdb"
     rebuild(make_world(size=1).source(), path)

@@ -40,7 +40,7 @@ def test_each_run_has_its_own_pass_rate_models_and_cost(past: History) -> None:
     assert found == [
         (past.runs[0], "success", 2, 4, 0, 1.0, f"{model}judge", 1, True),
         (past.runs[1], "success", 2, 4, 2, 0.6667, f"{model}strict", 2, True),
-        (past.runs[2], "success", 2, 4, 0, 1.0, f"{model}judge", 3, True),
+        (past.runs[2], "success", 2, 3, 5, 0.375, f"{model}harsh", 3, True),
         (past.runs[3], "failure", 0, 0, 0, None, f"{model}judge", 3, False),
     ]
 
@@ -62,7 +62,7 @@ def test_every_version_of_the_set_stays(past: History) -> None:
     assert versions == [
         (1, past.runs[0], 4, False),
         (2, past.runs[1], 4, False),
-        (3, past.runs[2], 4, True),
+        (3, past.runs[2], 3, True),
     ]
     changed = rows(
         past.catalog,
@@ -126,13 +126,13 @@ def test_a_store_without_history_still_has_its_runs(past: History, tmp_path: Pat
     assert rows(copy / CATALOG, query)[:3] == [
         (past.runs[0], 4, 1.0, 1),
         (past.runs[1], 4, 0.6667, 2),
-        (past.runs[2], 4, 1.0, 3),
+        (past.runs[2], 3, 0.375, 3),
     ]
     for folder in ("runs", "history"):
         shutil.rmtree(copy / folder)
     rebuild_catalog(Store(copy))
     assert rows(copy / CATALOG, f"{query} AND status IS NULL AND documents = 2 AND profile IS NOT NULL") == [
-        (past.runs[2], 4, 1.0, 1)
+        (past.runs[2], 3, 0.375, 1)
     ]
     assert rows(copy / CATALOG, "SELECT version, run_id, current FROM sets") == [(1, past.runs[2], True)]
 

@@ -51,12 +51,17 @@ def history(factory: pytest.TempPathFactory) -> History:
 
 
 def answer(seen: Seen, number: int) -> Step:
-    """`strict` calls questions about intake valves trivial; `backwards` asks about the last valve first."""
+    """What the models of the runs do.
+
+    `strict` calls questions about intake valves trivial, `harsh` all questions about the ridge station except one;
+    `backwards` asks about the last valve first.
+    """
     asked = read(seen)
     if asked.model == "broken" and asked.role == "generator":
         return Fault(400, {"error": {"message": "the model is gone"}})
     step = waterworks.answer(seen, number)
-    if asked.model == "strict" and asked.role == "comparer" and "intake" in asked.user:
+    trivial = {"strict": "intake" in asked.user, "harsh": "ridge" in asked.user and "purge" not in asked.user}
+    if asked.role == "comparer" and trivial.get(asked.model):
         verdict = dict.fromkeys(("matches", "unambiguous", "relevant"), True) | {"non_trivial": False}
         return waterworks.call("submit_comparison", **verdict, explanation="Everybody knows that.")
     if asked.model == "backwards" and asked.role == "generator":
@@ -94,7 +99,7 @@ def _runs(project: Project, url: str) -> list[str]:
 
     run("remote", "asker", "judge")
     run("remote", "asker", "strict")
-    run("careful", "backwards", "judge")
+    run("careful", "backwards", "harsh")
     (project.corpora / CORPUS / "documents" / "quay.txt").write_text(waterworks.notes("quay", ["drain"]))
     run("remote", "broken", "judge", fails=True)
     return runs
