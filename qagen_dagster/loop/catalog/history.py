@@ -17,7 +17,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import DocumentChanges
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.ids import Combination, content_hash
 from qagen_dagster.records.questions.history import (
     PLAN,
     REMOVED,
@@ -107,28 +107,25 @@ class RunHistory:
                 )
 
     def published(self) -> Iterator[SetRow]:
-        """Every version of every published set."""
+        """Every version of every published set. The current one may be missing in the history."""
         current = {
-            combination: found
+            Combination.from_key("/".join(key.split("/")[1:4])): content_hash(self._store.get(key) or b"")
             for key in self._store.list("published")
             if key.endswith(f"/{FILE}")
-            for combination in [Combination.from_key("/".join(key.split("/")[1:4]))]
-            for found in records(self._store, [key], CorpusGenerationResult)
         }
         for run_id, combination in self._with(FILE):
             key = combination.history_key(run_id, FILE)
+            is_current = current.get(combination) == content_hash(self._store.get(key) or b"")
+            if is_current:
+                del current[combination]
             for found in records(self._store, [key], CorpusGenerationResult):
-                is_current = current.get(combination) == found
-                if is_current:
-                    del current[combination]
                 yield SetRow(combination=combination, run_id=run_id, current=is_current, published=found)
-        for combination, found in current.items():
-            made = self._find(ValidatedSet.key(combination), ValidatedSet)
-            same = made is not None and {one.id for one in made.questions} == {
-                one.id for one in found.questions
-            }
-            run_id = made.run_id if made is not None and same else None
-            yield SetRow(combination=combination, run_id=run_id, current=True, published=found)
+        for combination in current:
+            for found in records(
+                self._store, [CorpusGenerationResult.key(combination)], CorpusGenerationResult
+            ):
+                run_id = self._published_by(combination, found)
+                yield SetRow(combination=combination, run_id=run_id, current=True, published=found)
 
     def versions(self) -> Iterator[VersionRow]:
         """The documents that runs found new, changed or gone."""
@@ -185,6 +182,12 @@ class RunHistory:
             return kept
         last = self._find(ValidatedSet.key(combination), ValidatedSet)
         return last if last is not None and last.run_id == run_id else None
+
+    def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:
+        """The run that made the questions of a set; None when they are no longer those of the validated set."""
+        made = self._find(ValidatedSet.key(combination), ValidatedSet)
+        same = made is not None and {one.id for one in made.questions} == {one.id for one in found.questions}
+        return made.run_id if made is not None and same else None
 
     def _find(self, key: str | None, kind: type[RecordT]) -> RecordT | None:
         return None if key is None else self._store.find_valid(key, kind)

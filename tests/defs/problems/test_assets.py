@@ -83,7 +83,7 @@ def test_the_bank_is_in_the_catalog_with_what_it_cost(worked: Worked) -> None:
     assert [(name, outcome) for name, outcome, _ in items] == [
         (name, "accepted") for name in ("problems-01", "problems-02", "problems-03", "photo", "multi-1")
     ]
-    assert [variants for *_, variants in items] == [2, 2, 2, 2, 0]
+    assert [variants for *_, variants in items] == [2, 2, 2, 2, 1]
     assert {stage for (stage,) in stages} >= {"classify", "scan", "idea", "variant", "convert"}
     assert calls == (len(worked.board.received),)
     assert run == [("success", None)]
