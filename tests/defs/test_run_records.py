@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from qagen_dagster.catalog.database import TABLES, snapshot
-from qagen_dagster.defs.run_records import record_killed
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.loop.catalog.source import CATALOG, rebuild_catalog
-from qagen_dagster.records.run import RunRecord, RunStatus
+from qagen_dagster.records.run import RunRecord
+from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 from tests.support.history_project import COMBINATION, CORPUS, History, history
+from tests.support.project import Project
 
 
 @pytest.fixture(scope="module")
@@ -137,17 +142,54 @@ def test_a_store_without_history_still_has_its_runs(past: History, tmp_path: Pat
     assert rows(copy / CATALOG, "SELECT version, run_id, current FROM sets") == [(1, past.runs[2], True)]
 
 
-def test_a_killed_run_is_known_as_failed_once_its_death_is_found(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
-    started = RunRecord(
-        run_id="r1",
-        job="j",
-        assets=("candidate_qa",),
-        partition=COMBINATION,
-        started="2026-01-02T03:04:05+00:00",
-    )
-    store.write(RunRecord.key("r1"), started)
-    record_killed(store, ["r1", "r2"], "the process of this run was killed")
-    found = store.read(RunRecord.key("r1"), RunRecord)
-    assert (found.status, found.error) == (RunStatus.FAILURE, "the process of this run was killed")
-    assert not store.exists(RunRecord.key("r2"))
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (None, "success", ""),
+        (ValueError("the first line\nthe second"), "failure", "ValueError: the first line the second"),
+        (dg.DagsterExecutionInterruptedError(), "interrupted", None),
+    ],
+    ids=["success", "failure", "interrupted"],
+)
+def test_the_record_says_how_a_run_ended(
+    tmp_path: Path, error: BaseException | None, status: str, line: str | None
+) -> None:
+    project = Project.make(tmp_path / "project")
+    run_id = _run(project, project.settings(), error)
+    record = Store(str(project.assets)).read(RunRecord.key(run_id), RunRecord)
+    assert (record.status, record.partition, record.job) == (status, "somewhere", "work")
+    assert record.started <= record.ended
+    assert line is None or record.error == line
+
+
+def test_a_store_that_cannot_be_written_does_not_stop_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    project = Project.make(tmp_path / "project")
+    project.assets.write_text("a file")
+    _run(project, project.settings(), None)
+    assert "the catalog will not know this run: " in caplog.text
+
+
+def _run(project: Project, settings: Settings, error: BaseException | None) -> str:
+    """A run of a job with the project's resource; its id."""
+
+    @dg.op
+    def step(workspace: WorkspaceResource) -> None:
+        if error is not None:
+            raise error
+
+    @dg.job
+    def work() -> None:
+        step()
+
+    with project.instance() as instance:
+        with contextlib.suppress(dg.DagsterExecutionInterruptedError):
+            work.execute_in_process(
+                instance=instance,
+                tags={PARTITION_TAG: "somewhere"},
+                resources={"workspace": WorkspaceResource.of(settings)},
+                raise_on_error=False,
+            )
+        (run,) = instance.get_runs()
+    return run.run_id
