@@ -190,7 +190,12 @@ class RunHistory:
         return made.run_id if made is not None and same else None
 
     def _find(self, key: str | None, kind: type[RecordT]) -> RecordT | None:
-        return None if key is None else self._store.find_valid(key, kind)
+        """The record of a key; None without one. A damaged record is left out, and logged."""
+        try:
+            return None if key is None else self._store.find(key, kind)
+        except StoreError as error:
+            _LOG.warning("left out of the catalog: %s", error)
+            return None
 
 
 _TEXTS = {"strategy", "corpus_name", "corpus_context", "scenario_name", "scenario_description"}
