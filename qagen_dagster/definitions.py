@@ -15,7 +15,7 @@ from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
 from qagen_dagster.defs.exams.assets import build_exam_assets
 from qagen_dagster.defs.exams.partitions import build_exam_partitions
 from qagen_dagster.defs.grading.assets import build_grounding_report
-from qagen_dagster.defs.in_process import Graph, Progress, progress_logger
+from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.jobs import JOBS
 from qagen_dagster.defs.model_config import build_model_config
@@ -23,9 +23,11 @@ from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
 from qagen_dagster.defs.sensors import build_sensors
 from qagen_dagster.settings import Settings, load_settings
+from qagen_dagster.store import Store
 
 
 def build_definitions(
@@ -67,7 +69,9 @@ def build_definitions(
 
 def open_graph(settings: Settings, progress: Progress) -> Graph:
     """The graph on the project's Dagster instance, to run in this process. Raises ConfigError without DAGSTER_HOME."""
-    return Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
+    graph = Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
+    record_killed(Store(settings.assets), graph.dead, KILLED)
+    return graph
 
 
 defs = build_definitions()

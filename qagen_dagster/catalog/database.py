@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -19,16 +19,22 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
+from qagen_dagster.catalog.comments import comment
 from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
+from qagen_dagster.catalog.rows.base import TableRow
 from qagen_dagster.catalog.rows.evaluation import evaluation_rows
 from qagen_dagster.catalog.rows.exams import exam_rows
+from qagen_dagster.catalog.rows.history import history_rows
+from qagen_dagster.catalog.rows.problems import problem_rows
 from qagen_dagster.catalog.rows.questions import table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
 TABLES = (
-    "documents", "visuals", "runs", "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations",
-    "closed_book", "retrievals", "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls",
+    "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
+    "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations", "closed_book", "retrievals",
+    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "problem_items", "problem_tasks",
+    "problem_calls",
 )  # fmt: skip
 REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
@@ -62,7 +68,10 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, raw[table])
         connection.execute(sql("load"))
+        connection.execute(sql("load_history"))
         connection.execute(sql("views"))
+        connection.execute(sql("history_views"))
+        comment(connection)
         counts = {table: connection.table(table).shape[0] for table in TABLES}
         connection.execute("CHECKPOINT")
     return counts
@@ -141,9 +150,19 @@ def _write_raw(source: CatalogSource, scratch: Path) -> dict[str, Path]:
         out: dict[str, BinaryIO] = {
             table: stack.enter_context(path.open("wb")) for table, path in paths.items()
         }
-        for table, row in chain(table_rows(source), evaluation_rows(source), exam_rows(source)):
+        for table, row in _rows(source):
             out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
     return paths
+
+
+def _rows(source: CatalogSource) -> Iterator[TableRow]:
+    return chain(
+        table_rows(source),
+        history_rows(source),
+        evaluation_rows(source),
+        exam_rows(source),
+        problem_rows(source),
+    )
 
 
 def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:

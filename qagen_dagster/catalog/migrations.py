@@ -21,6 +21,7 @@ def sql(name: str) -> str:
 def create(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the tables of the present version."""
     connection.execute(sql("schema"))
+    connection.execute(sql("history_schema"))
     connection.execute("INSERT INTO catalog_info VALUES (?, now() AT TIME ZONE 'UTC')", [SCHEMA_VERSION])
 
 

@@ -9,12 +9,21 @@ from typing import Any
 from pydantic import AwareDatetime
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.document import Document, IndexEntry, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, ValidatedSet
+from qagen_dagster.records.ids import Combination, Name
+from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
+from qagen_dagster.records.questions.history import RunDocument, Spent
+from qagen_dagster.records.questions.results import (
+    CorpusGenerationResult,
+    DocumentEnd,
+    GenerationResult,
+    RejectedQA,
+    ValidatedSet,
+)
+from qagen_dagster.records.run import RunRecord
 
 
 class DocumentRow(Record):
@@ -34,11 +43,15 @@ class VisualRow(Record):
 
 
 class ResultRow(Record):
-    """The result of one document, with the run that generated it (not one that reused it) and the time."""
+    """The result of one document, with the run that generated it (not one that reused it) and the time.
+
+    `collected`: that run has rows of its own in `run_documents`.
+    """
 
     combination: Combination
     result: GenerationResult
     run_id: str
+    collected: bool = True
     recorded_at: AwareDatetime | None = None
 
 
@@ -55,18 +68,74 @@ class FailureRow(Record):
 
 
 class RunRow(Record):
-    """One run of one combination."""
+    """One run of one partition, which is a combination if `combination` is set. None: not known."""
+
+    run_id: str
+    combination: Combination | None
+    partition: str
+    job: str | None = None
+    assets: tuple[str, ...] | None = None
+    collected: bool = False  # it made a candidate set of the combination
+    profile: str | None = None
+    fingerprint: str | None = None
+    models: dict[str, str] | None = None  # role -> provider:model
+    prompts: dict[str, str] | None = None  # prompt name -> hash
+    started: AwareDatetime | None = None
+    ended: AwareDatetime | None = None
+    status: str | None = None  # RunStatus
+    error: str | None = None
+    target_count: int | None = None
+    strategy: str | None = None
+    corpus_name: str | None = None
+    corpus_context: str | None = None
+    scenario_name: str | None = None
+    scenario_description: str | None = None
+
+
+class RunDocumentRow(Record):
+    """What one document gave in one run; `removed` are its questions that duplicate others of the corpus."""
 
     run_id: str
     combination: Combination
-    profile: str
-    fingerprint: str
-    models: dict[str, str]  # role -> provider:model
-    prompts: dict[str, str]  # prompt name -> hash
-    started: AwareDatetime
-    ended: AwareDatetime | None = None
-    status: str  # of the run: success, failure, ...
-    target_count: int | None = None
+    document: RunDocument
+    removed: tuple[RejectedQA, ...] = ()
+    deduplication: Spent = Spent()
+
+
+class SetRow(Record):
+    """One version of a published set. `run_id` is None if the version is not in the history."""
+
+    combination: Combination
+    run_id: str | None
+    current: bool
+    published: CorpusGenerationResult
+
+
+class VersionRow(Record):
+    """A version of a document, as a run found it; `removed`: the run found that the document is gone."""
+
+    corpus: str
+    entry: IndexEntry
+    run_id: str
+    at: AwareDatetime
+    removed: bool = False
+
+
+class ProblemRow(Record):
+    """One problem of a bank."""
+
+    problem_set: Name
+    position: int
+    record: ProblemRecord
+
+
+class ProblemTaskRow(Record):
+    """One result of a task. `current`: the bank was made with it."""
+
+    problem_set: Name
+    problem_id: str
+    result: TaskResult
+    current: bool
 
 
 class ExamRow(Record):
@@ -85,7 +154,8 @@ class CatalogSource:
     `sets` holds the current validated set of each combination, `reports` its latest report of grades, `evaluated` the
     latest report of each kind of evaluation, `evaluations` all such reports (the oldest first), `exams` every slot of
     the current set of each part. If a document has several `results` or `failures` in a combination, the one recorded
-    last counts. Model calls of all results count, because they were paid.
+    last counts. Model calls of all results count, because they were paid. `run_documents`, `published`, `versions` and
+    `ended` hold the history of all runs.
     """
 
     documents: Iterable[DocumentRow] = ()
@@ -97,4 +167,10 @@ class CatalogSource:
     evaluated: Iterable[EvaluationReport[Any]] = ()
     evaluations: Iterable[EvaluationReport[Any]] = ()
     runs: Iterable[RunRow] = ()
+    ended: Iterable[RunRecord] = ()
+    run_documents: Iterable[RunDocumentRow] = ()
+    published: Iterable[SetRow] = ()
+    versions: Iterable[VersionRow] = ()
     exams: Iterable[ExamRow] = ()
+    problems: Iterable[ProblemRow] = ()
+    problem_tasks: Iterable[ProblemTaskRow] = ()

@@ -15,6 +15,7 @@ import click
 
 from qagen_dagster import __version__
 from qagen_dagster.cli.answer import answer
+from qagen_dagster.cli.compare import compare
 from qagen_dagster.cli.corpora import corpora
 from qagen_dagster.cli.doctor import doctor
 from qagen_dagster.cli.estimate import estimate
@@ -90,7 +91,7 @@ def cli(
 
 
 for command in (
-    init, run, estimate, index, evaluate, status, questions, show, stats, summary, grade, answer, exam, corpora, ledger, doctor,
+    init, run, estimate, index, evaluate, status, questions, show, stats, compare, summary, grade, answer, exam, corpora, ledger, doctor,
     classify, scan, tikz, idea, alternate, variant, convert, process,
 ):  # fmt: skip
     cli.add_command(command)

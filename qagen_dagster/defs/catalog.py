@@ -28,10 +28,11 @@ def build_catalog() -> dg.AssetsDefinition:
             "retrieval_baseline",
             "answer_baseline",
             "item_bank",
+            "problem_bank",
         ],
         automation_condition=follow_upstream(),
-        description="DuckDB tables of documents, questions, verdicts, exam items, model calls, outcomes and lineage, "
-        "rebuilt from the store.",
+        description="DuckDB tables of documents, questions, verdicts, exam items, physics problems, model calls, and the history of "
+        "runs and sets, rebuilt from the store.",
     )
     def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()

@@ -14,6 +14,7 @@ import dagster as dg
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
 from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, QUESTIONS
 from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
+from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Allowance
@@ -21,6 +22,7 @@ from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
+KILLED = "the process of this run was killed; start it again to resume"
 HOST, PROCESS = "qagen/host", "qagen/process"  # tags of a run: the machine and the process it runs in
 
 
@@ -49,7 +51,7 @@ class Graph:
         self._spending = str(uuid.uuid4())
         self._definitions = definitions
         self._instance = dg.DagsterInstance.get()
-        end_dead_runs(self._instance)
+        self.dead = end_dead_runs(self._instance)
 
     def __enter__(self) -> Self:
         return self
@@ -151,9 +153,9 @@ class Graph:
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
         self._progress.done()
-        if _interrupted(result):
+        if was_interrupted(result.all_events):
             raise KeyboardInterrupt
-        return [] if result.success else [f"{title}: {line}" for line in _failures(result)]
+        return [] if result.success else [f"{title}: {line}" for line in failure_lines(result.all_events)]
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
@@ -165,7 +167,7 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
     dead = [run for run in instance.get_runs(mine) if not _is_alive(int(run.tags[PROCESS]))]
     for run in dead:
-        instance.report_run_failed(run, "the process of this run was killed; start it again to resume")
+        instance.report_run_failed(run, KILLED)
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return [run.run_id for run in dead]
 
@@ -178,39 +180,6 @@ def _is_alive(process: int) -> bool:
     except PermissionError:  # the process of another user
         return True
     return True
-
-
-def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
-    name = dg.DagsterExecutionInterruptedError.__name__
-    errors = (event.step_failure_data.error for event in result.all_events if event.is_step_failure)
-    return any(error is not None and name in (error.cls_name or "", error.message) for error in errors)
-
-
-def _failures(result: dg.ExecuteInProcessResult) -> list[str]:
-    lines: list[str] = []
-    for event in result.all_events:
-        if event.is_step_failure:
-            data = event.step_failure_data
-            error = data.error
-            while error is not None and error.cause is not None and not _is_ours(error.message):
-                error = error.cause
-            lines.append(_told(error.message if error else event.message or "failed"))
-            failure = data.user_failure_data
-            if failure is not None:
-                lines += [f"{name}: {value.value}" for name, value in failure.metadata.items()]
-    return lines or ["the run failed"]
-
-
-def _told(message: str) -> str:
-    """An error on one line. Of our own errors only the text, which is written for people."""
-    kind, _, text = " ".join(message.split()).partition(": ")
-    return text if _is_ours(message) else f"{kind}: {text}" if text else kind
-
-
-def _is_ours(message: str) -> bool:
-    """Whether an error says what it is about, so that its cause need not be told."""
-    kind = message.partition(":")[0]
-    return kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:

@@ -7,8 +7,10 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
+from qagen_dagster.defs.run_records import close_record, open_record
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 
 # Warnings of the package go to stderr, and to the event log of the run that is under way.
 _LOGGER = logging.getLogger("qagen_dagster")
@@ -37,6 +39,14 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         values: dict[str, Any] = dict(vars(settings))
         values |= {name: str(values[name]) for name in _PATHS if values[name]}
         return cls(**values)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        if context.run is not None and context.instance is not None:
+            open_record(Store(self.assets), context.instance, context.run)
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        if context.run is not None and context.instance is not None:
+            close_record(Store(self.assets), context.instance, context.run)
 
     def open(self) -> Workspace:
         """A workspace. It reads corpora and profiles again, so edits need no reload."""

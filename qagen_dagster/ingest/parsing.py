@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from threading import Event
 
@@ -15,7 +16,14 @@ from qagen_dagster.formats.registry import FORMATS, ParsedFile
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome, VisualManifest
+from qagen_dagster.records.document import (
+    CorpusIndex,
+    Document,
+    DocumentChanges,
+    IndexEntry,
+    Outcome,
+    VisualManifest,
+)
 from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -28,10 +36,26 @@ _NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser ac
 
 @dataclass(frozen=True)
 class ParsingResult:
-    """The new index, and the number of files that were parsed."""
+    """The new index and the former one, and the number of files that were parsed."""
 
     index: CorpusIndex
+    former: CorpusIndex
     parsed_files: int
+
+    def changes(self, run_id: str, at: str) -> DocumentChanges:
+        """What differs between the two."""
+        before, now = ({one.id: one for one in index.documents} for index in (self.former, self.index))
+        return DocumentChanges(
+            corpus=self.index.corpus,
+            run_id=run_id,
+            at=at,
+            changed=tuple(one for name, one in now.items() if _state(one) != _state(before.get(name))),
+            removed=tuple(one for name, one in before.items() if name not in now),
+        )
+
+
+def _state(entry: IndexEntry | None) -> tuple[str, ...]:
+    return () if entry is None else (entry.version, entry.outcome, entry.text_sha256)
 
 
 @dataclass(frozen=True)
@@ -70,7 +94,14 @@ def parse_corpus(
     index = CorpusIndex(corpus=corpus.key, documents=tuple(entry for found, _ in done for entry in found))
     if index != known:
         store.write(CorpusIndex.key(corpus.key), index)
-    return ParsingResult(index, sum(is_new for _, is_new in done))
+    return ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
+
+
+def keep_changes(store: Store, parsed: ParsingResult, run_id: str) -> None:
+    """Store what a run changed in the index, so that the catalog has every version of a document."""
+    changes = parsed.changes(run_id, datetime.now(UTC).isoformat())
+    if changes.changed or changes.removed:
+        store.write(DocumentChanges.key(run_id, changes.corpus), changes)
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:

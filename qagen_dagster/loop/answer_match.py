@@ -35,7 +35,6 @@ _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE = re.compile(r"\b(?:[Tt]he|[Aa]n|a)\s+(?=\w)")  # not the A of a name such as "vitamin A"
 _SIGN = re.compile(r"[^\w\s.,;:!?'\"()\u2018\u2019\u201c\u201d]|_")  # "C++", "p < 0.05"
 _ZEROS = re.compile(r"^0\d+|\.\d*0(?!\d)")  # version 1.20 is not version 1.2
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 

@@ -172,6 +172,20 @@ class CorpusIndex(Record):
         return store_key("documents", corpus, "index.json")
 
 
+class DocumentChanges(Record):
+    """What parsing a corpus changed in its index."""
+
+    corpus: str
+    run_id: str
+    at: str  # ISO 8601, UTC
+    changed: tuple[IndexEntry, ...]  # new, or not as before
+    removed: tuple[IndexEntry, ...]  # as they were
+
+    @staticmethod
+    def key(run_id: str, corpus: str) -> str:
+        return store_key("runs", run_id, corpus, "documents.json")
+
+
 class VisualManifest(Record):
     """What there is to look at in one version of a document, or why that could not be found out."""
 

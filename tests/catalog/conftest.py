@@ -171,7 +171,7 @@ def call(name: str, attempt: int, key: str, usd: float | None, role: str = "gene
 
 def run(run_id: str, minutes: int = 0) -> RunRow:
     return RunRow(
-        run_id=run_id, combination=TEXTUAL, profile="embedded", fingerprint="fp",
+        run_id=run_id, combination=TEXTUAL, partition=TEXTUAL.key, collected=True, profile="embedded", fingerprint="fp",
         models={"generator": "e:gen", "validator": "e:val", "deduplicator": "e:dedup"},
         prompts={"generate": "abc"}, started=START + timedelta(minutes=minutes),
         ended=START + timedelta(minutes=minutes + 1), status="success", target_count=2,

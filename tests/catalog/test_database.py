@@ -26,10 +26,12 @@ def test_records_round_trip(tmp_path: Path, make_world) -> None:
     path = tmp_path / "new" / "catalog.duckdb"
     counts = rebuild(make_world(size=3).source(), path)
     assert counts == {
-        "documents": 3, "visuals": 6, "runs": 1, "outcomes": 4, "candidates": 9, "verdicts": 9,
+        "documents": 3, "document_versions": 3, "sections": 0, "visuals": 6, "runs": 1, "run_results": 0, "checks": 0,
+        "sets": 0, "set_questions": 0, "outcomes": 4, "candidates": 9, "verdicts": 9,
         "questions": 4, "grades": 0, "evaluations": 0, "closed_book": 0,
         "retrievals": 0, "baseline_answers": 0, "model_calls": 3 * 3 * 2 + 2,
-        "exam_items": 0, "exam_attempts": 0, "exam_calls": 0,
+        "exam_items": 0, "exam_attempts": 0, "exam_calls": 0, "problem_items": 0, "problem_tasks": 0,
+        "problem_calls": 0,
     }  # fmt: skip
     tables = everything(path)
     assert {table: len(rows) for table, rows in tables.items()} == counts
@@ -59,6 +61,38 @@ def test_repeats_within_the_corpus_are_rejected_candidates(tmp_path: Path, make_
         ("rejected", "duplicate", "corpus", 2),
         ("rejected", "trivial", "document", 3),
     ]
+
+
+def test_a_criterion_that_was_not_judged_is_null(tmp_path: Path, make_world) -> None:
+    """The validator compares nothing when it finds no answer of its own."""
+    row = make_world(size=1).result(0)
+    verdicts = [one.model_copy(update={"answerable": False}) for one in row.result.verdicts[:1]]
+    result = row.result.model_copy(update={"verdicts": (*verdicts, *row.result.verdicts[1:])})
+    path = tmp_path / "catalog.duckdb"
+    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    with snapshot(path) as connection:
+        found = connection.execute(
+            "SELECT attempt, answerable, matches, non_trivial, unambiguous, relevant, passed FROM verdicts"
+        ).fetchall()
+    assert found == [
+        (1, False, None, None, True, None, False),
+        (2, True, True, False, True, True, False),
+        (3, True, True, True, True, True, True),
+    ]
+
+
+def test_a_rejected_candidate_keeps_its_type_and_evidence(tmp_path: Path, make_world) -> None:
+    row = make_world(size=1).result(0)
+    evidence = row.result.accepted[0].evidence
+    kept = row.result.rejected[0].model_copy(update={"question_type": "causal", "evidence": evidence})
+    result = row.result.model_copy(update={"rejected": (kept, row.result.rejected[0])})
+    path = tmp_path / "catalog.duckdb"
+    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    with snapshot(path) as connection:
+        found = connection.execute(
+            "SELECT question_type, evidence->0->>'start_line' FROM candidates WHERE status = 'rejected' ORDER BY 1"
+        ).fetchall()
+    assert found == [("causal", "3"), (None, None)]
 
 
 def test_every_view_of_a_published_catalog_can_be_read(tmp_path: Path, make_world) -> None:
@@ -224,5 +258,6 @@ def test_there_is_no_nan_anywhere(tmp_path: Path, make_world) -> None:
 
 
 def test_every_table_is_loaded() -> None:
-    text = (Path(database.__file__).parent / "sql" / "load.sql").read_text(encoding="utf-8")
+    folder = Path(database.__file__).parent / "sql"
+    text = "".join((folder / f"{name}.sql").read_text(encoding="utf-8") for name in ("load", "load_history"))
     assert all(f"INSERT INTO {table} BY NAME" in text for table in TABLES)

@@ -10,9 +10,11 @@ import dagster as dg
 import pytest
 
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.defs.in_process import HOST, PROCESS, end_dead_runs
+from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.run import RunRecord
+from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.project import Project
 
@@ -94,6 +96,26 @@ def test_runs_of_killed_processes_end_and_others_are_left(project: Project) -> N
         failed = {run.run_id for run in instance.get_runs() if run.status is dg.DagsterRunStatus.FAILURE}
         assert failed == expected
         assert end_dead_runs(instance) == []
+
+
+def test_a_killed_run_is_recorded_as_failed_in_its_own_store(project: Project) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    store, tags = Store(str(project.assets)), {HOST: platform.node(), PROCESS: str(process.pid)}
+    with project.instance() as instance:
+        here, elsewhere = (
+            instance.create_run_for_job(NOTHING, status=dg.DagsterRunStatus.STARTED, tags=tags).run_id
+            for _ in range(2)
+        )
+    started = RunRecord(
+        run_id=here, job="j", assets=(), partition=WHERE.key, started="2026-01-02T03:04:05+00:00"
+    )
+    store.write(RunRecord.key(here), started)
+    with open_graph(project.settings(), Told()):
+        pass
+    found = store.read(RunRecord.key(here), RunRecord)
+    assert (found.status, found.error) == ("failure", KILLED)
+    assert not store.exists(RunRecord.key(elsewhere))
 
 
 def test_an_error_keeps_the_path_that_it_was_raised_with(project: Project) -> None:

@@ -104,7 +104,7 @@ def play(asked: Asked) -> Reply:
     if not _READ.search(told):
         looks = [Call("view_page", {"page_number": int(page), "visual": label}) for label, page in tables[:1]]
         return Reply(calls=(*looks, Call("read_lines", {"start_line": 1})))
-    return _propose(asked) if asked.role == "generator" else _answer(asked)
+    return propose(asked) if asked.role == "generator" else _answer(asked)
 
 
 def call(name: str, **arguments: object) -> Reply:
@@ -130,9 +130,10 @@ def _facts(asked: Asked) -> list[tuple[int, str, str, str, str]]:
     ]
 
 
-def _propose(asked: Asked) -> Reply:
+def propose(asked: Asked, *, backwards: bool = False) -> Reply:
+    """A question about the first valve that was not asked about, or about the last one."""
     known = set(_ASKED.findall(asked.user))
-    for line, quote, valve, station, bar in _facts(asked):
+    for line, quote, valve, station, bar in _facts(asked)[:: -1 if backwards else 1]:
         if (valve, station) not in known:
             visual = {"visuals": ["Table 1"]} if "view_page" in asked.tools else {}
             return call(

@@ -9,23 +9,28 @@ from collections import Counter
 from collections.abc import Iterator
 
 from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, combination_row, utc
+from qagen_dagster.catalog.rows.history import run_document
 from qagen_dagster.catalog.source import (
     CatalogSource,
     DocumentRow,
     FailureRow,
     ResultRow,
-    RunRow,
+    RunDocumentRow,
     VisualRow,
 )
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import QAPair, RejectedQA, ValidatedSet
+from qagen_dagster.records.questions.history import RunDocument
+from qagen_dagster.records.questions.results import QAPair, RejectedQA, ValidatedSet, VerdictRecord
 
 
 def table_rows(source: CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table, in the source's order."""
     for document in source.documents:
         yield "documents", _document(document)
+        keys = {"corpus": document.corpus, "document_id": document.document.id}
+        for position, section in enumerate(document.document.sections, 1):
+            yield "sections", {**keys, **dict(section), "position": position}
     yield from _visuals(source)
     number = 0
     for number, result in enumerate(source.results, 1):
@@ -36,8 +41,6 @@ def table_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield from _set(validated)
     for report in source.reports:
         yield from _report(report)
-    for run in source.runs:
-        yield "runs", _run(run)
 
 
 def _document(row: DocumentRow) -> Row:
@@ -91,13 +94,26 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
             "viewed_pages": result.viewed_pages,
         },
     )
+    if not row.collected:
+        given = RunDocument.made(row.run_id, result)
+        yield (
+            "run_results",
+            run_document(RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given)),
+        )
     for pair in result.accepted:
         yield "candidates", {**_accepted(pair), **keys}
     for rejected in result.rejected:
         yield "candidates", {**_rejected(rejected, "document"), **keys}
     for verdict in result.verdicts:
-        yield "verdicts", {**keys, **dict(verdict)}
+        yield "verdicts", {**keys, **_verdict(verdict)}
     yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
+
+
+def _verdict(verdict: VerdictRecord) -> Row:
+    """Without an answer of its own the validator compares nothing, so it does not judge these three criteria."""
+    if verdict.answerable:
+        return dict(verdict)
+    return dict(verdict) | dict.fromkeys(("matches", "non_trivial", "relevant"))
 
 
 def _failure(row: FailureRow, number: int) -> Row:
@@ -134,7 +150,7 @@ def _accepted(pair: QAPair) -> Row:
 
 def _rejected(rejected: RejectedQA, stage: str) -> Row:
     return {
-        **rejected.model_dump(exclude={"evidence"}),
+        **dict(rejected),
         "attempt": rejected.attempt_number,
         "status": "rejected",
         "reason": rejected.rejection_reason,
@@ -172,13 +188,4 @@ def _grade(answer: GradedAnswer) -> Row:
         "llm_reason": None if verdict is None else verdict.reason,
         "judge_failure": grading.judge_failure or None,
         "marked": answer.marked or None,
-    }
-
-
-def _run(row: RunRow) -> Row:
-    return {
-        **dict(row),
-        **combination_row(row.combination),
-        "started": utc(row.started),
-        "ended": utc(row.ended),
     }

@@ -2,7 +2,7 @@
 WITH keys AS (
     SELECT combination, corpus, scenario, mode FROM outcomes
     UNION SELECT combination, corpus, scenario, mode FROM questions
-    UNION SELECT combination, corpus, scenario, mode FROM runs
+    UNION SELECT combination, corpus, scenario, mode FROM runs WHERE combination IS NOT NULL
 ),
 
 corpus_documents AS (
@@ -38,6 +38,7 @@ judged AS (
 latest AS (
     SELECT combination, run_id, profile, fingerprint, started, ended, status
     FROM runs
+    WHERE collected
     QUALIFY row_number() OVER (PARTITION BY combination ORDER BY started DESC, run_id DESC) = 1
 )
 

@@ -12,15 +12,14 @@ SELECT * EXCLUDE (result_id) FROM raw_documents
 QUALIFY row_number() OVER (PARTITION BY corpus, document_id) = 1
 ORDER BY corpus, document_id;
 
+INSERT INTO sections BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_sections
+ORDER BY corpus, document_id, position;
+
 INSERT INTO visuals BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_visuals
 QUALIFY row_number() OVER (PARTITION BY corpus, document_id, label) = 1
 ORDER BY corpus, document_id, position;
-
-INSERT INTO runs BY NAME
-SELECT * EXCLUDE (result_id) FROM raw_runs
-QUALIFY row_number() OVER (PARTITION BY run_id, combination ORDER BY ended DESC NULLS LAST) = 1
-ORDER BY started, combination, run_id;
 
 INSERT INTO outcomes BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_outcomes SEMI JOIN current_results USING (result_id)
@@ -89,10 +88,11 @@ SELECT
         SELECT (combination, request_key) FROM raw_model_calls SEMI JOIN current_results USING (result_id)
     )) AS current,
     request_key = '' OR row_number() OVER (
-        PARTITION BY request_key ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position
+        PARTITION BY request_key
+        ORDER BY stage = 'evaluation', replayed, combination, stage, document_id, position, result_id
     ) = 1 AS counted
 FROM raw_model_calls
-ORDER BY combination, stage, document_id, position;
+ORDER BY combination, stage, document_id, position, result_id;
 
 INSERT INTO exam_items BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_exam_items ORDER BY exam, schema_id, difficulty, slot;
@@ -108,3 +108,18 @@ SELECT
     ) = 1 AS counted
 FROM raw_exam_calls
 ORDER BY exam, schema_id, difficulty, slot, position;
+
+INSERT INTO problem_items BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_problem_items ORDER BY problem_set, position;
+
+INSERT INTO problem_tasks BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_problem_tasks ORDER BY problem_set, problem_id, task, finished, fingerprint;
+
+INSERT INTO problem_calls BY NAME
+SELECT
+    * EXCLUDE (result_id, counted),
+    request_key = '' OR row_number() OVER (
+        PARTITION BY request_key ORDER BY replayed, problem_set, problem_id, task, fingerprint, position
+    ) = 1 AS counted
+FROM raw_problem_calls
+ORDER BY problem_set, problem_id, task, fingerprint, position;

@@ -34,6 +34,15 @@ CREATE TABLE documents (
     parse_seconds DOUBLE
 );
 
+CREATE TABLE sections (
+    corpus      VARCHAR NOT NULL,
+    document_id VARCHAR NOT NULL,
+    position    INTEGER NOT NULL,
+    title       VARCHAR NOT NULL,
+    level       INTEGER NOT NULL,
+    start_line  INTEGER NOT NULL
+);
+
 CREATE TABLE visuals (
     corpus      VARCHAR NOT NULL,
     document_id VARCHAR NOT NULL,
@@ -46,22 +55,6 @@ CREATE TABLE visuals (
     reference   VARCHAR,
     start_line  INTEGER,
     end_line    INTEGER
-);
-
-CREATE TABLE runs (
-    run_id       VARCHAR NOT NULL,
-    combination  VARCHAR NOT NULL,
-    corpus       VARCHAR NOT NULL,
-    scenario     VARCHAR NOT NULL,
-    mode         VARCHAR NOT NULL,
-    profile      VARCHAR NOT NULL,
-    fingerprint  VARCHAR NOT NULL,
-    models       MAP(VARCHAR, VARCHAR),  -- role -> provider:model
-    prompts      MAP(VARCHAR, VARCHAR),  -- prompt -> hash
-    target_count INTEGER,
-    started      TIMESTAMP,
-    ended        TIMESTAMP,
-    status       VARCHAR NOT NULL
 );
 
 -- How the latest work on each document of a combination ended; one row per document.
@@ -88,7 +81,7 @@ CREATE TABLE outcomes (
     viewed_pages         INTEGER[]
 );
 
--- Every proposed question of the results above. `stage` is where it was rejected: document or corpus.
+-- Every proposed question of the results above.
 CREATE TABLE candidates (
     combination   VARCHAR NOT NULL,
     corpus        VARCHAR NOT NULL,
@@ -122,10 +115,10 @@ CREATE TABLE verdicts (
     proposed_answer VARCHAR NOT NULL,
     blind_answer    VARCHAR NOT NULL,
     answerable      BOOLEAN NOT NULL,
-    matches         BOOLEAN NOT NULL,
-    non_trivial     BOOLEAN NOT NULL,
-    unambiguous     BOOLEAN NOT NULL,
-    relevant        BOOLEAN NOT NULL,
+    matches         BOOLEAN,  -- here and below NULL: not judged
+    non_trivial     BOOLEAN,
+    unambiguous     BOOLEAN,
+    relevant        BOOLEAN,
     passed          BOOLEAN NOT NULL,
     explanation     VARCHAR
 );
@@ -348,5 +341,73 @@ CREATE TABLE exam_calls (
     retries            INTEGER NOT NULL,
     replayed           BOOLEAN NOT NULL,
     unused             BOOLEAN NOT NULL,
+    counted            BOOLEAN NOT NULL
+);
+
+-- Every problem of the banks of physics problems, rejected ones too.
+CREATE TABLE problem_items (
+    problem_set       VARCHAR NOT NULL,
+    problem_id        VARCHAR NOT NULL,
+    position          INTEGER NOT NULL,
+    outcome           VARCHAR NOT NULL,
+    detail            VARCHAR,
+    source_path       VARCHAR NOT NULL,
+    question_type     VARCHAR,           -- here and below NULL: not classified
+    topic             VARCHAR,
+    subtopic          VARCHAR,
+    difficulty        VARCHAR,
+    key_concepts      VARCHAR[],
+    requires_calculus BOOLEAN,
+    confidence        DOUBLE,
+    latex             VARCHAR,
+    tikz_code         VARCHAR,
+    alternates        INTEGER NOT NULL,
+    variants          MAP(VARCHAR, VARCHAR) NOT NULL,
+    conversions       MAP(VARCHAR, VARCHAR) NOT NULL,
+    breaches          VARCHAR[],
+    flagged           BOOLEAN NOT NULL,
+    compiled          VARCHAR,
+    models            MAP(VARCHAR, VARCHAR) NOT NULL
+);
+
+-- Every result of a task of a problem.
+CREATE TABLE problem_tasks (
+    problem_set VARCHAR NOT NULL,
+    problem_id  VARCHAR NOT NULL,
+    task        VARCHAR NOT NULL,
+    stage       VARCHAR NOT NULL,
+    outcome     VARCHAR NOT NULL,
+    detail      VARCHAR,
+    breaches    VARCHAR[],
+    repaired    VARCHAR[],
+    warnings    VARCHAR[],
+    compiled    VARCHAR,
+    model       VARCHAR,
+    prompt      VARCHAR,
+    fingerprint VARCHAR NOT NULL,
+    finished    TIMESTAMP,
+    current     BOOLEAN NOT NULL
+);
+
+-- Every model call for those tasks.
+CREATE TABLE problem_calls (
+    problem_set        VARCHAR NOT NULL,
+    problem_id         VARCHAR NOT NULL,
+    task               VARCHAR NOT NULL,
+    fingerprint        VARCHAR NOT NULL,
+    position           INTEGER NOT NULL,
+    role               VARCHAR NOT NULL,
+    model              VARCHAR NOT NULL,
+    request_key        VARCHAR NOT NULL,
+    input_tokens       BIGINT NOT NULL,
+    output_tokens      BIGINT NOT NULL,
+    cached_tokens      BIGINT NOT NULL,
+    reasoning_tokens   BIGINT NOT NULL,
+    cache_write_tokens BIGINT NOT NULL,
+    usd                DOUBLE,
+    seconds            DOUBLE,
+    retries            INTEGER NOT NULL,
+    replayed           BOOLEAN NOT NULL,
+    current            BOOLEAN NOT NULL,
     counted            BOOLEAN NOT NULL
 );

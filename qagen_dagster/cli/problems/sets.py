@@ -36,11 +36,13 @@ def process_set(request: Request, key: str, *, replace: bool = False) -> int:
     keep_sources(space, problem_set)
     plan_problem_set(space, problem_set, options)
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
-        progress.begin(1)
+        progress.begin(2)
         with open_quietly(space, progress) as graph:
             chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
             errors = graph.problem_set(key, chosen)
+            unlisted = graph.catalog()
     output = None if errors else request.output
+    errors += unlisted
     plan = plan_problem_set(space, problem_set, options)
     bank = open_bank(space, plan)
     failed, warnings = sorted_out(bank.problems, everything=True)

@@ -9,7 +9,7 @@ from qagen_dagster.defs.documents import metadata
 from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.ingest.parsing import parse_corpus
+from qagen_dagster.ingest.parsing import keep_changes, parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.ids import fingerprint
 
@@ -34,6 +34,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         corpus = space.corpus(context.partition_key)
         progress = log_progress(context, "parsed")
         result = parse_corpus(corpus, space.store, space.parsers(), space.settings, progress)
+        keep_changes(space.store, result, context.run.run_id)
         index = result.index
         return dg.MaterializeResult(
             metadata=metadata.of_index(index, result.parsed_files, space.store),

@@ -20,7 +20,14 @@ from qagen_dagster.defs.questions.checks import (
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
-from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
+from qagen_dagster.loop.questions.combination import (
+    CombinationPlan,
+    RunOptions,
+    collect,
+    keep_plan,
+    plan,
+    unfinished,
+)
 from qagen_dagster.loop.questions.publish import publish
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
@@ -57,6 +64,7 @@ def plan_shards(
     """Split the unfinished documents of the combination into shards; one op works on each shard."""
     space = workspace.open()
     planned = config.plan(space, context.partition_key)
+    keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
     chosen = config.model_copy(update={"profile": planned.profile_name})
     what = f"of {len(planned.documents)} documents"
     yield from split(context, space, chosen, unfinished(space, planned), what)

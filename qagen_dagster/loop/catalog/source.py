@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild
@@ -19,11 +19,13 @@ from qagen_dagster.catalog.source import (
     DocumentRow,
     ExamRow,
     FailureRow,
+    ProblemRow,
+    ProblemTaskRow,
     ResultRow,
-    RunRow,
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
 from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, REJECTED
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
@@ -31,12 +33,13 @@ from qagen_dagster.records.exams.bank import ItemBank, PartSet, RejectedItem
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.problems.result import ProblemBank, TaskResult
+from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
 from qagen_dagster.store import Store
 
 CATALOG = "catalog.duckdb"
-RecordT = TypeVar("RecordT", bound=BaseModel)
 _LOG = logging.getLogger(__name__)
 
 
@@ -82,20 +85,27 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
 def source_of(store: Store) -> CatalogSource:
     """Rows in the order of the store; each iterable reads the store once. Damaged files are left out, and logged."""
     keys = (key for key in store.list("documents") if key.count("/") == 2)
-    indexes = list(_records(store, keys, CorpusIndex))
+    indexes = list(records(store, keys, CorpusIndex))
     keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
-    sets = list(_records(store, keys, CandidateSet))
+    sets = list(records(store, keys, CandidateSet))
+    history = RunHistory(store, sets)
     return CatalogSource(
         documents=_documents(store, indexes),
         visuals=_visuals(store, indexes),
-        results=_results(store, sets),
+        results=_results(store, sets, history.collected),
         failures=_failures(sets),
-        sets=_records(store, store.list("validated"), ValidatedSet),
-        reports=_records(store, store.list("grounding"), GroundingReport),
+        sets=records(store, store.list("validated"), ValidatedSet),
+        reports=records(store, store.list("grounding"), GroundingReport),
         evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
         exams=_exams(store),
-        runs=map(_run, _records(store, store.list("runs"), CandidateSet)),
+        runs=history.runs(),
+        ended=history.ended.values(),
+        run_documents=history.documents(),
+        published=history.published(),
+        versions=history.versions(),
+        problems=_problems(store),
+        problem_tasks=_problem_tasks(store),
     )
 
 
@@ -108,22 +118,13 @@ def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
 
 def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any]]:
     for key in keys:
-        yield from _records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
-
-
-def _records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
-    """The records that can be read."""
-    for key in keys:
-        try:
-            yield store.read(key, kind)
-        except StoreError as error:
-            _LOG.warning("left out of the catalog: %s", error)
+        yield from records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
 
 
 def _documents(store: Store, indexes: list[CorpusIndex]) -> Iterator[DocumentRow]:
     for index in indexes:
         for entry in index.documents:
-            for document in _records(store, [Document.key(index.corpus, entry.id)], Document):
+            for document in records(store, [Document.key(index.corpus, entry.id)], Document):
                 yield DocumentRow(corpus=index.corpus, document=document, seconds=entry.seconds)
 
 
@@ -135,7 +136,7 @@ def _visuals(store: Store, indexes: list[CorpusIndex]) -> Iterator[VisualRow]:
                 yield VisualRow(corpus=index.corpus, document_id=entry.id, visual=visual)
 
 
-def _results(store: Store, sets: list[CandidateSet]) -> Iterator[ResultRow]:
+def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[ResultRow]:
     """Every result. The results of the current sets count as recorded when their set was."""
     current = {
         document.result_key: candidates.ended
@@ -144,13 +145,15 @@ def _results(store: Store, sets: list[CandidateSet]) -> Iterator[ResultRow]:
         if document.result_key is not None
     }
     for key in store.list("candidates"):
-        found = () if key.endswith("/set.json") else _records(store, [key], GenerationResult)
+        found = () if key.endswith("/set.json") else records(store, [key], GenerationResult)
         for result in found:
             when = current.get(key) or result.finished
+            combination = Combination.from_key("/".join(key.split("/")[1:4]))
             yield ResultRow(
-                combination=Combination.from_key("/".join(key.split("/")[1:4])),
+                combination=combination,
                 result=result,
                 run_id=result.run_id,
+                collected=not result.run_id or (result.run_id, combination) in collected,
                 recorded_at=datetime.fromisoformat(when) if when else None,
             )
 
@@ -160,7 +163,7 @@ def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
         for document in candidates.documents:
             if document.result_key is None:
                 yield FailureRow(
-                    combination=_combination(candidates),
+                    combination=combination_of(candidates),
                     document_id=document.document_id,
                     document_version=document.document_version,
                     end=document.end,
@@ -168,21 +171,6 @@ def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
                     run_id=candidates.run_id,
                     recorded_at=datetime.fromisoformat(candidates.ended),
                 )
-
-
-def _run(candidates: CandidateSet) -> RunRow:
-    return RunRow(
-        run_id=candidates.run_id,
-        combination=_combination(candidates),
-        profile=candidates.profile,
-        fingerprint=candidates.fingerprint,
-        models=candidates.models,
-        prompts=candidates.prompts,
-        started=datetime.fromisoformat(candidates.started),
-        ended=datetime.fromisoformat(candidates.ended),
-        status="success",
-        target_count=candidates.target_count,
-    )
 
 
 def _exams(store: Store) -> Iterator[ExamRow]:
@@ -194,9 +182,9 @@ def _exams(store: Store) -> Iterator[ExamRow]:
             if one.stage == DUPLICATE_STAGE:
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
                 duplicates[part, one.slot] = "; ".join(one.reasons)
-    for made in _records(store, keys, PartSet):
+    for made in records(store, keys, PartSet):
         for name in made.results:
-            for result in _records(store, (name,), SlotResult):
+            for result in records(store, (name,), SlotResult):
                 again = duplicates.get((made.part, result.slot)) if result.item is not None else None
                 models = made.models_of(name, result.item or result.rejected)
                 yield ExamRow(result=result, schema_title=made.schema_title, models=models, repeats=again)
@@ -210,5 +198,27 @@ def _rejected(store: Store, key: str) -> Iterator[RejectedItem]:
             _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
 
 
-def _combination(candidates: CandidateSet) -> Combination:
-    return Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=Mode(candidates.mode))
+def _problems(store: Store) -> Iterator[ProblemRow]:
+    for bank in _problem_banks(store):
+        for position, record in enumerate(bank.problems, 1):
+            yield ProblemRow(problem_set=bank.name, position=position, record=record)
+
+
+def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
+    """Every stored result of a task. The banks name those that they were made with."""
+    current = {
+        TaskResult.key(bank.name, record.id, made.task.key, made.fingerprint)
+        for bank in _problem_banks(store)
+        for record in bank.problems
+        for made in record.tasks
+        if made.fingerprint
+    }
+    for key in store.list("problems"):
+        _, name, folder, problem, *_ = (*key.split("/"), "", "")
+        for result in records(store, [key], TaskResult) if folder == "tasks" else ():
+            yield ProblemTaskRow(problem_set=name, problem_id=problem, result=result, current=key in current)
+
+
+def _problem_banks(store: Store) -> Iterator[ProblemBank]:
+    keys = (key for key in store.list("problems") if key.endswith("/bank.json") and key.count("/") == 2)
+    return records(store, keys, ProblemBank)

@@ -22,6 +22,7 @@ from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.corpus import ScenarioConfig, Strategy
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
+from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
@@ -154,6 +155,30 @@ def _limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
     )
 
 
+def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
+    """Store what a run was asked for, so that the catalog has it even if the run fails."""
+    key, mode = planned.combination, planned.combination.mode
+    corpus, scenario = planned.corpus.config, planned.corpus.scenario(key.scenario)
+    asked = RunPlan(
+        corpus=key.corpus,
+        scenario=key.scenario,
+        mode=mode,
+        run_id=run_id,
+        started=started,
+        profile=planned.profile_name,
+        models=_models(planned),
+        prompts=prompt_hashes(mode, planned.strategy),
+        fingerprint=planned.fingerprint,
+        target_count=planned.limits.target_count,
+        strategy=planned.strategy,
+        corpus_name=corpus.name,
+        corpus_context=corpus.corpus_context,
+        scenario_name=scenario.name,
+        scenario_description=scenario.description,
+    )
+    workspace.store.write(key.history_key(run_id, PLAN), asked)
+
+
 def collect(
     workspace: Workspace,
     planned: CombinationPlan,
@@ -162,44 +187,63 @@ def collect(
     started: str,
     ended: str,
 ) -> CandidateSet:
-    """Collect the results of all documents in the candidate set of the combination, and store it."""
-    mode = planned.combination.mode
+    """Collect the results of all documents in the candidate set of the combination, and store it.
+
+    What each document gave is also kept in the history of the run.
+    """
+    key = planned.combination
+    found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
+    lines = [(line, RunDocument.of(run_id, line, result)) for line, result in found]
     candidates = CandidateSet(
-        corpus=planned.combination.corpus,
-        scenario=planned.combination.scenario,
-        mode=mode,
+        corpus=key.corpus,
+        scenario=key.scenario,
+        mode=key.mode,
         run_id=run_id,
         profile=planned.profile_name,
-        models={
-            role.value: spec.name for role, spec in specs_of(planned.profile, mode, planned.strategy).items()
-        },
-        prompts=prompt_hashes(mode, planned.strategy),
+        models=_models(planned),
+        prompts=prompt_hashes(key.mode, planned.strategy),
         fingerprint=planned.fingerprint,
         configuration=_configuration(planned.fingerprint, planned.limits),
         target_count=planned.limits.target_count,
         started=started,
         ended=ended,
-        documents=tuple(_line(workspace, planned, entry) for entry in planned.documents),
+        documents=tuple(line for line, _ in lines),
     )
-    workspace.store.write(CandidateSet.run_key(run_id, planned.combination), candidates)
-    workspace.store.write(CandidateSet.key(planned.combination), candidates)
+    given = RunResults(
+        corpus=key.corpus,
+        scenario=key.scenario,
+        mode=key.mode,
+        run_id=run_id,
+        documents=tuple(document for _, document in lines),
+    )
+    workspace.store.write(key.history_key(run_id, RESULTS), given)
+    workspace.store.write(CandidateSet.run_key(run_id, key), candidates)
+    workspace.store.write(CandidateSet.key(key), candidates)
     return candidates
 
 
-def _line(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> CandidateDocument:
+def _models(planned: CombinationPlan) -> dict[str, str]:
+    specs = specs_of(planned.profile, planned.combination.mode, planned.strategy)
+    return {role.value: spec.name for role, spec in specs.items()}
+
+
+def _line(
+    workspace: Workspace, planned: CombinationPlan, entry: IndexEntry
+) -> tuple[CandidateDocument, GenerationResult | None]:
     key, result = planned.result_key(entry), finished(workspace, planned, entry)
     if result is None:
         key = planned.partial_key(entry)
         result = workspace.store.find_valid(key, GenerationResult)
     if result is None:
-        return CandidateDocument(
+        line = CandidateDocument(
             document_id=entry.id,
             document_version=entry.version,
             result_key=None,
             end=DocumentEnd.MODEL_ERROR,
             end_detail="no result was stored",
         )
-    return CandidateDocument(
+        return line, None
+    line = CandidateDocument(
         document_id=entry.id,
         document_version=entry.version,
         result_key=key,
@@ -208,3 +252,4 @@ def _line(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> 
         accepted=len(result.accepted),
         rejected=len(result.rejected),
     )
+    return line, result

@@ -89,7 +89,8 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
             duplicate_step=one.duplicate_step,
             document_id=work.context.view.document.id,
             attempt_number=one.attempt,
-            evidence=one.candidate.evidence if one.reason is RejectionReason.UNGROUNDED else (),
+            evidence=one.candidate.evidence,
+            question_type=one.candidate.question_type or None,
         )
         for one in state.rejected
     )

@@ -15,6 +15,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, normalise
+from qagen_dagster.records.questions.history import REMOVED
 from qagen_dagster.records.questions.results import (
     CallSummary,
     CandidateSet,
@@ -70,6 +71,8 @@ def validate_set(
         calls=tuple(calls),
     )
     workspace.store.write(ValidatedSet.key(combination), validated)
+    removed_only = validated.model_copy(update={"questions": ()})
+    workspace.store.write(combination.history_key(validated.run_id, REMOVED), removed_only)
     return validated
 
 
@@ -138,6 +141,8 @@ def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -
         duplicate_of=of,
         document_id=pair.document_id,
         attempt_number=pair.generation_metadata.attempt_number,
+        evidence=pair.evidence,
+        question_type=pair.question_type,
     )
 
 

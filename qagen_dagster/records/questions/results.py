@@ -82,7 +82,8 @@ class RejectedQA(Record):
     duplicate_step: DuplicateStep = ""  # what found the repeat
     document_id: str = ""
     attempt_number: int = 0
-    evidence: tuple[Evidence, ...] = ()  # of an answer that was graded
+    evidence: tuple[Evidence, ...] = ()
+    question_type: str | None = None  # None: not known, or nothing was proposed
 
 
 class DocumentEnd(StrEnum):
@@ -126,6 +127,10 @@ class VerdictRecord(Record):
     unambiguous: bool
     relevant: bool
     explanation: str
+
+    @property
+    def passed(self) -> bool:
+        return self.answerable and self.matches and self.non_trivial and self.unambiguous and self.relevant
 
 
 class Shortfall(Record):

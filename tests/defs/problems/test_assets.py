@@ -11,8 +11,10 @@ import dagster as dg
 import pytest
 from lxml import etree
 
+from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.defs.problems.metadata import card
+from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.export import BankItem, BankOption
 from tests.support.graph import GraphRun, checks, metadata, version
@@ -67,6 +69,24 @@ def test_a_set_is_worked_from_sources_to_bank(worked: Worked) -> None:
     assert version(again, "problem_bank") == version(worked.result, "problem_bank")
     assert metadata(again, "scans")["problems_with_new_results"] == 0
     assert metadata(again, "problem_bank")["changed"] == []
+
+
+def test_the_bank_is_in_the_catalog_with_what_it_cost(worked: Worked) -> None:
+    rebuild_catalog(worked.space.store)
+    with catalog_file(worked.space.store) as file, snapshot(file) as connection:
+        items = connection.execute(
+            "SELECT problem_id, outcome, cardinality(variants) FROM problem_items ORDER BY position"
+        ).fetchall()
+        stages = connection.execute("SELECT DISTINCT stage FROM problem_tasks WHERE current").fetchall()
+        calls = connection.execute("SELECT sum(calls) FROM problem_costs").fetchone()
+        run = connection.execute("SELECT DISTINCT status, combination FROM runs").fetchall()
+    assert [(name, outcome) for name, outcome, _ in items] == [
+        (name, "accepted") for name in ("problems-01", "problems-02", "problems-03", "photo", "multi-1")
+    ]
+    assert [variants for *_, variants in items] == [2, 2, 2, 2, 1]
+    assert {stage for (stage,) in stages} >= {"classify", "scan", "idea", "variant", "convert"}
+    assert calls == (len(worked.board.received),)
+    assert run == [("success", None)]
 
 
 def test_a_picture_stands_beside_its_latex_and_its_look(worked: Worked) -> None:

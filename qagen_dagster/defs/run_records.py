@@ -1,0 +1,133 @@
+"""Keeps a record of every run in the store, where the catalog finds it: how the run ended, its first error, its checks.
+
+The resource of the project writes the record when a run opens and closes it, so this works for every asset and launcher.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.records.run import CheckOutcome, RunRecord, RunStatus
+from qagen_dagster.store import Store
+
+PARTITION_TAG = "dagster/partition"
+_PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+_TOLD = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
+_LOG = logging.getLogger(__name__)
+
+
+def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """Record that a run of a partition has started. A step of the same run that starts later keeps the time of the first."""
+    partition, key = run.tags.get(PARTITION_TAG), RunRecord.key(run.run_id)
+    if partition is None:
+        return
+    try:
+        known = store.find_valid(key, RunRecord)
+        planned = instance.all_logs(run.run_id, of_type=_PLANNED)
+        assets = (event.asset_key for event in _events(planned))
+        record = known or RunRecord(
+            run_id=run.run_id,
+            job=run.job_name,
+            assets=tuple(sorted({one.to_user_string() for one in assets if one is not None})),
+            partition=partition,
+            started=datetime.now(UTC).isoformat(),
+        )
+        store.write(key, record.model_copy(update={"status": RunStatus.STARTED, "ended": ""}))
+    except (OSError, StoreError) as error:
+        _LOG.warning("the catalog will not know this run: %s", error)
+
+
+def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """Record how a run ended, and the outcome of its checks."""
+    try:
+        record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
+        if record is None:
+            return
+        entries = instance.all_logs(run.run_id, of_type=_TOLD)
+        events = list(_events(entries))
+        failed = any(event.is_step_failure for event in events)
+        ended = {
+            "status": _status(events) if failed else RunStatus.SUCCESS,
+            "error": failure_lines(events)[0] if failed else "",
+            "ended": datetime.now(UTC).isoformat(),
+            "checks": tuple(_checks(entries)),
+        }
+        store.write(RunRecord.key(run.run_id), record.model_copy(update=ended))
+    except (OSError, StoreError) as error:
+        _LOG.warning("the catalog will not know how this run ended: %s", error)
+
+
+def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
+    """Record that the processes of these runs were killed. Runs of another store have no record in this one."""
+    for run_id in run_ids:
+        record = store.find_valid(RunRecord.key(run_id), RunRecord)
+        if record is not None and record.status is RunStatus.STARTED:
+            ended = {"status": RunStatus.FAILURE, "error": why, "ended": datetime.now(UTC).isoformat()}
+            store.write(RunRecord.key(run_id), record.model_copy(update=ended))
+
+
+def was_interrupted(events: Iterable[dg.DagsterEvent]) -> bool:
+    name = dg.DagsterExecutionInterruptedError.__name__
+    errors = (event.step_failure_data.error for event in events if event.is_step_failure)
+    return any(error is not None and name in (error.cls_name or "", error.message) for error in errors)
+
+
+def failure_lines(events: Iterable[dg.DagsterEvent]) -> list[str]:
+    """The errors of a failed run, one line each."""
+    lines: list[str] = []
+    for event in events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            error = data.error
+            while error is not None and error.cause is not None and not _is_ours(error.message):
+                error = error.cause
+            lines.append(_told(error.message if error else event.message or "failed"))
+            failure = data.user_failure_data
+            if failure is not None:
+                lines += [f"{name}: {value.value}" for name, value in failure.metadata.items()]
+    return lines or ["the run failed"]
+
+
+def _status(events: Iterable[dg.DagsterEvent]) -> RunStatus:
+    return RunStatus.INTERRUPTED if was_interrupted(events) else RunStatus.FAILURE
+
+
+def _checks(entries: Iterable[dg.EventLogEntry]) -> Iterator[CheckOutcome]:
+    for entry in entries:
+        event = entry.dagster_event
+        if event is not None and event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+            found = event.asset_check_evaluation_data
+            values = {name: one.value for name, one in found.metadata.items()}
+            yield CheckOutcome(
+                asset=found.asset_key.to_user_string(),
+                check=found.check_name,
+                partition=found.partition,
+                passed=found.passed,
+                severity=found.severity.value,
+                at=datetime.fromtimestamp(entry.timestamp, UTC).isoformat(),
+                numbers={
+                    name: value if isinstance(value, float | int | str) else None
+                    for name, value in values.items()
+                },
+            )
+
+
+def _events(entries: Iterable[dg.EventLogEntry]) -> Iterator[dg.DagsterEvent]:
+    return (entry.dagster_event for entry in entries if entry.dagster_event is not None)
+
+
+def _told(message: str) -> str:
+    """An error on one line. Of our own errors only the text, which is written for people."""
+    kind, _, text = " ".join(message.split()).partition(": ")
+    return text if _is_ours(message) else f"{kind}: {text}" if text else kind
+
+
+def _is_ours(message: str) -> bool:
+    """Whether an error says what it is about, so that its cause need not be told."""
+    kind = message.partition(":")[0]
+    return kind.startswith("qagen_dagster.errors.") or kind.endswith(f".{dg.Failure.__name__}")

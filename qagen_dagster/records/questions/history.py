@@ -1,0 +1,136 @@
+"""What a run of a combination keeps for the catalog: what it was asked for, and what each document gave.
+
+A later run writes its own records and leaves these as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.corpus import Strategy
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    CandidateSet,
+    DocumentEnd,
+    GenerationResult,
+)
+
+PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed` is a ValidatedSet
+
+
+class RunPlan(Record):
+    """What a run was asked for: the models, the prompts, and the texts of the corpus and the scenario."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str
+    started: str  # ISO 8601, UTC
+    profile: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    fingerprint: str
+    target_count: int
+    strategy: Strategy
+    corpus_name: str
+    corpus_context: str
+    scenario_name: str
+    scenario_description: str
+
+
+class Spent(Record):
+    """What calls cost. Replayed calls cost nothing, so only their number is counted."""
+
+    calls: int = 0
+    replayed_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0  # of the calls with a known price; None: no price is known
+    unknown_price_calls: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def on(cls, calls: Sequence[CallSummary]) -> Self:
+        paid = [call for call in calls if not call.replayed]
+        prices = [call.usd for call in paid if call.usd is not None]
+        return cls(
+            calls=len(paid),
+            replayed_calls=len(calls) - len(paid),
+            input_tokens=sum(call.input_tokens for call in paid),
+            output_tokens=sum(call.output_tokens for call in paid),
+            usd=sum(prices) if prices or not paid else None,
+            unknown_price_calls=len(paid) - len(prices),
+            seconds=sum(call.seconds for call in paid),
+        )
+
+
+class RunDocument(Record):
+    """What one document gave in a run, before corpus-wide deduplication.
+
+    `validated`, `passed`, and the counts by reason and type are None when the result no longer exists.
+    """
+
+    document_id: str
+    document_version: str
+    end: DocumentEnd
+    detail: str = ""
+    accepted: int = 0
+    rejected: int = 0
+    validated: int | None = None  # candidates with a verdict
+    passed: int | None = None  # of those
+    rejected_by_reason: dict[str, int] | None = None
+    accepted_by_type: dict[str, int] | None = None
+    reused: bool | None = None  # an earlier run made the result, and paid for it
+    spent: Spent | None = None  # None: nothing, or not known
+
+    @classmethod
+    def of(cls, run_id: str, line: CandidateDocument, result: GenerationResult | None) -> Self:
+        """What a line of a run's candidate set stands for; `result` is None when it no longer exists."""
+        if result is not None:
+            return cls.made(run_id, result)
+        return cls(
+            document_id=line.document_id,
+            document_version=line.document_version,
+            end=line.end,
+            detail=line.end_detail,
+            accepted=line.accepted,
+            rejected=line.rejected,
+        )
+
+    @classmethod
+    def made(cls, run_id: str, result: GenerationResult) -> Self:
+        """The numbers of a result in a run that made or reused it."""
+        reused = result.run_id != run_id
+        return cls(
+            document_id=result.document_id,
+            document_version=result.document_version,
+            end=result.end,
+            detail=result.end_detail,
+            accepted=len(result.accepted),
+            rejected=len(result.rejected),
+            validated=len(result.verdicts),
+            passed=sum(one.passed for one in result.verdicts),
+            rejected_by_reason=Counter(one.rejection_reason.value for one in result.rejected),
+            accepted_by_type=Counter(one.question_type for one in result.accepted),
+            reused=reused,
+            spent=None if reused else Spent.on(result.calls),
+        )
+
+
+class RunResults(Record):
+    """What each document of a combination gave in one run."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+    run_id: str
+    documents: tuple[RunDocument, ...]
+
+
+def combination_of(record: CandidateSet | RunPlan | RunResults) -> Combination:
+    return Combination(corpus=record.corpus, scenario=record.scenario, mode=record.mode)
