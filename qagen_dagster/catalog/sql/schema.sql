@@ -408,6 +408,7 @@ CREATE TABLE problem_calls (
     seconds            DOUBLE,
     retries            INTEGER NOT NULL,
     replayed           BOOLEAN NOT NULL,
+    unused             BOOLEAN NOT NULL,
     current            BOOLEAN NOT NULL,
     counted            BOOLEAN NOT NULL
 );
