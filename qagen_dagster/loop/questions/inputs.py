@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.questions.context import QAContext
@@ -30,13 +31,17 @@ class QAModels:
 
     def metered(self, meter: Meter) -> QAModels:
         """The same models, whose calls `meter` checks and records."""
+        return self.changed(lambda model: metered(model, meter))
+
+    def changed(self, change: Callable[[Model], Model]) -> QAModels:
+        """Each of the models as `change` returns it."""
         return replace(
             self,
-            generator=metered(self.generator, meter),
-            validator=metered(self.validator, meter),
-            deduplicator=metered(self.deduplicator, meter),
-            answerer=None if self.answerer is None else metered(self.answerer, meter),
-            judge=None if self.judge is None else metered(self.judge, meter),
+            generator=change(self.generator),
+            validator=change(self.validator),
+            deduplicator=change(self.deduplicator),
+            answerer=None if self.answerer is None else change(self.answerer),
+            judge=None if self.judge is None else change(self.judge),
         )
 
 
