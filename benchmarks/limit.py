@@ -73,7 +73,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200)
     parser.add_argument("--combinations", type=int, default=12)
-    parser.add_argument("--profiler", help="a program that starts the command, such as 'py-spy record -o FILE --'")
+    parser.add_argument(
+        "--profiler", help="a program that starts the command, such as 'py-spy record -o FILE --'"
+    )
     parser.add_argument("--serve", action="store_true", help="be the model server")
     given = parser.parse_args()
     if given.serve:
@@ -99,9 +101,7 @@ def _prepare(root: Path, job: Job, url: str) -> Settings:
     for number in range(job.combinations):
         names = [f"station{number:02d}x{one:03d}" for one in range(job.documents)]
         documents = {f"{name}.txt": waterworks.notes(name) for name in names}
-        settings = project.make(
-            root, f"water{number:02d}", waterworks.corpus(QUESTIONS), documents, "remote"
-        )
+        settings = project.make(root, f"water{number:02d}", waterworks.corpus(QUESTIONS), documents, "remote")
     assert settings is not None
     (root / "profiles" / "remote.yaml").write_text(PROFILE.format(url=url), encoding="utf-8")
     return replace(settings, document_workers=job.workers)
@@ -110,7 +110,12 @@ def _prepare(root: Path, job: Job, url: str) -> Settings:
 def _run(settings: Settings, profiler: str | None) -> Cost:
     prefix = profiler.split() if profiler else []
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([*prefix, sys.executable, "-c", COMMAND, "run", "--json"], env=os.environ | export(settings), check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*prefix, sys.executable, "-c", COMMAND, "run", "--json"],
+        env=os.environ | export(settings),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(time.perf_counter() - begun, cpu)
@@ -135,9 +140,7 @@ def _report(job: Job, calls: list[Call], cost: Cost) -> None:
 
 def _most(calls: list[Call]) -> int:
     changes = sorted(
-        change
-        for call in calls
-        for change in ((call.arrived, 1), (call.arrived + call.seconds, -1))
+        change for call in calls for change in ((call.arrived, 1), (call.arrived + call.seconds, -1))
     )
     now = most = 0
     for _, change in changes:

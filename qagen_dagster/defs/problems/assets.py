@@ -110,7 +110,11 @@ def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
         space = workspace.open()
         plan = config.plan(space, context.partition_key)
         chosen = config.model_copy(update={"profile": plan.profile_name})
-        yield from split(context, space, chosen, [one.id for one in plan.problems], "problems")
+        names = [one.id for one in plan.problems]
+        least = (
+            space.settings.document_workers
+        )  # the problems of an op run in parallel, the ops one after another
+        yield from split(context, space, chosen, names, "problems", least=least)
 
     return plan_stage
 

@@ -34,7 +34,7 @@ from qagen_dagster.records.questions.results import DocumentEnd, GenerationResul
 STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
-_ANNOUNCED: dict[str, "CombinationRun"] = {}  # by run id
+_ANNOUNCED: dict[str, CombinationRun] = {}  # by run id
 
 
 @dataclass
@@ -127,7 +127,9 @@ class CombinationRun:
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
-        self.pool.add(self._tasks([entry for entry in entries if entry.id not in self._results]))  # tried again
+        self.pool.add(
+            self._tasks([entry for entry in entries if entry.id not in self._results])
+        )  # tried again
         outcome, results = ShardOutcome(), _Results()
         for entry in entries:
             if entry.id in self._results:
@@ -162,9 +164,7 @@ class CombinationRun:
 
     @cached_property
     def _spending(self) -> RunSpending:
-        return RunSpending(
-            self.workspace.store, self.planned.combination.spending_folder(self.spending_id)
-        )
+        return RunSpending(self.workspace.store, self.planned.combination.spending_folder(self.spending_id))
 
     @cached_property
     def _meanings(self) -> SemanticSearch | None:
