@@ -1,8 +1,8 @@
 """How close a run comes to the models' own time: the span of all model calls against the least that it could be.
 
-`python -m benchmarks.limit [--documents 200] [--combinations 12] [--profile FILE]` runs the command `qagen run` on two jobs, against
-a model server in a process of its own. The server takes 0.2 to 0.8 s per call, drawn by the hash of the request, and keeps the
-time of every call. The span is the time from the first request to the last response. It cannot be less than the total time of the
+`python -m benchmarks.limit [--documents 200] [--combinations 12]` runs the command `qagen run` on two jobs, against a model server in
+a process of its own. The server takes 0.2 to 0.8 s per call, drawn by the hash of the request, and keeps the time of every call.
+On a busy machine, `--latency 0.8 3.2` tells waiting from a lack of CPU. The span is the time from the first request to the last response. It cannot be less than the total time of the
 calls divided by the number of calls at once, nor less than the calls of one document, which follow one another.
 """
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -76,21 +76,24 @@ def main() -> None:
     parser.add_argument(
         "--profiler", help="a program that starts the command, such as 'py-spy record -o FILE --'"
     )
+    parser.add_argument(
+        "--latency", type=float, nargs=2, default=(0.2, 0.8), help="seconds per call, least and most"
+    )
     parser.add_argument("--serve", action="store_true", help="be the model server")
     given = parser.parse_args()
     if given.serve:
-        asyncio.run(_serve())
+        asyncio.run(_serve(*given.latency))
         return
     for job in (
         Job("one combination", 1, given.documents, 32),
         Job("small combinations", given.combinations, 6, 16),
     ):
         if job.combinations and job.documents:
-            _measure(job, given.profiler)
+            _measure(job, given.latency, given.profiler)
 
 
-def _measure(job: Job, profiler: str | None) -> None:
-    with tempfile.TemporaryDirectory() as folder, _server() as server:
+def _measure(job: Job, latency: Sequence[float], profiler: str | None) -> None:
+    with tempfile.TemporaryDirectory() as folder, _server(latency) as server:
         settings = _prepare(Path(folder), job, server.url)
         cost = _run(settings, profiler)
         _report(job, server.calls(), cost)
@@ -168,8 +171,8 @@ class Server:
 
 
 @contextmanager
-def _server() -> Generator[Server]:
-    command = [sys.executable, "-m", "benchmarks.limit", "--serve"]
+def _server(latency: Sequence[float]) -> Generator[Server]:
+    command = [sys.executable, "-m", "benchmarks.limit", "--serve", "--latency", *map(str, latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Server(process)
@@ -180,8 +183,8 @@ def _server() -> Generator[Server]:
 class _Connection(asyncio.Protocol):
     """One connection: reads requests, one at a time, and answers each when its time has come."""
 
-    def __init__(self, calls: list[Call]) -> None:
-        self._calls, self._data = calls, b""
+    def __init__(self, calls: list[Call], least: float, most: float) -> None:
+        self._calls, self._least, self._most, self._data = calls, least, most, b""
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -203,17 +206,18 @@ class _Connection(asyncio.Protocol):
         asked = read(Seen(path, {}, request := json.loads(body)))
         documents = set(_STATION.findall(asked.whole))
         document = documents.pop() if len(documents) == 1 else "several"
-        self._calls.append(Call(document, arrived, seconds := 0.2 + 0.6 * chance))
+        seconds = self._least + (self._most - self._least) * chance
+        self._calls.append(Call(document, arrived, seconds))
         answer = json.dumps(wire_body(path, waterworks.play(asked), request, len(self._calls))).encode()
         head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(answer)}\r\n\r\n"
         assert self._transport is not None
         loop.call_at(arrived + seconds, self._transport.write, head.encode() + answer)
 
 
-async def _serve() -> None:
+async def _serve(least: float, most: float) -> None:
     calls: list[Call] = []
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(calls), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: _Connection(calls, least, most), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{port}/v1", flush=True)
     while await loop.run_in_executor(None, sys.stdin.readline):
