@@ -22,7 +22,7 @@ from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publish import publish
-from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, run_shard
+from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
@@ -90,6 +90,7 @@ def collect_candidates(
     planned = PlanConfig(**options["config"]).plan(space, context.partition_key)
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
+    forget(context.run_id)
     results = results_of(space, found)
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
