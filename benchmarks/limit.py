@@ -2,8 +2,9 @@
 
 `python -m benchmarks.limit [--documents 200] [--combinations 12]` runs the command `qagen run` on two jobs, against a model server in
 a process of its own. The server takes 0.2 to 0.8 s per call, drawn by the hash of the request, and keeps the time of every call.
-On a busy machine, `--latency 0.8 3.2` tells waiting from a lack of CPU. The span is the time from the first request to the last response. It cannot be less than the total time of the
-calls divided by the number of calls at once, nor less than the calls of one document, which follow one another.
+The span is the time from the first request to the last response. It cannot be less than the total time of the calls divided by the
+number of calls at once, nor less than the calls of one document, which follow one another. On a busy machine, `--latency 2.4 9.6`
+tells waiting from a lack of CPU.
 """
 
 from __future__ import annotations
@@ -68,6 +69,14 @@ class Cost(NamedTuple):
     cpu: float
 
 
+class Served(NamedTuple):
+    """What the server did: its calls, its seconds of CPU, and the mean delay of its responses."""
+
+    calls: list[Call]
+    cpu: float
+    late: float
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -96,7 +105,7 @@ def _measure(job: Job, latency: Sequence[float], profiler: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder, _server(latency) as server:
         settings = _prepare(Path(folder), job, server.url)
         cost = _run(settings, profiler)
-        _report(job, server.calls(), cost)
+        _report(job, server.served(), cost)
 
 
 def _prepare(root: Path, job: Job, url: str) -> Settings:
@@ -124,7 +133,8 @@ def _run(settings: Settings, profiler: str | None) -> Cost:
     return Cost(time.perf_counter() - begun, cpu)
 
 
-def _report(job: Job, calls: list[Call], cost: Cost) -> None:
+def _report(job: Job, served: Served, cost: Cost) -> None:
+    calls = served.calls
     span = max(call.arrived + call.seconds for call in calls) - min(call.arrived for call in calls)
     total = sum(call.seconds for call in calls)
     chains: Counter[str] = Counter()
@@ -136,7 +146,8 @@ def _report(job: Job, calls: list[Call], cost: Cost) -> None:
         f"{job.title}: {job.combinations} x {job.documents} documents x {QUESTIONS} questions, {job.workers} at once\n"
         f"  {len(calls)} calls, {total:.1f} s in all, longest document {longest:.1f} s, at most {_most(calls)} at once\n"
         f"  span {span:.1f} s, bound {bound:.1f} s: {span / bound:.2f}; {total / span:.1f} calls in flight on average\n"
-        f"  the command: {cost.wall:.1f} s, {cost.cpu:.1f} s of CPU, {1000 * cost.cpu / len(calls):.1f} ms per call",
+        f"  the command: {cost.wall:.1f} s, {cost.cpu:.1f} s of CPU, {1000 * cost.cpu / len(calls):.1f} ms per call\n"
+        f"  the server: {served.cpu:.1f} s of CPU, responses {1000 * served.late:.1f} ms late on average",
         flush=True,
     )
 
@@ -153,17 +164,18 @@ def _most(calls: list[Call]) -> int:
 
 
 class Server:
-    """The model server; for a line on its input it writes the calls so far."""
+    """The model server; for a line on its input it writes what it has done."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.url = self._line()
 
-    def calls(self) -> list[Call]:
+    def served(self) -> Served:
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
-        return [Call(*one) for one in json.loads(self._line())]
+        calls, *rest = json.loads(self._line())
+        return Served([Call(*one) for one in calls], *rest)
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -183,7 +195,8 @@ def _server(latency: Sequence[float]) -> Generator[Server]:
 class _Connection(asyncio.Protocol):
     """One connection: reads requests, one at a time, and answers each when its time has come."""
 
-    def __init__(self, calls: list[Call], least: float, most: float) -> None:
+    def __init__(self, calls: list[Call], late: list[float], least: float, most: float) -> None:
+        self._late = late
         self._calls, self._least, self._most, self._data = calls, least, most, b""
         self._transport: asyncio.Transport | None = None
 
@@ -210,18 +223,23 @@ class _Connection(asyncio.Protocol):
         self._calls.append(Call(document, arrived, seconds))
         answer = json.dumps(wire_body(path, waterworks.play(asked), request, len(self._calls))).encode()
         head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(answer)}\r\n\r\n"
+        loop.call_at(arrived + seconds, self._answer, arrived + seconds, head.encode() + answer)
+
+    def _answer(self, due: float, data: bytes) -> None:
         assert self._transport is not None
-        loop.call_at(arrived + seconds, self._transport.write, head.encode() + answer)
+        self._transport.write(data)
+        self._late.append(asyncio.get_running_loop().time() - due)
 
 
 async def _serve(least: float, most: float) -> None:
     calls: list[Call] = []
+    late: list[float] = []
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(calls, least, most), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: _Connection(calls, late, least, most), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{port}/v1", flush=True)
     while await loop.run_in_executor(None, sys.stdin.readline):
-        print(json.dumps(calls), flush=True)
+        print(json.dumps((calls, time.process_time(), sum(late) / max(1, len(late)))), flush=True)
 
 
 if __name__ == "__main__":
