@@ -215,13 +215,13 @@ class _Connection(asyncio.Protocol):
     def _take(self, path: str, body: bytes) -> None:
         loop = asyncio.get_running_loop()
         arrived = loop.time()
-        chance = int.from_bytes(blake2b(body, digest_size=4).digest()) / 2**32
+        drawn = int.from_bytes(blake2b(body, digest_size=4).digest())
         asked = read(Seen(path, {}, request := json.loads(body)))
         documents = set(_STATION.findall(asked.whole))
         document = documents.pop() if len(documents) == 1 else "several"
-        seconds = self._least + (self._most - self._least) * chance
+        seconds = self._least + (self._most - self._least) * drawn / 2**32
         self._calls.append(Call(document, arrived, seconds))
-        answer = json.dumps(wire_body(path, waterworks.play(asked), request, len(self._calls))).encode()
+        answer = json.dumps(wire_body(path, waterworks.play(asked), request, drawn)).encode()
         head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(answer)}\r\n\r\n"
         loop.call_at(arrived + seconds, self._answer, arrived + seconds, head.encode() + answer)
 
