@@ -111,9 +111,7 @@ def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
         plan = config.plan(space, context.partition_key)
         chosen = config.model_copy(update={"profile": plan.profile_name})
         names = [one.id for one in plan.problems]
-        least = (
-            space.settings.document_workers
-        )  # the problems of an op run in parallel, the ops one after another
+        least = space.settings.document_workers  # the problems of one op run in parallel
         yield from split(context, space, chosen, names, "problems", least=least)
 
     return plan_stage
