@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limit bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -79,6 +79,9 @@ bench-grounding: $(READY) ## how well answers without support are found, on the 
 	$(BIN)/python -m benchmarks.grounding.calibrate
 	$(BIN)/python -m benchmarks.grounding.described
 	$(BIN)/python -m benchmarks.grounding.speed
+
+bench-limit: $(READY) ## a run beside the time of its model calls, on a simulated server
+	$(BIN)/python -m benchmarks.limit
 
 bench-limits: $(READY) ## how much of a rate limit is used
 	$(BIN)/python -m benchmarks.limits

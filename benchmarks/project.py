@@ -23,15 +23,18 @@ class Quiet:
 
 
 def make(root: Path, corpus: str, description: str, documents: Mapping[str, str], profile: str) -> Settings:
-    """One corpus of text documents by name, and an instance of its own; `profiles/` is for the caller's."""
+    """One corpus of text documents by name, and an instance of its own; `profiles/` is for the caller's.
+
+    Another call with the same `root` adds a corpus.
+    """
     folder = root / "corpora" / corpus / "documents"
     folder.mkdir(parents=True)
     (folder.parent / "corpus.yaml").write_text(description, encoding="utf-8")
     for name, text in documents.items():
         (folder / name).write_text(text, encoding="utf-8")
-    (root / "profiles").mkdir()
+    (root / "profiles").mkdir(exist_ok=True)
     home = root / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
     os.environ["DAGSTER_HOME"] = str(home)
     return replace(

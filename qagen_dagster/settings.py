@@ -31,12 +31,14 @@ class Settings:
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
         profiles: folder of profiles that come before the shipped ones; None for only the shipped ones.
-        document_workers: documents processed in parallel by one op.
+        document_workers: model calls that the documents of question sets have in flight in one process; for other work, what one
+            op does at once.
         parser_workers: number of parser processes.
         parser_seconds: time limit for parsing one document, in seconds.
         parser_memory_mb: memory limit of one parser process (address space), in MB.
         state: local folder through which the processes of this user share the rate limits of models.
-        shard_size: documents per op; None for `document_workers`, or more where that would give over 32 ops.
+        shard_size: documents or problems per op; None for 1 document, or `document_workers` problems, or more where that would
+            give over 32 ops.
     """
 
     corpora: Path

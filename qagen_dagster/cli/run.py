@@ -42,7 +42,7 @@ class RunWishes:
 @click.option(
     "--shard-size",
     type=click.IntRange(1),
-    help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else at least QAGEN_DOCUMENT_WORKERS.",
+    help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else 1, or more if there would be over 32 ops.",
 )
 @click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
 @click.option("--replace", is_flag=True, help="Let an empty set replace the published questions.")
@@ -97,6 +97,7 @@ def _materialize(
             failures += graph.documents(key)
         due = _due(space, combinations, wishes)  # reading may have changed which documents there are
         progress.begin(len(to_read) + len(due) + 1)
+        graph.start(space, due, wishes.options)
         for one in due:
             options = wishes.options
             failures += graph.questions(

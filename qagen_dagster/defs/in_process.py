@@ -6,6 +6,8 @@ import logging
 import os
 import platform
 import uuid
+from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -16,7 +18,10 @@ from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, Q
 from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
+from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
@@ -50,6 +55,7 @@ class Graph:
         self._progress = progress
         self._spending = str(uuid.uuid4())
         self._definitions = definitions
+        self._started: dict[str, str] = {}  # run ids of combinations whose documents have been started
         self._instance = dg.DagsterInstance.get()
         self.dead = end_dead_runs(self._instance)
 
@@ -59,11 +65,28 @@ class Graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for run_id in self._started.values():
+            forget(run_id)
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
         """Parse a corpus and find its visuals."""
         return self.materialize(f"parse {corpus}", DOCUMENTS, corpus)
+
+    def start(self, space: Workspace, combinations: Iterable[Combination], options: RunOptions) -> None:
+        """Start the documents of several combinations, so that the runs of `questions` wait for them in parallel.
+
+        A combination that cannot be planned is left to its run, which reports the error.
+        """
+        runs: list[CombinationRun] = []
+        for one in combinations:
+            with suppress(QagenError):
+                planned, run_id = plan(space, one, options), str(uuid.uuid4())
+                names = tuple(unfinished(space, planned))
+                runs.append(CombinationRun(space, planned, names, run_id, self._spending))
+                announce(runs[-1])
+                self._started[one.key] = run_id
+        start_all(runs)
 
     def questions(
         self,
@@ -85,7 +108,8 @@ class Graph:
             "corpus_json": {"config": {"replace": replace}},
             "grounding_report": {"config": money},
         }
-        return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops})
+        run_id = self._started.get(combination.key)
+        return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
 
     def evaluate(
         self,
@@ -134,6 +158,7 @@ class Graph:
         assets: tuple[str, ...],
         partition: str | None,
         config: dict[str, Any] | None = None,
+        run_id: str | None = None,
     ) -> list[str]:
         """Materialize `assets` for one partition.
 
@@ -149,6 +174,7 @@ class Graph:
                 tags={HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending},
                 run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
                 raise_on_error=False,
+                run_id=run_id,
             )
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None

@@ -26,7 +26,9 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
     profile: str = Field(description="Default profile.")
     profiles: str | None = Field(None, description="Folder searched for profiles before the shipped ones.")
-    document_workers: int = Field(8, description="Documents that one op works on at once.")
+    document_workers: int = Field(
+        8, description="Model calls that the documents of one process have in flight."
+    )
     parser_workers: int = Field(2, description="Parser processes.")
     parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")
     parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")

@@ -6,11 +6,13 @@ The resource of the project writes the record when a run opens and closes it, so
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import dagster as dg
 
+from qagen_dagster.defs.shards import by_reason
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.run import CheckOutcome, RunRecord, RunStatus
 from qagen_dagster.store import Store
@@ -80,16 +82,24 @@ def was_interrupted(events: Iterable[dg.DagsterEvent]) -> bool:
 def failure_lines(events: Iterable[dg.DagsterEvent]) -> list[str]:
     """The errors of a failed run, one line each."""
     lines: list[str] = []
+    sums: Counter[str] = Counter()  # numbers of failed documents, by the text that follows the number
+    reasons: dict[str, str] = {}
     for event in events:
         if event.is_step_failure:
             data = event.step_failure_data
             error = data.error
             while error is not None and error.cause is not None and not _is_ours(error.message):
                 error = error.cause
-            lines.append(_told(error.message if error else event.message or "failed"))
-            failure = data.user_failure_data
-            if failure is not None:
-                lines += [f"{name}: {value.value}" for name, value in failure.metadata.items()]
+            line = _told(error.message if error else event.message or "failed")
+            if data.user_failure_data is not None and data.user_failure_data.metadata:
+                number, _, text = line.partition(" ")
+                sums[text] += int(number)
+                found = data.user_failure_data.metadata.items()
+                reasons |= {name: str(value.value) for name, value in found}
+            else:
+                lines.append(line)
+    lines += [f"{number} {text}" for text, number in sums.items()]
+    lines += [f"{names}: {why}" for names, why in by_reason(reasons).items()]
     return lines or ["the run failed"]
 
 

@@ -15,6 +15,9 @@ MOST_SHARDS = 32  # with more ops the run page gets slow and its chart unreadabl
 Payload = dict[str, Any]  # what ops hand on: plain JSON, so that any executor can store it
 
 
+MOST_NAMES = 100  # of failed documents or problems in the metadata of an op
+
+
 class ShardConfig(ModelConfig):
     """The profile, the budget and the size of shards; what is not set is as configured."""
 
@@ -35,18 +38,26 @@ class Outcome(Protocol):
 
 
 def split(
-    context: dg.OpExecutionContext, space: Workspace, config: ShardConfig, names: Sequence[str], what: str
+    context: dg.OpExecutionContext,
+    space: Workspace,
+    config: ShardConfig,
+    names: Sequence[str],
+    what: str,
+    *,
+    least: int,
+    started: str | None = None,
 ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
     """The outputs of an op that plans: `names` in shards, and the `config` that every op goes by.
 
-    The default size lets the documents of an op run side by side, and keeps the ops few.
+    The default size is `least`, or more if there would be more than MOST_SHARDS ops.
     """
-    least = max(space.settings.document_workers, math.ceil(len(names) / MOST_SHARDS))
-    size = config.shard_size or space.settings.shard_size or least
+    usual = max(least, math.ceil(len(names) / MOST_SHARDS))
+    size = config.shard_size or space.settings.shard_size or usual
     context.log.info(f"{len(names)} {what} to work on, {size} per op, profile {config.profile}")
-    shared: Payload = {"config": config.model_dump(), "started": datetime.now(UTC).isoformat()}
+    shared: Payload = {"config": config.model_dump(), "started": started or datetime.now(UTC).isoformat()}
+    shared["total"] = len(names)
     for number, start in enumerate(range(0, len(names), size)):
-        shard = shared | {"names": names[start : start + size]}
+        shard = shared | {"names": list(names[start : start + size]), "before": start}
         yield dg.DynamicOutput(shard, f"shard_{number:04d}", output_name="shards")
     yield dg.Output(shared, output_name="options")
 
@@ -59,14 +70,19 @@ def close(
         log.warning(f"the budget is used up: the next run resumes {len(outcome.stopped)} {what}")
     if outcome.failed:
         said = f"{len(outcome.failed)} of {total} {what} failed; the others are kept, a rerun works only on the failed ones"
-        names: dict[str, list[str]] = {}
-        for name, why in sorted(outcome.failed.items()):
-            names.setdefault(why[:500], []).append(str(name))
-        reasons = {_several(group): why for why, group in list(names.items())[:50]}
+        reasons = {str(name): why[:500] for name, why in sorted(outcome.failed.items())}
         if fatal:
-            raise dg.Failure(said, metadata=reasons)
-        log.warning(f"{said}: {reasons}")
+            raise dg.Failure(said, metadata=dict(list(reasons.items())[:MOST_NAMES]))
+        log.warning(f"{said}: {by_reason(reasons)}")
     return {"finished": len(outcome.finished)}
+
+
+def by_reason(reasons: dict[str, str]) -> dict[str, str]:
+    """The reasons with the first names of each."""
+    names: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        names.setdefault(why, []).append(name)
+    return {_several(group): why for why, group in list(names.items())[:50]}
 
 
 def _several(names: Sequence[str]) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from qagen_dagster.catalog import stats
 from tests.cli.conftest import Command
 from tests.support import waterworks
@@ -57,13 +59,14 @@ def test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again(qagen: Co
     assert len(project.published(KEY)["questions"]) == 1
 
 
-def test_a_model_with_broken_tool_calls_ends_the_run_with_one_line(qagen: Command) -> None:
+@pytest.mark.parametrize("size", ["8", "1"])
+def test_a_model_with_broken_tool_calls_ends_the_run_with_one_line(qagen: Command, size: str) -> None:
     names = ("ridge", "quay", "mill", "lock", "dale", "ford", "glen", "hill")
     text = {f"{name}.txt": waterworks.notes(name) for name in names}
     qagen.project.corpus("water", waterworks.corpus(1), text)
     with WireServer(then=Reply(calls=(Call("open_valve", raw='{"valve": "int'),))) as server:
         qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))
-        failed = qagen("run", "--profile", "remote", "--shard-size", "8", "--json")
+        failed = qagen("run", "--profile", "remote", "--shard-size", size, "--json")
     assert failed.code == 1
     assert len(server.requests) < 30
     first, *more = failed.errors

@@ -110,7 +110,9 @@ def _plan_op(stage: Stage, upstream: str) -> dg.OpDefinition:
         space = workspace.open()
         plan = config.plan(space, context.partition_key)
         chosen = config.model_copy(update={"profile": plan.profile_name})
-        yield from split(context, space, chosen, [one.id for one in plan.problems], "problems")
+        names = [one.id for one in plan.problems]
+        least = space.settings.document_workers  # the problems of one op run in parallel
+        yield from split(context, space, chosen, names, "problems", least=least)
 
     return plan_stage
 

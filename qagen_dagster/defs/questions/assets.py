@@ -29,7 +29,7 @@ from qagen_dagster.loop.questions.combination import (
     unfinished,
 )
 from qagen_dagster.loop.questions.publish import publish
-from qagen_dagster.loop.questions.run_shard import run_shard
+from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
@@ -66,8 +66,13 @@ def plan_shards(
     planned = config.plan(space, context.partition_key)
     keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
     chosen = config.model_copy(update={"profile": planned.profile_name})
+    run = announced(planned, context.run_id)  # the command starts documents before the run
+    if run is None:
+        names = tuple(unfinished(space, planned))
+        run = CombinationRun(space, planned, names, context.run_id, spending_id(context.run))
+        announce(run)
     what = f"of {len(planned.documents)} documents"
-    yield from split(context, space, chosen, unfinished(space, planned), what)
+    yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
 
 
 @dg.op(out=dg.Out(dict))
@@ -76,9 +81,9 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, workspace: Wor
     space = workspace.open()
     planned = PlanConfig(**shard["config"]).plan(space, context.partition_key)
     ids: list[str] = shard["names"]
-    progress = metadata.log_documents(context, len(ids))
+    progress = metadata.log_documents(context, len(ids), shard["before"], shard["total"])
     outcome = run_shard(space, planned, ids, context.run_id, progress, spending_id(context.run))
-    return close(context.log, outcome, len(ids), "documents")
+    return close(context.log, outcome, shard["total"], "documents")
 
 
 @dg.op(out=dg.Out(dg.Nothing))
@@ -93,6 +98,7 @@ def collect_candidates(
     planned = PlanConfig(**options["config"]).plan(space, context.partition_key)
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
+    forget(context.run_id)
     results = results_of(space, found)
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(

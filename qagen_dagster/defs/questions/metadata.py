@@ -26,18 +26,20 @@ MAX_CROPS = 4
 
 
 def log_documents(
-    context: dg.OpExecutionContext, total: int
+    context: dg.OpExecutionContext, count: int, before: int, total: int
 ) -> Callable[[str, GenerationResult | None], None]:
-    """A progress callback: a line per document of a small op, about ten lines for a large one (each is an event)."""
+    """A progress callback for an op of `count` documents: a line per document of a small op, about ten lines for a large one (each
+    is an event). The lines count all `total` documents; earlier ops have `before`.
+    """
     done = 0
-    step = max(1, total // 10)
+    step = max(1, count // 10)
 
     def progress(document_id: str, result: GenerationResult | None) -> None:
         nonlocal done
         done += 1
-        if result is not None and (done % step == 0 or done == total):
+        if result is not None and (done % step == 0 or done == count):
             context.log.info(
-                f"{done} of {total}: {document_id}: {len(result.accepted)} accepted, "
+                f"{before + done} of {total}: {document_id}: {len(result.accepted)} accepted, "
                 f"{len(result.rejected)} rejected, {result.end.value}"
             )
 

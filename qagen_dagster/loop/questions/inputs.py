@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.questions.context import QAContext
@@ -34,14 +35,17 @@ class QAModels:
 
     def metered(self, meter: Meter, *, overlap: bool = True) -> QAModels:
         """The same models, whose calls `meter` checks and records."""
+        return replace(self.changed(lambda model: metered(model, meter)), overlap=overlap)
+
+    def changed(self, change: Callable[[Model], Model]) -> QAModels:
+        """Each of the models as `change` returns it."""
         return replace(
             self,
-            overlap=overlap,
-            generator=metered(self.generator, meter),
-            validator=metered(self.validator, meter),
-            deduplicator=metered(self.deduplicator, meter),
-            answerer=None if self.answerer is None else metered(self.answerer, meter),
-            judge=None if self.judge is None else metered(self.judge, meter),
+            generator=change(self.generator),
+            validator=change(self.validator),
+            deduplicator=change(self.deduplicator),
+            answerer=None if self.answerer is None else change(self.answerer),
+            judge=None if self.judge is None else change(self.judge),
         )
 
 

@@ -1,21 +1,27 @@
-"""Runs the documents of one op in parallel. Each result is stored as soon as it is done."""
+"""Works on the documents of a combination in the pool of the process, and waits for those of one shard.
+
+Each result is stored as soon as it is done. A run announces the documents of its combination. The first shard that works in the
+same process hands all of them to the pool, in order, so no shard waits for an earlier one. A shard in another process knows of
+no announcement and works on its own documents.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, as_completed, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.formats.sandbox import ParserPool
+from qagen_dagster.errors import ModelError, PermanentModelError, QagenError
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.questions.combination import CombinationPlan, finished
+from qagen_dagster.loop.questions.document_pool import DocumentPool, document_pool, leave_pools
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
@@ -25,8 +31,10 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 
-STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a shard early
+STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
 Progress = Callable[[str, GenerationResult | None], None]
+_Results = dict[str, Future[GenerationResult | None]]
+_ANNOUNCED: dict[str, CombinationRun] = {}  # by run id
 
 
 @dataclass
@@ -39,6 +47,36 @@ class ShardOutcome:
     failed: dict[str, str] = field(default_factory=dict[str, str])
 
 
+def announce(run: CombinationRun) -> None:
+    """Let all shards of the run that work in this process share `run`."""
+    _ANNOUNCED[run.run_id] = run
+
+
+def announced(planned: CombinationPlan, run_id: str) -> CombinationRun | None:
+    """What was announced for the run; None also when the plan has changed since."""
+    run = _ANNOUNCED.get(run_id)
+    return run if run is not None and run.planned == planned else None
+
+
+def start_all(runs: Iterable[CombinationRun]) -> None:
+    """Start the documents of several runs, in this order. A run whose models cannot be built fails later, with its first shard."""
+    tasks: dict[DocumentPool, list[Callable[[], None]]] = {}
+    for run in runs:
+        try:
+            tasks.setdefault(run.pool, []).extend(run.begin())
+        except QagenError:
+            continue
+    for pool, documents in tasks.items():
+        pool.add(documents)
+
+
+def forget(run_id: str) -> None:
+    """End what was announced for the run. Documents that have not begun are not worked on."""
+    run = _ANNOUNCED.pop(run_id, None)
+    if run is not None:
+        run.cancel()
+
+
 def run_shard(
     workspace: Workspace,
     planned: CombinationPlan,
@@ -47,84 +85,138 @@ def run_shard(
     progress: Progress | None = None,
     spending_id: str | None = None,
 ) -> ShardOutcome:
-    """Work the named documents in parallel.
+    """Work on the named documents in parallel.
 
     A document whose model fails is reported, and the others continue. After STOP_AFTER permanent failures without any success the
-    remaining documents are not tried. Runs with the same `spending_id` (default `run_id`) share a budget.
+    remaining documents of the combination are not tried. Runs with the same `spending_id` (default `run_id`) share a budget.
     Raises ConfigError when a model cannot be built.
     """
-    wanted = set(document_ids)
-    outcome = ShardOutcome()
-    todo: list[IndexEntry] = []
-    for entry in planned.documents:
-        if entry.id not in wanted:
-            continue
-        if finished(workspace, planned, entry) is not None:
-            outcome.reused.append(entry.id)
-        else:
-            todo.append(entry)
-    if todo:
-        models = question_models(workspace, planned.profile, planned.combination.mode, planned.strategy)
-        spending = RunSpending(workspace.store, planned.combination.spending_folder(spending_id or run_id))
-        run = _ShardRun(
-            workspace,
-            planned,
-            models,
-            workspace.parsers(),
-            run_id,
-            spending,
-            _semantic_search(workspace, planned, spending),
-        )
-        _run_all(run, todo, outcome, progress)
-    return outcome
+    run = announced(planned, run_id) or CombinationRun(
+        workspace, planned, tuple(document_ids), run_id, spending_id or run_id
+    )
+    return run.wait_for(document_ids, progress)
 
 
-def _semantic_search(
-    workspace: Workspace, planned: CombinationPlan, spending: RunSpending
-) -> SemanticSearch | None:
-    """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
-    if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
-        return None
-    shared = planned.budget.model_copy(update={"document": Allowance()})
-    meter = None if shared.unlimited else BudgetMeter(shared, spending)
-    return SemanticSearch(workspace, planned.corpus, planned.profile, meter)
+@dataclass(frozen=True, eq=False)
+class CombinationRun:
+    """The work of one run on the named documents of a combination."""
 
-
-@dataclass(frozen=True)
-class _ShardRun:
     workspace: Workspace
     planned: CombinationPlan
-    models: QAModels
-    pool: ParserPool
+    names: tuple[str, ...]
     run_id: str
-    spending: RunSpending
-    meanings: SemanticSearch | None = None
-    stop: threading.Event = field(default_factory=threading.Event)
-    succeeded: threading.Event = field(default_factory=threading.Event)
-    permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
+    spending_id: str
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
+    _results: _Results = field(default_factory=_Results)
+    _begun: threading.Event = field(default_factory=threading.Event)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _succeeded: threading.Event = field(default_factory=threading.Event)
+    _permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
 
-    def document(self, entry: IndexEntry) -> GenerationResult | None:
-        """Work one document and store its result; None when the shard was stopped before the document began."""
-        if self.stop.is_set():
+    def begin(self) -> list[Callable[[], None]]:
+        """The work on all documents that have no result, for the pool; nothing when it has begun already. Raises ConfigError."""
+        if self._begun.is_set():
+            return []
+        wanted = set(self.names)
+        tasks = self._tasks([entry for entry in self.planned.documents if entry.id in wanted])
+        self._begun.set()
+        return tasks
+
+    def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> ShardOutcome:
+        """Work on the named documents if that has not begun, and wait for them. Raises ConfigError."""
+        self.pool.add(self.begin())
+        wanted = set(document_ids)
+        entries = [entry for entry in self.planned.documents if entry.id in wanted]
+        self.pool.add(
+            self._tasks([entry for entry in entries if entry.id not in self._results])
+        )  # tried again
+        outcome, results = ShardOutcome(), _Results()
+        for entry in entries:
+            if entry.id in self._results:
+                results[entry.id] = self._results.pop(entry.id)
+            else:
+                outcome.reused.append(entry.id)
+        try:
+            self._gather(results, outcome, progress)
+        except BaseException as error:
+            for future in results.values():
+                future.cancel()
+            if isinstance(error, Exception):
+                wait(results.values())
+            else:  # An interrupt does not wait for calls in flight: journals keep the finished steps.
+                self.cancel()
+                leave_pools()
+            raise
+        return outcome
+
+    def cancel(self) -> None:
+        """Do not work on documents that have not begun."""
+        self._stop.set()
+
+    @cached_property
+    def pool(self) -> DocumentPool:
+        return document_pool(self.workspace.settings.document_workers)
+
+    @cached_property
+    def _models(self) -> QAModels:
+        planned = self.planned
+        return question_models(self.workspace, planned.profile, planned.combination.mode, planned.strategy)
+
+    @cached_property
+    def _spending(self) -> RunSpending:
+        return RunSpending(self.workspace.store, self.planned.combination.spending_folder(self.spending_id))
+
+    @cached_property
+    def _meanings(self) -> SemanticSearch | None:
+        """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
+        planned = self.planned
+        if not planned.corpus.scenario(planned.combination.scenario).search_meaning:
+            return None
+        shared = planned.budget.model_copy(update={"document": Allowance()})
+        meter = None if shared.unlimited else BudgetMeter(shared, self._spending)
+        return SemanticSearch(self.workspace, planned.corpus, planned.profile, meter)
+
+    def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
+        todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
+        if todo:  # built here, so that an error is raised, and shared by the threads
+            _ = self._models, self._spending, self._meanings
+        self._results.update((entry.id, Future()) for entry in todo)
+        return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
+
+    def _fulfil(self, future: Future[GenerationResult | None], entry: IndexEntry) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(self._document(entry))
+        except BaseException as error:
+            future.set_exception(error)
+
+    def _document(self, entry: IndexEntry) -> GenerationResult | None:
+        """Work on one document and store its result; None when the run was stopped before the document began."""
+        if self._stop.is_set():
             return None
         try:
             result = self._work(entry)
         except PermanentModelError:
-            self.permanent.append(entry.id)
-            if len(self.permanent) >= STOP_AFTER and not self.succeeded.is_set():
-                self.stop.set()
+            self._permanent.append(entry.id)
+            if len(self._permanent) >= STOP_AFTER and not self._succeeded.is_set():
+                self._stop.set()
             raise
-        self.succeeded.set()
+        self._succeeded.set()
         return result
 
     def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace = self.planned, self.workspace
         spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
         view = open_view(
-            planned.corpus, entry, workspace.store, self.pool, max_image_pixels=spec.max_image_pixels
+            planned.corpus,
+            entry,
+            workspace.store,
+            workspace.parsers(),
+            max_image_pixels=spec.max_image_pixels,
         )
         scenario = planned.corpus.scenario(planned.combination.scenario)
-        meaning = None if self.meanings is None else self.meanings.of(view)
+        meaning = None if self._meanings is None else self._meanings.of(view)
         work = DocumentWork(
             combination=planned.combination,
             context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view, meaning),
@@ -132,56 +224,37 @@ class _ShardRun:
             fingerprint=planned.fingerprint,
         )
         journal = planned.journal(entry, workspace)
-        result = run_document(work, self._models(journal), journal)
+        result = run_document(work, self._models_of(journal), journal)
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
-        partial = result.end is DocumentEnd.BUDGET_EXHAUSTED
-        workspace.store.write((planned.partial_key if partial else planned.result_key)(entry), dated)
+        partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
+        workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)
         return dated
 
-    def _models(self, journal: DocumentJournal) -> QAModels:
-        """The models, with the budget of the document if there is one."""
+    def _models_of(self, journal: DocumentJournal) -> QAModels:
+        """The models, with the limit of the pool, and the budget of the document if there is one."""
         if self.planned.budget.unlimited:
-            return self.models
+            return self._models.changed(self.pool.limited)
         spent = total_spent(call for event in journal.events for call in event.calls)
         budget = self.planned.budget
         # In order where that lets a budget end at the same step every time: one for each document, or one worker.
         overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
-        return self.models.metered(BudgetMeter(budget, self.spending, spent), overlap=overlap)
+        meter = BudgetMeter(budget, self._spending, spent)
+        return self._models.metered(meter, overlap=overlap).changed(self.pool.limited)
 
-
-def _run_all(
-    run: _ShardRun, todo: Sequence[IndexEntry], outcome: ShardOutcome, progress: Progress | None
-) -> None:
-    workers = min(run.workspace.settings.document_workers, len(todo))
-    threads = ThreadPoolExecutor(workers, thread_name_prefix="document")
-    try:
-        _gather(run, {threads.submit(run.document, entry): entry for entry in todo}, outcome, progress)
-    except BaseException as error:
-        run.stop.set()
-        # An interrupt does not wait for calls in flight: journals keep the finished steps.
-        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
-        raise
-    threads.shutdown()
-
-
-def _gather(
-    run: _ShardRun,
-    futures: dict[Future[GenerationResult | None], IndexEntry],
-    outcome: ShardOutcome,
-    progress: Progress | None,
-) -> None:
-    for future in as_completed(futures):
-        entry = futures[future]
-        result: GenerationResult | None = None
-        try:
-            result = future.result()
-        except ModelError as error:
-            outcome.failed[entry.id] = str(error)
-        else:
-            if result is None:
-                outcome.failed[entry.id] = f"not tried: {len(run.permanent)} documents failed for good"
+    def _gather(self, results: _Results, outcome: ShardOutcome, progress: Progress | None) -> None:
+        names = {future: name for name, future in results.items()}
+        for future in as_completed(names):
+            name = names[future]
+            result: GenerationResult | None = None
+            try:
+                result = future.result()
+            except ModelError as error:
+                outcome.failed[name] = str(error)
             else:
-                stopped = result.end is DocumentEnd.BUDGET_EXHAUSTED
-                (outcome.stopped if stopped else outcome.finished).append(entry.id)
-        if progress is not None:
-            progress(entry.id, result)
+                if result is None:
+                    outcome.failed[name] = f"not tried: {len(self._permanent)} documents failed for good"
+                else:
+                    stopped = result.end is DocumentEnd.BUDGET_EXHAUSTED
+                    (outcome.stopped if stopped else outcome.finished).append(name)
+            if progress is not None:
+                progress(name, result)

@@ -94,7 +94,7 @@ def test_a_run_again_reuses_every_document_and_keeps_data_versions(made: Made) -
         assert version(again, asset) == version(made.runs["textual"], asset)
 
 
-@pytest.mark.parametrize(("size", "ops"), [(2, 2), (None, 1)])
+@pytest.mark.parametrize(("size", "ops"), [(2, 2), (None, 3)])
 def test_documents_are_split_into_ops_of_the_wanted_size(tmp_path: Path, size: int | None, ops: int) -> None:
     project = _project(tmp_path)
     with GraphRun(project, shard_size=size) as graph:

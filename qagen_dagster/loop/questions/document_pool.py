@@ -1,0 +1,81 @@
+"""The pool in which a process works on documents, in the order in which they were added.
+
+All shards and combinations of the process share it, so a shard that waits for its slowest document leaves no call unused. The
+limit is the number of model calls in flight. While a document does its own work between two calls, another document calls; so
+the pool works on a few more documents than it allows calls. The last documents start together: one after another, the last of
+them would call alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
+
+
+class DocumentPool:
+    """Works on documents with at most `calls` model calls in flight. With one call it works on one document at a time."""
+
+    def __init__(self, calls: int) -> None:
+        self._calls = calls
+        self._permits = threading.Semaphore(calls)
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._running = 0
+
+    def add(self, documents: Iterable[Callable[[], None]]) -> None:
+        """Add the work on documents. The documents of one call are counted together, so add at once what is known at once."""
+        with self._lock:
+            self._waiting.extend(documents)
+            self._start()
+
+    def limited(self, model: Model) -> Model:
+        """The model, whose calls count towards the limit of the pool."""
+        return _LimitedModel(model, self._permits)
+
+    def _start(self) -> None:
+        while self._waiting and self._running < self._most():
+            self._running += 1
+            # A daemon: the end of the process does not wait for model calls. Journals keep the finished steps.
+            work = self._waiting.popleft()
+            threading.Thread(target=self._work, args=(work,), name="document", daemon=True).start()
+
+    def _most(self) -> int:
+        """The number of documents at the same time."""
+        return 2 * self._calls if len(self._waiting) < self._calls else self._calls + self._calls // 4
+
+    def _work(self, document: Callable[[], None]) -> None:
+        try:
+            document()
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._start()
+
+
+class _LimitedModel:
+    def __init__(self, model: Model, permits: threading.Semaphore) -> None:
+        self._model, self._permits = model, permits
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._model.spec
+
+    def respond(self, request: Request) -> Response:
+        with self._permits:
+            return self._model.respond(request)
+
+
+@cache
+def document_pool(calls: int) -> DocumentPool:
+    """The pool of this process with this limit."""
+    return DocumentPool(calls)
+
+
+def leave_pools() -> None:
+    """Use new pools from now on: documents of an interrupted run may hold calls of the old ones."""
+    document_pool.cache_clear()
