@@ -6,6 +6,7 @@ only with `--debug`.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from dataclasses import replace
@@ -20,6 +21,7 @@ from qagen_dagster.records.display import visible
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+_COLLECT_AFTER = 50_000  # new objects. With Python's 700, a fifth of the start is a search for garbage that is not there yet
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import much, so that they are loaded only when used.
 COMMANDS = {
@@ -114,6 +116,7 @@ def cli(
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point. It always ends the process with an exit code."""
+    gc.set_threshold(_COLLECT_AFTER)
     words = sys.argv[1:] if arguments is None else arguments
     code: object = 0
     try:

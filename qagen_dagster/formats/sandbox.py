@@ -25,9 +25,8 @@ from types import TracebackType
 from typing import Self, cast
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.registry import ParsedFile
-from qagen_dagster.formats.sandbox_worker import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.formats.base import PageImage, ParsedFile, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_job import FileSource, FormatsFactory, Job, Limits, Reply
 from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
 
