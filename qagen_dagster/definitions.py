@@ -70,4 +70,7 @@ def open_graph(settings: Settings, progress: Progress) -> Graph:
     return Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
 
 
-defs = build_definitions()
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What Dagster loads. Commands do not need it: they build the graph once, with a logger of their own."""
+    return build_definitions()

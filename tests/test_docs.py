@@ -272,8 +272,8 @@ def test_the_layers_in_agents_md_are_those_that_are_enforced() -> None:
 def test_operations_names_what_the_graph_has() -> None:
     from qagen_dagster.definitions import defs
 
-    graph = defs.resolve_asset_graph()
-    repository = defs.get_repository_def()
+    definitions = defs()
+    graph, repository = definitions.resolve_asset_graph(), definitions.get_repository_def()
     real = {
         *(key.to_user_string() for key in graph.get_all_asset_keys()),
         *(check.name for check in graph.asset_check_keys),

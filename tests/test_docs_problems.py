@@ -107,7 +107,7 @@ def test_assets_files_and_exports_are_documented() -> None:
     for name in ("problem_sources", *STAGES, "problem_bank"):
         place = PROBLEMS.index(f"`{name}`", place)
     assert f"The job `{PROBLEM_SET}`" in PROBLEMS
-    assert defs.resolve_job_def(PROBLEM_SET)
+    assert defs().resolve_job_def(PROBLEM_SET)
     assert re.findall(r"^- `([a-z.]+)`:", PROBLEMS, re.MULTILINE) == list(FILES)
     results = next(line for line in PROBLEMS.splitlines() if line.startswith("- `results.jsonl`"))
     assert set(re.findall(r"`(\w+)`", results)) == set(PipelineResult.model_fields)

@@ -93,6 +93,12 @@ class ParserPool:
                 slot.worker.end()
             self._free.put(slot)  # threads that wait for a worker see that the pool is closed
 
+    def start(self) -> None:
+        """Start a worker that is ready sooner than one that the first call starts. Does not wait for it."""
+        with self._slot() as slot:
+            if slot.worker is None and not self._closed:
+                slot.worker = _start()
+
     def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
         """Parse one file like `registry.parse_file`; the end of a worker gives an outcome too."""
         try:
