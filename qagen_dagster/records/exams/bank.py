@@ -26,6 +26,7 @@ from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
 REJECTED = "rejected.jsonl"
 
+
 class ExamItem(Record):
     """An accepted item: one line of accepted.jsonl.
 
