@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from tests.support import waterworks
 
 OURS = "qagen"
 PEERS = {
-    "ragas": ("run_ragas.py", ["ragas==0.4.3", "langchain-openai", "rapidfuzz"]),
+    "ragas": ("run_ragas.py", ["ragas==0.4.3", "langchain-community<0.4", "langchain-openai", "rapidfuzz"]),
     "deepeval": ("run_deepeval.py", ["deepeval==4.3.1"]),
     "synthetic-data-kit": ("run_synthetic_data_kit.py", ["synthetic-data-kit==0.0.5"]),
 }
@@ -49,6 +50,7 @@ class Task(NamedTuple):
 
 class Outcome(NamedTuple):
     seconds: float
+    cpu: float  # seconds, of the generator and its child processes
     counts: Counts
     rows: list[Row]
 
@@ -64,9 +66,9 @@ def main() -> None:
     for speed in (FIXED, DRAWN):
         print(f"\na call takes {speed}\n")
         print(
-            "| generator | seconds | rows | calls / row | tokens / row | evidence | duplicates | after kill -9 |"
+            "| generator | seconds | of CPU | rows | calls / row | tokens / row | evidence | duplicates | after kill -9 |"
         )
-        print("|---|---|---|---|---|---|---|---|")
+        print("|---|---|---|---|---|---|---|---|---|")
         for name in names:
             print(_measured(name, pythons.get(name), speed), flush=True)
 
@@ -148,18 +150,19 @@ def _start(task: Task) -> subprocess.Popen[bytes]:
 
 
 def _run(task: Task, server: Server) -> Outcome:
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = _start(task)
     try:
         _, error = process.communicate(timeout=LONGEST)
     except subprocess.TimeoutExpired:
         _kill(process)
         raise
-    seconds = time.perf_counter() - begun
+    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     if process.returncode:
         lines = error.decode(errors="replace").strip().splitlines()
         raise OSError(lines[-1] if lines else f"exit code {process.returncode}")
-    return Outcome(seconds, server.counts(), task.rows())
+    return Outcome(seconds, cpu, server.counts(), task.rows())
 
 
 def _kill_at(task: Task, server: Server, calls: int) -> None:
@@ -190,6 +193,7 @@ def _row(name: str, whole: Outcome, more_calls: int) -> str:
     cells = (
         name,
         f"{whole.seconds:.1f}",
+        f"{whole.cpu:.1f}",
         len(rows),
         f"{whole.counts.calls / count:.1f}",
         f"{whole.counts.tokens / count:,.0f}",
