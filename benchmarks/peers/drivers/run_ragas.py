@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+import httpx
 import local_tokens
 
 local_tokens.install()
@@ -18,13 +19,17 @@ from ragas.llms import LangchainLLMWrapper  # noqa: E402
 from ragas.run_config import RunConfig  # noqa: E402
 from ragas.testset import TestsetGenerator  # noqa: E402
 
+# ragas starts an event loop for each of its stages, and a connection of an earlier loop cannot be used again.
+LIMITS = httpx.Limits(max_keepalive_connections=0)
 folder, url, count, output = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
 documents = [
     Document(page_content=file.read_text(), metadata={"source": file.name})
     for file in sorted(folder.iterdir())
 ]
 generator = TestsetGenerator(
-    llm=LangchainLLMWrapper(ChatOpenAI(model="m", base_url=url, api_key="none")),
+    llm=LangchainLLMWrapper(
+        ChatOpenAI(model="m", base_url=url, api_key="none", http_async_client=httpx.AsyncClient(limits=LIMITS))
+    ),
     embedding_model=LangchainEmbeddingsWrapper(
         OpenAIEmbeddings(model="e", base_url=url, api_key="none", check_embedding_ctx_length=False)
     ),
