@@ -95,7 +95,7 @@ class ParserPool:
 
     def start(self) -> None:
         """Start a worker that is ready sooner than one that the first call starts. Does not wait for it."""
-        with self._slot() as slot:
+        with self._slot() as slot, self._lock:
             if slot.worker is None and not self._closed:
                 slot.worker = _start()
 

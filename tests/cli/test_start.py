@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 
 import pytest
 
-from qagen_dagster.cli.main import COMMANDS, load_command
+from qagen_dagster.cli.main import COMMANDS, load_command, main
 
 HEAVY = {
     "anthropic",
@@ -56,3 +57,13 @@ def test_the_table_of_commands_agrees_with_the_commands() -> None:
     assert {name: (one.name, one.get_short_help_str(1_000)) for name, one in loaded.items()} == {
         name: (name, line) for name, (_, line) in COMMANDS.items()
     }
+
+
+def test_a_command_looks_for_garbage_less_often_than_python() -> None:
+    before = gc.get_threshold()
+    try:
+        with pytest.raises(SystemExit):
+            main(["--version"])
+        assert gc.get_threshold()[0] > 10 * 700
+    finally:
+        gc.set_threshold(*before)

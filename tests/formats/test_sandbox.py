@@ -209,6 +209,14 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     _wait_gone(int(note.read_text()))
 
 
+def test_the_first_call_takes_the_worker_that_was_started() -> None:
+    before = set(psutil.Process().children())
+    with ParserPool(workers=2, seconds=30, formats=misbehaving.formats) as pool:
+        pool.start()
+        (started,) = set(psutil.Process().children()) - before
+        assert text(pool, "pid") == str(started.pid)
+
+
 def test_a_worker_that_died_while_idle_is_replaced() -> None:
     with ParserPool(workers=1, formats=misbehaving.formats) as pool:
         first = int(text(pool, "pid"))

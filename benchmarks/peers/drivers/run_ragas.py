@@ -28,7 +28,9 @@ documents = [
 ]
 generator = TestsetGenerator(
     llm=LangchainLLMWrapper(
-        ChatOpenAI(model="m", base_url=url, api_key="none", http_async_client=httpx.AsyncClient(limits=LIMITS))
+        ChatOpenAI(
+            model="m", base_url=url, api_key="none", http_async_client=httpx.AsyncClient(limits=LIMITS)
+        )
     ),
     embedding_model=LangchainEmbeddingsWrapper(
         OpenAIEmbeddings(model="e", base_url=url, api_key="none", check_embedding_ctx_length=False)
