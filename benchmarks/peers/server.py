@@ -54,7 +54,9 @@ class Server:
 @contextmanager
 def started(speed: str) -> Generator[Server]:
     command = [sys.executable, "-m", "benchmarks.peers.server", speed]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             yield Server(process)
         finally:

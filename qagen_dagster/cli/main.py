@@ -21,9 +21,11 @@ from qagen_dagster.records.display import visible
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-_COLLECT_AFTER = 50_000  # new objects. With Python's 700, a fifth of the start is a search for garbage that is not there yet
+_COLLECT_AFTER = (
+    50_000  # new objects. With Python's 700, a fifth of loading the libraries is garbage collection
+)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-# The module of each command, and its line in --help. The modules import much, so that they are loaded only when used.
+# The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
 COMMANDS = {
     "alternate": ("problems.alternate", "Solve problems by other methods that give the same answer."),
     "answer": ("answer", "Answer a question from one document."),
@@ -58,7 +60,7 @@ def load_command(name: str) -> click.Command:
 
 
 class _LazyGroup(click.Group):
-    """A group of commands without parameters, which it replaces by the real ones when they are used."""
+    """Holds commands that have only a help line. The real one is loaded when it is used."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

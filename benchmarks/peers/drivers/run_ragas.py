@@ -4,6 +4,7 @@ Arguments: folder of documents, address of the server, number of questions, outp
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -40,7 +41,11 @@ found = generator.generate_with_langchain_docs(
     documents, testset_size=count, run_config=RunConfig(max_workers=20)
 )
 rows = [
-    {"question": row["user_input"], "answer": row["reference"], "evidence": row["reference_contexts"]}
+    {
+        "question": row["user_input"],
+        "answer": row["reference"],
+        "evidence": [re.sub(r"^<\d+-hop>", "", context) for context in row["reference_contexts"]],
+    }
     for row in found.to_list()
 ]
 output.write_text(json.dumps(rows))
