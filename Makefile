@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 PORT ?= 3000
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-index bench-limit bench-limits bench-parsing bench-resume attack soak fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -51,7 +51,7 @@ check: $(READY) ## formatting, lint, types, architecture
 ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
 	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
 
-bench: bench-engine bench-index bench-limits bench-parsing bench-resume ## measurements, as ratios in one run
+bench: bench-engine bench-index bench-limits bench-parsing bench-resume bench-start ## measurements, as ratios in one run
 
 bench-answering: $(READY) ## retrieval over XQuAD's paragraphs, and short answers from each, from QAGEN_REAL_DATA
 	test -f "$(QAGEN_REAL_DATA)/qa/xquad.en.json" || { echo "set QAGEN_REAL_DATA to a folder with qa/xquad.en.json"; exit 2; }
@@ -80,6 +80,9 @@ bench-grounding: $(READY) ## how well answers without support are found, on the 
 	$(BIN)/python -m benchmarks.grounding.described
 	$(BIN)/python -m benchmarks.grounding.speed
 
+bench-growth: $(READY) ## time and memory for 10, 100, 1,000 and 10,000 documents
+	$(BIN)/python -m benchmarks.growth
+
 bench-limit: $(READY) ## a run beside the time of its model calls, on a simulated server
 	$(BIN)/python -m benchmarks.limit
 
@@ -89,8 +92,14 @@ bench-limits: $(READY) ## how much of a rate limit is used
 bench-parsing: $(READY)
 	$(BIN)/python -m benchmarks.parsing
 
+bench-peers: $(READY) ## beside ragas, deepeval and synthetic-data-kit, which are installed from PyPI into a cache folder
+	$(BIN)/python -m benchmarks.peers
+
 bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first run
 	$(BIN)/python -m benchmarks.resume
+
+bench-start: $(READY) ## how long commands take to start, and a run until its first model call
+	$(BIN)/python -m benchmarks.start
 
 samples: $(READY) ## make the PDFs and pictures of the sample corpora again
 	for corpus in instrument_manuals research_journal town_records; do $(BIN)/python -m samples.$$corpus.make_documents; done

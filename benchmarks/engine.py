@@ -47,20 +47,20 @@ def main() -> None:
     count: int = parser.parse_args().documents
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        settings = _prepare(root, count)
+        settings = prepare(root, count)
         print(f"{count} documents, profile dry_run, {settings.document_workers} workers")
-        durable = _seconds(lambda: _writes(settings, 200)).wall / 200
+        durable = measured(lambda: _writes(settings, 200)).wall / 200
         with open_graph(settings, project.Quiet()) as graph:
-            parse = _seconds(lambda: project.check(graph.documents("small")))
-            first = _seconds(
+            parse = measured(lambda: project.check(graph.documents("small")))
+            first = measured(
                 lambda: project.check(graph.materialize("first", ("candidate_qa",), COMBINATION.key))
             )
-            again = _seconds(
+            again = measured(
                 lambda: project.check(graph.materialize("again", ("candidate_qa",), COMBINATION.key))
             )
-            rest = _seconds(lambda: project.check(graph.materialize("set", SET_ASSETS, COMBINATION.key)))
-            catalog = _seconds(lambda: project.check(graph.catalog()))
-        plain = _seconds(lambda: _without_dagster(replace(settings, assets=str(root / "assets-2")), settings))
+            rest = measured(lambda: project.check(graph.materialize("set", SET_ASSETS, COMBINATION.key)))
+            catalog = measured(lambda: project.check(graph.catalog()))
+        plain = measured(lambda: _without_dagster(replace(settings, assets=str(root / "assets-2")), settings))
     _row("parsed_documents + visual_manifests", parse, count)
     _row("candidate_qa", first, count)
     _row("candidate_qa again, all documents done", again, count)
@@ -71,7 +71,7 @@ def main() -> None:
     print(f"graph / loop alone: {first.wall / plain.wall:.2f}; again / first: {again.wall / first.wall:.2f}")
 
 
-def _prepare(root: Path, count: int) -> Settings:
+def prepare(root: Path, count: int) -> Settings:
     documents = {
         f"station_{number:05d}.txt": f"Station {number} lies {number + 3} metres above the sea on the northern shore of the bay.\n"
         f"It was built by a crew of {number % 17 + 2} workers and has measured the tide ever since.\n"
@@ -95,7 +95,7 @@ def _writes(settings: Settings, count: int) -> None:
         store.write_bytes(f"probe/{number}", b"x" * 2000)
 
 
-def _seconds(work: Callable[[], None]) -> Cost:
+def measured(work: Callable[[], None]) -> Cost:
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)

@@ -74,4 +74,7 @@ def open_graph(settings: Settings, progress: Progress) -> Graph:
     return graph
 
 
-defs = build_definitions()
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What Dagster loads. Commands do not need it: they build the graph once, with a logger of their own."""
+    return build_definitions()

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 from syrupy.assertion import SnapshotAssertion
 
-from qagen_dagster.definitions import build_definitions
+from qagen_dagster.definitions import build_definitions, defs
 from tests.support import waterworks
 from tests.support.graph import DAGSTER_WARNINGS, DOCUMENTS, GraphRun
 from tests.support.project import Project
@@ -83,10 +83,9 @@ def test_a_resource_can_be_replaced(tmp_path: Path) -> None:
 
 
 def test_the_shipped_code_location_loads() -> None:
-    from qagen_dagster.definitions import defs
-
-    dg.Definitions.validate_loadable(defs)
-    keys = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+    definitions = defs()
+    dg.Definitions.validate_loadable(definitions)
+    keys = {key.to_user_string() for key in definitions.resolve_asset_graph().get_all_asset_keys()}
     assert keys >= {
         "parsed_documents",
         "visual_manifests",
@@ -98,13 +97,12 @@ def test_the_shipped_code_location_loads() -> None:
 
 
 def test_everything_in_the_ui_has_a_description() -> None:
-    from qagen_dagster.definitions import defs
-
-    graph, repository = defs.resolve_asset_graph(), defs.get_repository_def()
+    definitions = defs()
+    graph, repository = definitions.resolve_asset_graph(), definitions.get_repository_def()
     descriptions = {key.to_user_string(): graph.get(key).description for key in graph.get_all_asset_keys()}
     descriptions |= {
         f"{spec.asset_key.to_user_string()}: {spec.name}": spec.description
-        for checks in defs.assets or ()
+        for checks in definitions.assets or ()
         if isinstance(checks, dg.AssetsDefinition)
         for spec in checks.check_specs
     }

@@ -18,7 +18,6 @@ import yaml
 from pydantic import BaseModel
 
 from qagen_dagster.catalog.database import TABLES
-from qagen_dagster.cli.main import cli
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import suffixes
 from qagen_dagster.models.base import ModelSpec
@@ -46,6 +45,7 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings
 from tests.support import markdown
+from tests.support.command_tree import whole_command
 from tests.support.graph import DAGSTER_WARNINGS
 from tests.support.stored_keys import stored_keys
 
@@ -83,15 +83,15 @@ def test_the_first_commands_are_targets_and_so_is_every_other() -> None:
 def test_commands_in_documents_parse(path: Path) -> None:
     for line in markdown.commands(path.read_text(encoding="utf-8")):
         words = shlex.split(re.sub(r"<[^>]*>", "name", line))[1:]
-        _parse(cli, words, line)
+        _parse(whole_command(), words, line)
 
 
 def test_every_command_and_option_is_in_its_table() -> None:
     usage = re.findall(r"^`qagen (.*) COMMAND`$", CONTRACTS, re.MULTILINE)[0]
-    assert _named_options(usage) == _options(cli) - {"--version"}
+    assert _named_options(usage) == _options(whole_command()) - {"--version"}
     rows = {row[0].strip("`") for row in markdown.table(CONTRACTS, "## The command")}
     documented = {re.split(r" (?=\[|[A-Z]|--)", row)[0]: row for row in rows}
-    commands = dict(_leaves(cli))
+    commands = dict(_leaves(whole_command()))
     assert set(documented) == set(commands)
     for name, command in commands.items():
         assert _named_options(documented[name]) == _options(command), name
@@ -273,8 +273,8 @@ def test_the_layers_in_agents_md_are_those_that_are_enforced() -> None:
 def test_operations_names_what_the_graph_has() -> None:
     from qagen_dagster.definitions import defs
 
-    graph = defs.resolve_asset_graph()
-    repository = defs.get_repository_def()
+    definitions = defs()
+    graph, repository = definitions.resolve_asset_graph(), definitions.get_repository_def()
     real = {
         *(key.to_user_string() for key in graph.get_all_asset_keys()),
         *(check.name for check in graph.asset_check_keys),

@@ -7,9 +7,9 @@ import re
 import click
 
 from qagen_dagster.cli.exams.commands import run
-from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, FILES
+from qagen_dagster.loop.exams.bank import FILES
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, ExamItem
 from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
 from qagen_dagster.records.exams.result import Stage
 from qagen_dagster.settings import PROJECT_ROOT

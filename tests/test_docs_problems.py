@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.cli.main import cli, main
+from qagen_dagster.cli.main import load_command, main
 from qagen_dagster.definitions import defs
 from qagen_dagster.defs.jobs import PROBLEM_SET
 from qagen_dagster.defs.problems.assets import STAGES
@@ -67,7 +67,7 @@ def test_every_example_runs_and_writes_what_it_names(shelf: Path, capsys: pytest
 
 
 def test_every_example_of_the_help_runs(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    helps = {name: cli.commands[name].help or "" for name in COMMANDS}
+    helps = {name: load_command(name).help or "" for name in COMMANDS}
     examples = {
         name: [line.strip() for line in text.splitlines() if line.strip().startswith("qagen ")]
         for name, text in helps.items()
@@ -107,7 +107,7 @@ def test_assets_files_and_exports_are_documented() -> None:
     for name in ("problem_sources", *STAGES, "problem_bank"):
         place = PROBLEMS.index(f"`{name}`", place)
     assert f"The job `{PROBLEM_SET}`" in PROBLEMS
-    assert defs.resolve_job_def(PROBLEM_SET)
+    assert defs().resolve_job_def(PROBLEM_SET)
     assert re.findall(r"^- `([a-z.]+)`:", PROBLEMS, re.MULTILINE) == list(FILES)
     results = next(line for line in PROBLEMS.splitlines() if line.startswith("- `results.jsonl`"))
     assert set(re.findall(r"`(\w+)`", results)) == set(PipelineResult.model_fields)

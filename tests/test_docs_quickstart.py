@@ -20,8 +20,8 @@ import duckdb
 import pymupdf
 import pytest
 
-from qagen_dagster.cli.main import cli
 from qagen_dagster.settings import PROJECT_ROOT
+from tests.support.command_tree import whole_command
 from tests.support.docs_bench import Bench, Case
 from tests.support.embedded_server import embedded_server
 from tests.support.graph import DAGSTER_WARNINGS
@@ -208,7 +208,7 @@ def _other_commands() -> list[str]:
 
 def _is_whole(line: str) -> bool:
     try:
-        command, words = cli, shlex.split(line)[1:]
+        command, words = whole_command(), shlex.split(line)[1:]
         while isinstance(command, click.Group):
             command = command.commands[words.pop(0)]
         command.make_context(line, words)

@@ -12,8 +12,8 @@ from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, echo, fail, print_json
 from qagen_dagster.loop.ledger import entries
 from qagen_dagster.loop.ledger.batches import BatchStats
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 
 
 @click.group()
@@ -26,7 +26,7 @@ def ledger() -> None:
 @click.pass_obj
 def stats(settings: Settings, as_json: bool) -> None:
     """Show entries, bytes and tokens of each model."""
-    found = entries.statistics(Workspace(settings).store)
+    found = entries.statistics(Store(settings.assets))
     if as_json:
         echo(found.model_dump_json(indent=2))
         return
@@ -59,7 +59,7 @@ def verify(settings: Settings, as_json: bool) -> int:
 
     Exits with 1 if one is corrupt. A corrupt entry is never used, so its model call is paid again.
     """
-    found = entries.check(Workspace(settings).store)
+    found = entries.check(Store(settings.assets))
     if as_json:
         print_json({"ok": found.good, **found.model_dump()})
     else:
@@ -99,7 +99,7 @@ def prune(
     """
     if dry_run and yes:
         raise click.UsageError("--dry-run and --yes exclude each other")
-    store = Workspace(settings).store
+    store = Store(settings.assets)
     found = entries.prunable(store, unused=unused, older_than_days=older_than)
     removed = entries.prune(store, found) if yes else 0
     if as_json:

@@ -6,48 +6,77 @@ only with `--debug`.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from qagen_dagster import __version__
-from qagen_dagster.cli.answer import answer
-from qagen_dagster.cli.compare import compare
-from qagen_dagster.cli.corpora import corpora
-from qagen_dagster.cli.doctor import doctor
-from qagen_dagster.cli.estimate import estimate
-from qagen_dagster.cli.evaluate import evaluate
-from qagen_dagster.cli.exams.commands import exam
-from qagen_dagster.cli.grading.grade import grade
-from qagen_dagster.cli.grading.summary import summary
-from qagen_dagster.cli.index import index
-from qagen_dagster.cli.init import init
-from qagen_dagster.cli.ledger import ledger
-from qagen_dagster.cli.output import echo
-from qagen_dagster.cli.problems.alternate import alternate
-from qagen_dagster.cli.problems.classify import classify
-from qagen_dagster.cli.problems.convert import convert
-from qagen_dagster.cli.problems.idea import idea
-from qagen_dagster.cli.problems.process import process
-from qagen_dagster.cli.problems.scan import scan
-from qagen_dagster.cli.problems.tikz import tikz
-from qagen_dagster.cli.problems.variant import variant
-from qagen_dagster.cli.questions import questions
-from qagen_dagster.cli.run import run
-from qagen_dagster.cli.show import show
-from qagen_dagster.cli.stats import stats
-from qagen_dagster.cli.status import status
 from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.records.display import visible
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+_COLLECT_AFTER = (
+    50_000  # new objects. With Python's 700, a fifth of loading the libraries is garbage collection
+)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
+# The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
+COMMANDS = {
+    "alternate": ("problems.alternate", "Solve problems by other methods that give the same answer."),
+    "answer": ("answer", "Answer a question from one document."),
+    "classify": ("problems.classify", "Classify physics problems (stage 1 of the pipeline)."),
+    "compare": ("compare", "Compare two runs, profiles or versions of a published set."),
+    "convert": ("problems.convert", "Convert problems to another format with the same answer."),
+    "corpora": ("corpora", "Check the configuration of corpora."),
+    "doctor": ("doctor", "Check the installation, the configuration and the models."),
+    "estimate": ("estimate", "Forecast calls, tokens, cost and time of a run."),
+    "evaluate": ("evaluate", "Evaluate published question sets."),
+    "exam": ("exams.commands", "Make and export banks of multiple-choice exam items."),
+    "grade": ("grading.grade", "Grade the answers of another system."),
+    "idea": ("problems.idea", "Extract concepts, formulas and techniques of problems."),
+    "index": ("index", "Build or update the search index of corpora."),
+    "init": ("init", "Make the folder of a new corpus."),
+    "ledger": ("ledger", "Count, check and remove stored model responses."),
+    "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
+    "questions": ("questions", "List questions, accepted and rejected."),
+    "run": ("run", "Generate, validate and publish question sets."),
+    "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
+    "show": ("show", "Show one question with its evidence and lineage."),
+    "stats": ("stats", "Show counts, tokens and cost of each combination."),
+    "status": ("status", "Show the state of corpora and combinations."),
+    "summary": ("grading.summary", "Show the grades of a run by document."),
+    "tikz": ("problems.tikz", "Draw a diagram in TikZ from an image or a description."),
+    "variant": ("problems.variant", "Make variants of problems."),
+}
 
 
-@click.group(context_settings=_HELP)
+def load_command(name: str) -> click.Command:
+    """The command of this name, whose module is imported."""
+    module, _ = COMMANDS[name]
+    command: click.Command = getattr(import_module(f"qagen_dagster.cli.{module}"), name)
+    return command
+
+
+class _LazyGroup(click.Group):
+    """Holds commands that have only a help line. The real one is loaded when it is used."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else load_command(name), rest
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings=_HELP,
+    commands=[click.Command(name, short_help=line) for name, (_, line) in COMMANDS.items()],
+)
 @click.version_option(__version__, prog_name="qagen")
 @click.option(
     "--corpora",
@@ -90,15 +119,9 @@ def cli(
     context.obj = settings
 
 
-for command in (
-    init, run, estimate, index, evaluate, status, questions, show, stats, compare, summary, grade, answer, exam, corpora, ledger, doctor,
-    classify, scan, tikz, idea, alternate, variant, convert, process,
-):  # fmt: skip
-    cli.add_command(command)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """The entry point. It always ends the process with an exit code."""
+    gc.set_threshold(_COLLECT_AFTER)
     words = sys.argv[1:] if arguments is None else arguments
     code: object = 0
     try:
@@ -107,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
         _say("interrupted; finished work is kept, run the same command again to resume")
         _leave_at_once(1)
     except click.exceptions.NoArgsIsHelpError as error:
-        echo(error.format_message(), err=True)
+        click.echo(visible(error.format_message()), err=True)
         sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
@@ -131,7 +154,7 @@ def _fail(message: str, code: int) -> None:
 
 
 def _say(message: str) -> None:
-    echo(f"qagen: error: {' '.join(message.split())}", err=True)
+    click.echo(f"qagen: error: {visible(' '.join(message.split()))}", err=True)
 
 
 def _leave_at_once(code: int) -> None:

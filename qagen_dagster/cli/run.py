@@ -91,6 +91,8 @@ def _materialize(
         progress.note("everything is up to date")
         return []
     failures: list[str] = []
+    if to_read:
+        space.parsers().start()  # while this process loads Dagster
     with open_quietly(space, progress) as graph:
         progress.begin(len(to_read) + len(due) + 1)
         for key in to_read:

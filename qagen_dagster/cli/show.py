@@ -10,8 +10,8 @@ from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, echo
 from qagen_dagster.loop.catalog.source import catalog_file
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 
 
 @click.command()
@@ -23,7 +23,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
 
     QUESTION_ID may be shortened to its first characters. The lineage is: models, prompts, run and cost.
     """
-    with catalog_file(Workspace(settings).store) as file:
+    with catalog_file(Store(settings.assets)) as file:
         found = queries.question(file, question_id)
     if as_json:
         echo(found.model_dump_json(indent=2))

@@ -14,9 +14,9 @@ from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.catalog.source import catalog_file
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 
 
 @click.command()
@@ -30,7 +30,7 @@ def stats(
 
     The cost is split by role and also given per accepted question.
     """
-    with catalog_file(Workspace(settings).store) as file:
+    with catalog_file(Store(settings.assets)) as file:
         every = queries.combinations(file)
     chosen = [
         one

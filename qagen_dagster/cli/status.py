@@ -9,8 +9,8 @@ from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, echo
 from qagen_dagster.loop.catalog.source import catalog_file
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
+from qagen_dagster.store import Store
 
 
 @click.command()
@@ -18,7 +18,7 @@ from qagen_dagster.settings import Settings
 @click.pass_obj
 def status(settings: Settings, as_json: bool) -> None:
     """Show the state of corpora and combinations."""
-    with catalog_file(Workspace(settings).store) as file:
+    with catalog_file(Store(settings.assets)) as file:
         found = queries.status(file)
     if as_json:
         echo(found.model_dump_json(indent=2))

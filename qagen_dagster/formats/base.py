@@ -10,6 +10,10 @@ from typing import Protocol
 
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Section, Visual
 
+# The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
+# give another text.
+VERSIONS = {"text": "2", "markdown": "1", "pdf": "2", "jats": "1", "jsonl": "1", "image": "1"}
+
 
 @dataclass(frozen=True)
 class Source:
@@ -64,6 +68,25 @@ class RowFailure:
 
 
 @dataclass(frozen=True)
+class ParsedFile:
+    """The documents of a file, or the outcome that says why it has none.
+
+    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows is PARSED as
+    a whole; each entry has its own outcome. Without entries, `outcome` is the failure. `format` and `parser` (name
+    and version) are empty when no format took the file.
+    """
+
+    name: str
+    outcome: Outcome
+    detail: str = ""
+    format: str = ""
+    parser: str = ""
+    bytes: int = 0
+    sha256: str = ""
+    entries: tuple[ParsedText | RowFailure, ...] = ()
+
+
+@dataclass(frozen=True)
 class RenderOptions:
     """How a page is turned into a picture. `crop` is in page points as displayed, see `Box`."""
 
@@ -87,7 +110,7 @@ class Format(Protocol):
     """One document format. Methods are pure: the same bytes give the same result."""
 
     name: str
-    version: str  # part of document versions; raise it whenever the same bytes give another text
+    version: str  # one of VERSIONS
     suffixes: tuple[str, ...]  # lower case, with the dot
 
     def sniff(self, head: bytes) -> bool:

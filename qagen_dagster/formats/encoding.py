@@ -7,8 +7,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from charset_normalizer import from_bytes
-
 from qagen_dagster.formats.content import wide_encoding
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -82,6 +80,8 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def _legacy(data: bytes) -> str:
+    from charset_normalizer import from_bytes  # few files need it
+
     # The detector recognises scripts but confuses the Latin code pages with each other. Its result counts only for
     # other scripts, or when the Western decoding puts signs into the middle of words.
     best = from_bytes(data[:_SAMPLE]).best()

@@ -14,6 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
+    VERSIONS,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -34,7 +35,7 @@ class ImageFormat:
     """A picture as a document of one page, turned upright; one point is one pixel."""
 
     name = "image"
-    version = "1"
+    version = VERSIONS["image"]
     suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp")
 
     def sniff(self, head: bytes) -> bool:

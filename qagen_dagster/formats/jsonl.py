@@ -13,6 +13,7 @@ from typing import cast
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
+    VERSIONS,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -41,7 +42,7 @@ class JsonlFormat:
     """`.jsonl` files, whose rows are documents."""
 
     name = "jsonl"
-    version = "1"
+    version = VERSIONS["jsonl"]
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson")
 
     def sniff(self, head: bytes) -> bool:

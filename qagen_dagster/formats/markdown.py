@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from qagen_dagster.formats.base import (
+    VERSIONS,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -64,7 +65,7 @@ class MarkdownFormat:
     """CommonMark with tables."""
 
     name = "markdown"
-    version = "1"
+    version = VERSIONS["markdown"]
     suffixes: tuple[str, ...] = (".md", ".markdown", ".mdown")
 
     def sniff(self, head: bytes) -> bool:

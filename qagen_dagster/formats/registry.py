@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import DocumentError, TooLargeError
-from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, RowFailure, Source
+from qagen_dagster.formats.base import Format, ParsedFile, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.content import HEAD_BYTES, content_kind, looks_binary
 from qagen_dagster.formats.image import ImageFormat
 from qagen_dagster.formats.jats.reader import JatsFormat
@@ -29,25 +29,6 @@ FORMATS: tuple[Format, ...] = (
 
 _PROMISE_TEXT = frozenset({"text", "markdown", "jsonl"})
 _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memory")
-
-
-@dataclass(frozen=True)
-class ParsedFile:
-    """The documents of a file, or the outcome that says why it has none.
-
-    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows is PARSED as
-    a whole; each entry has its own outcome. Without entries, `outcome` is the failure. `format` and `parser` (name
-    and version) are empty when no format took the file.
-    """
-
-    name: str
-    outcome: Outcome
-    detail: str = ""
-    format: str = ""
-    parser: str = ""
-    bytes: int = 0
-    sha256: str = ""
-    entries: tuple[ParsedText | RowFailure, ...] = ()
 
 
 def suffixes(formats: Sequence[Format] = FORMATS) -> frozenset[str]:

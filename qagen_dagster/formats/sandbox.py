@@ -25,9 +25,8 @@ from types import TracebackType
 from typing import Self, cast
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.registry import ParsedFile
-from qagen_dagster.formats.sandbox_worker import FileSource, FormatsFactory, Job, Limits, Reply
+from qagen_dagster.formats.base import PageImage, ParsedFile, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_job import FileSource, FormatsFactory, Job, Limits, Reply
 from qagen_dagster.local_file import open_file
 from qagen_dagster.records.document import Outcome, Visual
 
@@ -93,6 +92,12 @@ class ParserPool:
             if slot.worker:
                 slot.worker.end()
             self._free.put(slot)  # threads that wait for a worker see that the pool is closed
+
+    def start(self) -> None:
+        """Start a worker that is ready sooner than one that the first call starts. Does not wait for it."""
+        with self._slot() as slot, self._lock:
+            if slot.worker is None and not self._closed:
+                slot.worker = _start()
 
     def parse(self, source: Source | FileSource, options: ParseOptions) -> ParsedFile:
         """Parse one file like `registry.parse_file`; the end of a worker gives an outcome too."""

@@ -7,63 +7,20 @@ import importlib
 import resource
 import signal
 import sys
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_job import FileSource, FormatsFactory, Job, Limits, Reply
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.local_file import read_file
 from qagen_dagster.records.document import Outcome
 
-FormatsFactory = Callable[[], Sequence[Format]]
-
 _MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
 _GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody has killed it
-
-
-@dataclass(frozen=True)
-class FileSource:
-    """A document on the local disk; the worker reads it, so that its bytes need not go through the pipe.
-
-    With `within`, a folder's path without links, the file is read only from inside that folder.
-    """
-
-    name: str
-    path: Path
-    within: Path | None = None
-
-
-@dataclass(frozen=True)
-class Job:
-    """One call for a worker."""
-
-    kind: Literal["parse", "visuals", "render"]
-    source: Source | FileSource
-    options: ParseOptions
-    row: str | None = None
-    page: int = 1
-    how: RenderOptions | None = None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one job: seconds of wall time, and bytes of address space above the idle worker's."""
-
-    seconds: float
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class Reply:
-    """The result of a job, or its failure. `tired` asks the parent to replace this worker."""
-
-    value: object = None
-    failure: tuple[Outcome, str] | None = None
-    tired: bool = False
 
 
 def main(descriptor: int) -> None:

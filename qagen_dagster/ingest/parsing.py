@@ -11,8 +11,7 @@ from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import StoreError, TooLargeError
-from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
-from qagen_dagster.formats.registry import FORMATS, ParsedFile
+from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
@@ -30,7 +29,7 @@ from qagen_dagster.store import Store
 
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
-_PARSERS = tuple(f"{one.name}-{one.version}" for one in FORMATS)
+_PARSERS = tuple(f"{name}-{version}" for name, version in VERSIONS.items())
 _NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser accepts; it is tried again when a parser changes
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure, Source
+from qagen_dagster.formats.base import VERSIONS, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file, suffixes
 from qagen_dagster.records.document import Outcome, Section
 from tests.formats.misbehaving import Misbehaving
@@ -32,6 +32,10 @@ def test_every_suffix_has_one_format() -> None:
     assert len(taken) == len(set(taken))
     assert suffixes() == set(taken)
     assert {".txt", ".md", ".pdf", ".xml", ".nxml", ".jsonl", ".png", ".jpg"} <= suffixes()
+
+
+def test_versions_are_those_of_the_formats_in_their_order() -> None:
+    assert list(VERSIONS.items()) == [(one.name, one.version) for one in FORMATS]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ import pytest
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RenderOptions, Source
+from qagen_dagster.formats.parser_job import Job, Limits
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.formats.sandbox_worker import Job, Limits
 from qagen_dagster.records.document import Outcome
 from tests.formats import misbehaving
 
@@ -207,6 +207,14 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(script), str(note), root], check=False, timeout=60)
     assert done.returncode == -9
     _wait_gone(int(note.read_text()))
+
+
+def test_the_first_call_takes_the_worker_that_was_started() -> None:
+    before = set(psutil.Process().children())
+    with ParserPool(workers=2, seconds=30, formats=misbehaving.formats) as pool:
+        pool.start()
+        (started,) = set(psutil.Process().children()) - before
+        assert text(pool, "pid") == str(started.pid)
 
 
 def test_a_worker_that_died_while_idle_is_replaced() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.formats.base import ParseOptions, Source
-from qagen_dagster.formats.registry import ParsedFile
+from qagen_dagster.formats.base import ParsedFile, ParseOptions, Source
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.ingest.parsing import ParsingResult, parse_corpus
 from qagen_dagster.records.corpus import CorpusConfig, DocumentOptions, ScenarioConfig

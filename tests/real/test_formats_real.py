@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import ParsedText, ParseOptions
-from qagen_dagster.formats.registry import ParsedFile
+from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
 from qagen_dagster.records.document import Visual
 from tests.formats.test_registry import check_positions

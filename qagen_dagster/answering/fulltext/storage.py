@@ -6,8 +6,7 @@ from typing import Literal
 
 from qagen_dagster.answering.fulltext.pdf_search import FoundPdf, open_pdf
 from qagen_dagster.answering.fulltext.safe_http import Fault, FetchError
-from qagen_dagster.formats.base import ParsedText
-from qagen_dagster.formats.registry import ParsedFile
+from qagen_dagster.formats.base import ParsedFile, ParsedText
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.records.answering.answer import FulltextRecord
 from qagen_dagster.records.answering.options import FulltextOptions

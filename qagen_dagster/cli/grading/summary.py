@@ -22,7 +22,6 @@ from qagen_dagster.loop.grading.run_summary import (
     reports_of,
     summarize,
 )
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
@@ -62,7 +61,7 @@ def summary(
     """
     if latest and run_id is not None:
         raise ConfigError("--latest and --run exclude each other")
-    store = Workspace(settings).store
+    store = Store(settings.assets)
     reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
     found = summarize(reports, run_id or reports[0].launch)
     data = (found.model_dump_json(indent=1) + "\n").encode()

@@ -11,6 +11,7 @@ import re
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
+    VERSIONS,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -45,7 +46,7 @@ class JatsFormat:
     """`.xml` and `.nxml` files whose root is an article."""
 
     name = "jats"
-    version = "1"
+    version = VERSIONS["jats"]
     suffixes: tuple[str, ...] = (".xml", ".nxml", ".jats")
 
     def sniff(self, head: bytes) -> bool:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions, RowFailure, Source
+from qagen_dagster.formats.base import (
+    VERSIONS,
+    PageImage,
+    ParsedText,
+    ParseOptions,
+    RenderOptions,
+    RowFailure,
+    Source,
+)
 from qagen_dagster.formats.pdf.headings import headings_of
 from qagen_dagster.formats.pdf.metadata import metadata_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
@@ -23,7 +31,7 @@ class PdfFormat:
     """PDF files, read with MuPDF."""
 
     name = "pdf"
-    version = "2"
+    version = VERSIONS["pdf"]
     suffixes: tuple[str, ...] = (".pdf",)
 
     def sniff(self, head: bytes) -> bool:

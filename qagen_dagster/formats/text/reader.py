@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import (
+    VERSIONS,
     PageImage,
     ParsedText,
     ParseOptions,
@@ -50,7 +51,7 @@ class TextFormat:
     """`.txt`, `.text` and `.log` files."""
 
     name = "text"
-    version = "2"
+    version = VERSIONS["text"]
     suffixes: tuple[str, ...] = (".txt", ".text", ".log")
 
     def sniff(self, head: bytes) -> bool:

@@ -26,10 +26,9 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
-from qagen_dagster.loop.exams.bank import DUPLICATE_STAGE, REJECTED
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
-from qagen_dagster.records.exams.bank import ItemBank, PartSet, RejectedItem
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REJECTED, ItemBank, PartSet, RejectedItem
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport

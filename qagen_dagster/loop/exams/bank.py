@@ -19,12 +19,18 @@ from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.stats import stats_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank, PartSet, RejectedItem
+from qagen_dagster.records.exams.bank import (
+    DUPLICATE_STAGE,
+    REJECTED,
+    BankStats,
+    ExamItem,
+    ItemBank,
+    PartSet,
+    RejectedItem,
+)
 from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.exams.result import SlotEnd, SlotResult
 
-DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
-REJECTED = "rejected.jsonl"
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)

@@ -23,6 +23,9 @@ from qagen_dagster.records.exams.item import (
 from qagen_dagster.records.exams.proof import Proof
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 
+DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
+REJECTED = "rejected.jsonl"
+
 
 class ExamItem(Record):
     """An accepted item: one line of accepted.jsonl.

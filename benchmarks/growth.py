@@ -1,0 +1,94 @@
+"""How time and memory grow with the corpus: 10, 100, 1,000 and 10,000 small documents with a scripted model that answers at once.
+
+`python -m benchmarks.growth [COUNT ...]` runs the asset graph for each count in a process of its own: parsing, the questions, the
+published set, then all of it again when nothing is left to do. The slope is the exponent of the growth of the seconds of CPU
+from one count to the next: 1.0 is linear. Memory is the peak of the process; the slope beside it is in MB per 1,000 documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import project
+from benchmarks.engine import COMBINATION, SET_ASSETS, Cost, measured, prepare
+from qagen_dagster.definitions import open_graph
+
+COUNTS = (10, 100, 1_000, 10_000)
+
+
+class Size(NamedTuple):
+    """What a corpus of `count` documents costs; `peak` in MB."""
+
+    count: int
+    parsing: Cost
+    questions: Cost
+    publishing: Cost
+    again: Cost
+    peak: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("counts", type=int, nargs="*", default=COUNTS)
+    parser.add_argument("--one", type=int, help="measure one count, and print it as JSON")
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(_size(given.one)))
+        return
+    print("| documents | parsing | questions | published set | again | all | slope | peak | slope |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    before: Size | None = None
+    for count in given.counts:
+        before = _show(_apart(count), before)
+
+
+def _apart(count: int) -> Size:
+    command = [sys.executable, "-m", "benchmarks.growth", "--one", str(count)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    number, *costs, peak = json.loads(said)
+    return Size(number, *(Cost(*one) for one in costs), peak)
+
+
+def _size(count: int) -> Size:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = prepare(Path(folder), count)
+        with open_graph(settings, project.Quiet()) as graph:
+            parts = (("candidate_qa",), SET_ASSETS, ("candidate_qa", *SET_ASSETS))
+            parsing = measured(lambda: project.check(graph.documents(COMBINATION.corpus)))
+            costs = [
+                measured(lambda part=part: project.check(graph.materialize("", part, COMBINATION.key)))
+                for part in parts
+            ]
+    return Size(count, parsing, *costs, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def _show(size: Size, before: Size | None) -> Size:
+    parts = (size.parsing, size.questions, size.publishing, size.again)
+    each = [f"{1000 * one.cpu / size.count:.1f} ms" for one in parts]
+    slopes = ["", ""]
+    if before is not None:
+        more = size.count - before.count
+        slopes = [
+            f"{math.log(_cpu(size) / _cpu(before)) / math.log(size.count / before.count):.2f}",
+            f"{1000 * (size.peak - before.peak) / more:.0f} MB",
+        ]
+    row = (f"{size.count:,}", *each, f"{_cpu(size):.1f} s", slopes[0], f"{size.peak:.0f} MB", slopes[1])
+    print(f"| {' | '.join(row)} |", flush=True)
+    return size
+
+
+def _cpu(size: Size) -> float:
+    return sum(one.cpu for one in (size.parsing, size.questions, size.publishing, size.again))
+
+
+if __name__ == "__main__":
+    main()
