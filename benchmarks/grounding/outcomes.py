@@ -13,6 +13,7 @@ from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import split
 from qagen_dagster.models.vectors.minilm import encode
 
+_BANDS = {False: 0.0, None: BAND, True: 2 * BAND}
 SHORT = 2  # sentences of a short document
 
 
@@ -35,7 +36,9 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        return min((score for _, score, _ in self.claims), default=BAND)
+        """The mean of its sentences, within the band of the verdict."""
+        scores = [score - _BANDS[said] for said, score, _ in self.claims]
+        return _BANDS[self.verdict] + (sum(scores) / len(scores) if scores else 0.0)
 
     @property
     def right(self) -> bool:
@@ -49,7 +52,7 @@ class Outcome:
     def without(self, rules: frozenset[Rule]) -> Outcome:
         """The outcome if these rules did not exist: what they decided is undecided."""
         claims = tuple(
-            (None, score % BAND + BAND, None) if rule in rules else (supported, score, rule)
+            (None, score - _BANDS[supported] + BAND, None) if rule in rules else (supported, score, rule)
             for supported, score, rule in self.claims
         )
         return replace(self, claims=claims)
@@ -76,7 +79,9 @@ def described(items: Sequence[Item]) -> list[float]:
     ]
 
 
-def _with_sources(items: Iterable[Item], make: Callable[[str], Source] | None = None) -> Iterator[tuple[Item, Source]]:
+def _with_sources(
+    items: Iterable[Item], make: Callable[[str], Source] | None = None
+) -> Iterator[tuple[Item, Source]]:
     last: Source | None = None
     for item in items:
         if last is None or last.text != item.document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from qagen_dagster.grounding.facts import facts
@@ -22,7 +22,9 @@ _HOW_MANY = re.compile(
     re.IGNORECASE,
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-_SOURCE_NAMED = re.compile(r"^\W*(?:according to|in|from|based on)\b.{1,300}?,\s+(?=\w)", re.IGNORECASE | re.DOTALL)
+_SOURCE_NAMED = re.compile(
+    r"^\W*(?:according to|in|from|based on)\b.{1,300}?,\s+(?=\w)", re.IGNORECASE | re.DOTALL
+)
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
@@ -43,6 +45,11 @@ def _fits(answer: str, question: str) -> bool:
     if _WHEN.search(question) or _HOW_MANY.search(question):
         return bool(mine.dates or mine.amounts)
     return not (_WHO.search(question) and (mine.dates or mine.amounts))
+
+
+def answers(window: Window, question: str, source: Source) -> bool:
+    """Whether the window has most words of the question."""
+    return _share(_asked(question), source.window_stems(window)) >= ASKED
 
 
 def _asked(question: str) -> frozenset[str]:
@@ -78,9 +85,15 @@ def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
     """Whether the text has another value or name of the answer's kind that the question does not name."""
     mine, there = facts(answer), facts(text)
     if mine.dates and not mine.amounts:
-        return any(not any(one.agrees(own) for own in mine.dates) and not set(content_stems(one.text)) <= asked for one in there.dates)
+        return any(
+            not any(one.agrees(own) for own in mine.dates) and not set(content_stems(one.text)) <= asked
+            for one in there.dates
+        )
     if mine.amounts and not mine.names:
-        return any(not any(one.same(own) for own in mine.amounts) and not set(content_stems(one.text)) <= asked for one in there.amounts)
+        return any(
+            not any(one.same(own) for own in mine.amounts) and not set(content_stems(one.text)) <= asked
+            for one in there.amounts
+        )
     said = set(content_stems(answer))
     return bool(mine.names) and any(name not in said and name not in asked for name, _ in there.names)
 
@@ -93,9 +106,9 @@ def _row(said: Sequence[str], asked: frozenset[str], source: Source) -> Window |
             label = frozenset(content_stems(cells[0]))
             if not label or not label <= asked or len(cells) != len(heads):
                 continue
-            shares = [_share(frozenset(content_stems(head)), tuple(asked)) for head in heads]
-            column = max(range(1, len(cells)), key=shares.__getitem__, default=0)
-            if column and shares[column] > 0 and shares.count(shares[column]) == 1 and tokens(cells[column]) == tuple(said):
+            shares = [_share(frozenset(content_stems(head)), tuple(asked)) for head in heads[1:]]
+            best = max(shares, default=0.0)
+            if best > 0 and shares.count(best) == 1 and tokens(cells[shares.index(best) + 1]) == tuple(said):
                 numbers = source.sentences_on(line, line)
                 return Window(numbers.start, max(1, len(numbers)))
     return None

@@ -12,7 +12,7 @@ from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade
 GROUNDED_CONFIDENCE = 0.7
 _NAMES = {
     SentenceStatus.CONTRADICTED: "Contradicted",
-    SentenceStatus.NOT_FOUND: "Not found",
+    SentenceStatus.NOT_FOUND: "Low similarity",
     SentenceStatus.NOT_MEASURED: "Undecided",
 }
 
@@ -35,10 +35,11 @@ def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0
 
 
 def issues(sentences: Iterable[SentenceGrade]) -> tuple[str, ...]:
-    """One line for each sentence that is not grounded, such as `Not found (0.32): '...'`."""
+    """One line for each sentence that is not grounded, such as `Low similarity (0.32): '...'`."""
     return tuple(_issue(one) for one in sentences if one.status in _NAMES)
 
 
 def _issue(one: SentenceGrade) -> str:
+    name = "Not found" if one.status is SentenceStatus.NOT_FOUND and one.score is None else _NAMES[one.status]
     score = "" if one.score is None else f" ({one.score:.2f})"
-    return f"{_NAMES[one.status]}{score}: '{one.sentence}'" + (f" - {one.reason}" if one.reason else "")
+    return f"{name}{score}: '{one.sentence}'" + (f" - {one.reason}" if one.reason else "")

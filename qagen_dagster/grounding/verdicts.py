@@ -19,9 +19,10 @@ from qagen_dagster.grounding.facts import (
     missing_dates,
     missing_names,
 )
+from qagen_dagster.grounding.opposites import opposite_in
 from qagen_dagster.grounding.polarity import leaves_open
 from qagen_dagster.grounding.question import is_limit
-from qagen_dagster.grounding.short_answers import SHORT, contains, supporting
+from qagen_dagster.grounding.short_answers import SHORT, answers, contains, supporting
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, listed, stem, tokens
 
@@ -34,7 +35,8 @@ LOOSE = 2  # how many times as long as the claim the part of a sentence may be t
 ALIKE = 0.7  # share of words in common order from which a sentence says the same as the claim, except for what differs
 NAMES = 2  # absent names that refute a claim; one is enough in a short answer
 BRIEF = 8  # content words of an answer that one absent name refutes
-ABSENT = 0.15  # what each absent name or value takes from the closeness of a claim
+HALF = 0.5  # share of the claim's words that the evidence has if it has an opposite of another one
+ABSENT = 1 / 3  # what each absent name or value takes from the closeness of a claim
 LONG = 400  # sentences; what a longer document lacks is not searched for
 NOTHING_ALIKE = "nothing in the document is like it"
 NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
@@ -54,12 +56,14 @@ class Rule(StrEnum):
     NO_CLAIM = "no claim"
     COPY = "copy"
     SAME_WORDS = "same words"
+    ANSWERING_WORDS = "same words as asked"
     SHORT_ANSWER = "short answer"
     CHANGED_NUMBER = "changed number"
     CHANGED_DATE = "changed date"
     CHANGED_NAME = "changed name"
     CHANGED_NEGATION = "changed negation"
     CHANGED_DIRECTION = "changed direction"
+    OPPOSITE = "opposite"
     ABSENT_VALUE = "absent value"
     ABSENT_NAME = "absent name"
 
@@ -132,7 +136,10 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
             return
     for window in ranked:
         if window.size == 1 and len(claim.stems) >= LEAST and _same_words(claim, window, source):
-            yield Rule.SAME_WORDS, window
+            if not claim.question:
+                yield Rule.SAME_WORDS, window
+            elif answers(window, claim.question, source):
+                yield Rule.ANSWERING_WORDS, window
 
 
 def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
@@ -172,12 +179,23 @@ def _refutes(
     claim: _Claim, ranked: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
     yield from _changed(claim, ranked[:KEPT], source)
+    kept = [source.window_stems(one) for one in ranked[:KEPT]]
+    opposite = opposite_in(claim.stems, content_stems(claim.question), kept)
+    if opposite and _share(sum(word in kept[0] for word in claim.stems), len(claim.stems)) >= HALF:
+        texts = (claim.text, " ".join(map(source.window_text, ranked[:KEPT])))
+        said, there = (_written(word, text) for word, text in zip(opposite, texts, strict=True))
+        yield Rule.OPPOSITE, None, f'says "{said}" where the document says "{there}"'
     if len(source.sentences) <= LONG:
         for value in _absent_values(claim, source):
             yield Rule.ABSENT_VALUE, None, f'the document has "{value}" nowhere'
-        names = [one for one in missing_names(claim.facts, source.facts) if one[:1].isupper()]
+        names = _absent_names(claim, source)
         if len(names) >= (1 if claim.question and len(claim.stems) <= BRIEF else NAMES):
             yield Rule.ABSENT_NAME, None, f"the document has {', '.join(names[:5])} nowhere"
+
+
+def _written(root: str, text: str) -> str:
+    """The word with this stem, as the text has it."""
+    return next((word for word in tokens(text) if stem(word) == root), root)
 
 
 def _changed(
@@ -201,17 +219,25 @@ def _changed(
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
     """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
-    for one in (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts)):
-        if any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end):
-            if not all(source.has(word) for word in content_stems(one.text)):
-                yield one.text
+    values = (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts))
+    for one in values:
+        exact = any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end)
+        digits = [word for word in tokens(one.text) if word[0].isdigit()]
+        if exact and not all(map(source.has, digits)):
+            yield one.text
+
+
+def _absent_names(claim: _Claim, source: Source) -> list[str]:
+    """Names that the document lacks; not codes and abbreviations, which may be the claim's own."""
+    missing = missing_names(claim.facts, source.facts)
+    return [one for one in missing if one[:1].isupper() and one[1:].islower()]
 
 
 def _absent(claim: _Claim, source: Source) -> int:
     """The number of names, numbers and dates that the document lacks, at most 3."""
     if len(source.sentences) > LONG:
         return 0
-    return min(3, len(missing_names(claim.facts, source.facts)) + len(list(_absent_values(claim, source))))
+    return min(3, len(_absent_names(claim, source)) + len(list(_absent_values(claim, source))))
 
 
 def _lacking(claim: _Claim, source: Source) -> str:

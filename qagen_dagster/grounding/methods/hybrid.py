@@ -65,16 +65,22 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         )
     method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
     if first.confidence is None:
-        alone = llm.grade_of_verdict([one.sentence for one in first.sentences], verdict, ())
-        both = zip(first.sentences, alone.sentences, strict=True)
-        sentences = tuple(one if one.status in _GROUNDED else judged for one, judged in both)
-        return _as(alone, method, issues=(said,), sentences=sentences)
+        alone = llm.grade_of_verdict([], verdict, ())
+        sentences = tuple(_undecided(one, verdict.reason) for one in first.sentences)
+        return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
 
 
 def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
     return [one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED]
+
+
+def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
+    """The sentence as the judge leaves it: what code did not find supported is not found."""
+    if one.status in _GROUNDED:
+        return one
+    return one.model_copy(update={"status": SentenceStatus.NOT_FOUND, "reason": reason})
 
 
 def _overridden(one: SentenceGrade) -> SentenceGrade:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from qagen_dagster.grounding.generic import is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.verdicts import decide
@@ -76,9 +77,7 @@ def _document(source: Source) -> _Document:
 def _sentence(claim: str, question: str, document: _Document) -> SentenceGrade:
     if is_generic(claim) or is_refusal(claim):
         return SentenceGrade(sentence=claim, status=SentenceStatus.GENERIC)
-    phrases = key_phrases(claim) or [
-        word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS
-    ]
+    phrases = key_phrases(claim) or [word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS]
     if not phrases:
         return SentenceGrade(
             sentence=claim, status=SentenceStatus.NOT_MEASURED, reason="it has stop words only"
@@ -89,8 +88,10 @@ def _sentence(claim: str, question: str, document: _Document) -> SentenceGrade:
     if not found:
         reason = "no phrase of it is in the document"
         return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
-    evidence = document.source.evidence(document.window(found[0][0], len(found[0][1])))
-    supported = decide(claim, document.source, question).supported is True
+    window = document.window(found[0][0], len(found[0][1]))
+    evidence = document.source.evidence(window)
+    verbatim = document.find(" ".join(tokens(claim))) >= 0 and negates(claim) == negates(evidence.quote)
+    supported = verbatim or decide(claim, document.source, question).supported is True
     return SentenceGrade(
         sentence=claim,
         status=SentenceStatus.SUPPORTED if supported else SentenceStatus.NOT_MEASURED,

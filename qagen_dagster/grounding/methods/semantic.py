@@ -6,7 +6,7 @@ import numpy as np
 
 from qagen_dagster.grounding.copies import Copy, covering
 from qagen_dagster.grounding.facts import differences, facts
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_outlook, is_refusal
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.verdicts import NOTHING_ALIKE, Decision, Rule, decide
@@ -27,11 +27,8 @@ def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
     """The sentences of `answer`, each with its verdict."""
     copies = source.copies.find(answer)
-    said = list(claims(answer))
-    several = len(said) > 1
     found = [
-        (one.text, _decision(one.text, source, question, covering(copies, one), several=several))
-        for one in said
+        (one.text, _decision(one.text, source, question, covering(copies, one))) for one in claims(answer)
     ]
     return found or [(text, _decision(text, source, question)) for text in _short(answer)]
 
@@ -43,21 +40,14 @@ def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED
     )
 
 
-def claims_nothing(text: str, *, several: bool = False) -> bool:
-    """Whether nothing in a sentence could be wrong; with `several`, a call for more research counts as well."""
-    return is_generic(text) or is_refusal(text) or (several and is_outlook(text))
-
-
 def _short(answer: str) -> list[str]:
     """An answer that is not a sentence, such as "7"; the question makes it gradable."""
     kept = answer.strip()
     return [kept] if any(map(str.isalnum, kept)) else []
 
 
-def _decision(
-    text: str, source: Source, question: str, copy: Copy | None = None, *, several: bool = False
-) -> Decision:
-    if claims_nothing(text, several=several):
+def _decision(text: str, source: Source, question: str, copy: Copy | None = None) -> Decision:
+    if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
     if copy is not None:
         return Decision(True, 1.0, Rule.COPY, Window(copy.first, copy.count))
