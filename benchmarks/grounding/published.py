@@ -17,21 +17,52 @@ from pathlib import Path
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.vectors.minilm import encode
-from qagen_dagster.store import Store
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.questions.results import ValidatedSet
+from qagen_dagster.store import Store
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b|^[A-Z][a-z]{2,}\b")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|can|may|must|will|should|does|did|do)\b(?! not)")
 _TURNED = dict(
     pair.split("/")
-    for pair in (
-        "below/above above/below before/after after/before more/less less/more higher/lower lower/higher increased/decreased "
-        "decreased/increased increases/decreases rose/fell fell/rose wider/narrower first/last north/south south/north east/west "
-        "west/east maximum/minimum minimum/maximum highest/lowest lowest/highest largest/smallest smallest/largest over/under "
-        "lowers/raises raises/lowers longer/shorter shorter/longer old/new open/closed early/late warm/cold positive/negative"
-    ).split()
+    for pair in [
+        "below/above",
+        "above/below",
+        "before/after",
+        "after/before",
+        "more/less",
+        "less/more",
+        "higher/lower",
+        "lower/higher",
+        "increased/decreased",
+        "decreased/increased",
+        "increases/decreases",
+        "rose/fell",
+        "fell/rose",
+        "wider/narrower",
+        "first/last",
+        "north/south",
+        "south/north",
+        "east/west",
+        "west/east",
+        "maximum/minimum",
+        "minimum/maximum",
+        "highest/lowest",
+        "lowest/highest",
+        "largest/smallest",
+        "smallest/largest",
+        "over/under",
+        "lowers/raises",
+        "raises/lowers",
+        "longer/shorter",
+        "shorter/longer",
+        "old/new",
+        "open/closed",
+        "early/late",
+        "warm/cold",
+        "positive/negative",
+    ]
 )
 
 

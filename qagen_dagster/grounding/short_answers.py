@@ -23,7 +23,7 @@ _HOW_MANY = re.compile(
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _SOURCE_NAMED = re.compile(
-    r"^\W*(?:according to|in|from|based on)\b.{1,300}?,\s+(?=\w)", re.IGNORECASE | re.DOTALL
+    r"^\W*(?:according to|in|from|based on)\b(?:\"[^\"]*\"|[^\",?]){1,300},\s+(?=\w)", re.IGNORECASE
 )
 
 

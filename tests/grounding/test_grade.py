@@ -148,7 +148,9 @@ def test_grades_say_how_many_answers_were_decided_and_by_whom() -> None:
 
 
 def test_a_report_of_an_earlier_version_is_read() -> None:
-    data = report([grade_document("d", "", [answered(True, 1.0)])], corpus="c", method=Method.HYBRID).model_dump()
+    data = report(
+        [grade_document("d", "", [answered(True, 1.0)])], corpus="c", method=Method.HYBRID
+    ).model_dump()
     for part in (data, *data["documents"]):
         del part["decided"]
     del data["error_rates"]

@@ -25,7 +25,7 @@ LENGTH = 'According to Table 1 of "Boats", what is the length in m for the boat 
     ("question", "answer", "line"),
     [
         ("When was the harbour office opened?", "3 May 1931", 1),
-        ('According to "A long title of a page", when was the harbour office opened?', "3 May 1931", 1),
+        ('According to "A long title, with a comma", when was the harbour office opened?', "3 May 1931", 1),
         ("Who opened the harbour office?", "Ida Berg", 1),
         (LENGTH, "12.5", 9),
         ("What is the home port of the boat Brise?", "Ostrand", 10),

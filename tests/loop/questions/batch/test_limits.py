@@ -72,7 +72,9 @@ def test_an_answer_must_be_grounded_as_a_whole_and_a_question_need_not(
 
 def test_an_undecided_answer_is_asked_for_again_only_if_the_document_lacks_most_of_it() -> None:
     def fault(*scores: float) -> str | None:
-        parts = [SentenceGrade(sentence="S.", status=SentenceStatus.NOT_MEASURED, score=one) for one in scores]
+        parts = [
+            SentenceGrade(sentence="S.", status=SentenceStatus.NOT_MEASURED, score=one) for one in scores
+        ]
         return fault_of(tally(parts, "semantic"), 0.7)
 
     assert fault(0.5, 0.66) is None
