@@ -1,4 +1,4 @@
-"""Statistics of outcomes: AUROC, balanced accuracy at a threshold chosen elsewhere, precision and coverage, intervals."""
+"""AUROC and shares, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
 Z = 1.959964
 ROUNDS = 200
 
@@ -49,22 +47,3 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     middle = (share + spread / 2) / (1 + spread)
     half = Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole)) / (1 + spread)
     return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def balanced(accepted: Sequence[bool], right: Sequence[bool]) -> float:
-    """The mean of the shares of right answers accepted and of wrong answers refused."""
-    said, truth = np.asarray(accepted, dtype=bool), np.asarray(right, dtype=bool)
-    return float((said[truth].mean() + (~said)[~truth].mean()) / 2)
-
-
-def threshold(groups: Sequence[tuple[Sequence[float], Sequence[bool]]]) -> float:
-    """The score from which accepting gives the best mean balanced accuracy over the groups."""
-    tried = np.unique(
-        np.quantile(np.concatenate([np.asarray(scores) for scores, _ in groups]), np.linspace(0, 1, 60))
-    )
-    return max(
-        tried.tolist(),
-        key=lambda least: np.mean(
-            [balanced([one >= least for one in scores], right) for scores, right in groups]
-        ),
-    )

@@ -1,8 +1,7 @@
 """How often the verdicts of code are right: `python -m benchmarks.grounding.measure [--folder DIR] [--sample N] [--described N] [--write]`.
 
 DIR defaults to QAGEN_REAL_DATA. Every set gives up to N right and N wrong answers. No figure of a set uses a choice that was made
-with its family: which rules count (those that are right in at least .90 of the cases on the other families), and from which score
-an answer is accepted for the balanced accuracy. `--described` compares with the rule of a cosine of .5 on a smaller sample.
+with its family: which rules count (those that are right in at least .90 of the cases on the other families). `--described` compares with the rule of a cosine of .5 on a smaller sample.
 `--write` stores the figures that users see (`qagen_dagster/grounding/error_rates.json`).
 """
 
@@ -11,16 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from pydantic import TypeAdapter
 
 from benchmarks.grounding import corruption, sets
-from benchmarks.grounding.figures import auroc, auroc_interval, balanced, threshold, wilson
+from benchmarks.grounding.figures import auroc, auroc_interval, wilson
 from benchmarks.grounding.outcomes import Outcome, described, outcomes
 from qagen_dagster.grounding import error_rates
+from qagen_dagster.grounding.methods.semantic import DESCRIBED_THRESHOLD
 from qagen_dagster.grounding.verdicts import Rule
 from qagen_dagster.records.grading import ErrorRate
 
@@ -29,17 +29,7 @@ TARGET = Path(error_rates.__file__).with_name(error_rates.FILE)
 DERIVED = ("tatqa", "xquad", "pubmedqa")
 GOOD, FEW = 0.9, 10  # precision of a rule that counts; a rule with fewer cases counts, too
 VERDICTS = ((True, "supported"), (False, "unsupported"))
-HEADS = (
-    "answers",
-    "AUROC",
-    "word overlap",
-    "balanced accuracy",
-    "word overlap",
-    "supported: share",
-    "right",
-    "unsupported: share",
-    "right",
-)
+HEADS = ("answers", "AUROC", "word overlap", "supported: share", "right", "unsupported: share", "right")
 
 
 def left_out(found: Sequence[Outcome]) -> list[Outcome]:
@@ -54,18 +44,13 @@ def left_out(found: Sequence[Outcome]) -> list[Outcome]:
 
 
 def bad_rules(found: Sequence[Outcome]) -> frozenset[Rule]:
-    """The rules that are too often wrong, as the mean over families."""
+    """The rules that are too often wrong."""
     return frozenset(rule for rule in Rule if _precision(rule, found) < GOOD)
 
 
 def _precision(rule: Rule, found: Sequence[Outcome]) -> float:
-    mine = [one for one in found if rule in one.rules()]
-    if len(mine) < FEW:
-        return 1.0
-    families = {one.item.family for one in mine}
-    groups = [[one.right for one in mine if one.item.family == family] for family in families]
-    enough = [group for group in groups if len(group) >= FEW] or [[one.right for one in mine]]
-    return float(np.mean([_share(group) for group in enough]))
+    mine = [one.right for one in found if rule in one.rules()]
+    return _share(mine) if len(mine) >= FEW else 1.0
 
 
 def _share(values: Iterable[bool]) -> float:
@@ -92,8 +77,7 @@ def print_sets(found: Sequence[Outcome], title: str) -> None:
     names = list(dict.fromkeys(one.item.name for one in found))
     rows: dict[str, list[float]] = {}
     for name in names:
-        mine = [one for one in found if one.item.name == name]
-        rows[name] = _row(name, mine, [one for one in found if one.item.family != mine[0].item.family])
+        rows[name] = _row(name, [one for one in found if one.item.name == name])
     for label, chosen in _groups(found, names):
         means = np.nanmean([rows[name] for name in chosen], axis=0)
         _line([f"**{label}**", "", *(f"{value:.3f}" for value in means)])
@@ -111,7 +95,7 @@ def _groups(found: Sequence[Outcome], names: Sequence[str]) -> list[tuple[str, l
     return [(label, chosen) for label, chosen in groups.items() if chosen]
 
 
-def _row(name: str, mine: Sequence[Outcome], others: Sequence[Outcome]) -> list[float]:
+def _row(name: str, mine: Sequence[Outcome]) -> list[float]:
     right = [one.item.supported for one in mine]
     figures = [len(mine) * 1.0]
     cells = [str(len(mine))]
@@ -120,15 +104,10 @@ def _row(name: str, mine: Sequence[Outcome], others: Sequence[Outcome]) -> list[
         low, high = auroc_interval(scores, right, [one.item.document for one in mine])
         figures.append(auroc(scores, right))
         cells.append(f"{figures[-1]:.3f} [{low:.2f}, {high:.2f}]")
-    for of in (_score, _overlap):
-        least = threshold(_by_set(others, of))
-        figures.append(balanced([of(one) >= least for one in mine], right))
-        cells.append(f"{figures[-1]:.3f}")
     for verdict, _ in VERDICTS:
         cases = [one.right for one in mine if one.verdict is verdict]
-        low, high = wilson(sum(cases), len(cases))
         figures += [len(cases) / len(mine), _share(cases)]
-        cells += [f"{figures[-2]:.3f}", f"{figures[-1]:.3f} [{low:.2f}, {high:.2f}]" if cases else "-"]
+        cells += [_of(len(cases), len(mine)), _of(sum(cases), len(cases))]
     _line([name, *cells])
     return figures[1:]
 
@@ -141,15 +120,10 @@ def _overlap(one: Outcome) -> float:
     return one.overlap
 
 
-def _by_set(found: Sequence[Outcome], of: Callable[[Outcome], float]) -> list[tuple[list[float], list[bool]]]:
-    names = dict.fromkeys(one.item.name for one in found)
-    return [
-        (
-            [of(one) for one in found if one.item.name == name],
-            [one.item.supported for one in found if one.item.name == name],
-        )
-        for name in names
-    ]
+def _of(part: int, whole: int) -> str:
+    """A share with its interval."""
+    low, high = wilson(part, whole)
+    return f"{part / whole:.3f} [{low:.2f}, {high:.2f}]" if whole else "-"
 
 
 def print_kinds(found: Sequence[Outcome]) -> None:
@@ -169,21 +143,26 @@ def print_described(found: Sequence[Outcome], most: int) -> None:
     """The described rule, word overlap and the detector on the same smaller sample."""
     chosen = {id(one) for one in sets.sample([one.item for one in found], most)}
     mine = [one for one in found if id(one.item) in chosen]
-    cosines = described([one.item for one in mine])
-    print(
-        f"\nThe described rule beside ours and word overlap, up to {most} right and {most} wrong answers of each set\n"
+    cosines = dict(zip(map(id, mine), described([one.item for one in mine]), strict=True))
+    print(f"\nThe described rule on up to {most} right and {most} wrong answers of each set\n")
+    heads = (
+        "answers",
+        "AUROC: ours",
+        "word overlap",
+        "described",
+        "right when ours supports",
+        "when described accepts",
     )
-    _line(["set", "answers", "AUROC: ours", "word overlap", "described", "described: right when it accepts"])
-    _line(["---"] * 6)
+    _line(["set", *heads])
+    _line(["---"] * (len(heads) + 1))
     for name in dict.fromkeys(one.item.name for one in mine):
-        here = [place for place, one in enumerate(mine) if one.item.name == name]
-        right = [mine[place].item.supported for place in here]
-        scores = ([of(mine[place]) for place in here] for of in (_score, _overlap))
-        cosine = [cosines[place] for place in here]
-        accepted = [truth for truth, value in zip(right, cosine, strict=True) if value >= 0.5]
-        low, high = wilson(sum(accepted), len(accepted))
-        figures = [f"{auroc(values, right):.3f}" for values in (*scores, cosine)]
-        _line([name, str(len(here)), *figures, f"{_share(accepted):.3f} [{low:.2f}, {high:.2f}]"])
+        here = [one for one in mine if one.item.name == name]
+        right = [one.item.supported for one in here]
+        scores = ([of(one) for one in here] for of in (_score, _overlap, lambda one: cosines[id(one)]))
+        ours = [one.right for one in here if one.verdict]
+        accepted = [one.item.supported for one in here if cosines[id(one)] >= DESCRIBED_THRESHOLD]
+        cells = [_of(sum(ours), len(ours)), _of(sum(accepted), len(accepted))]
+        _line([name, str(len(here)), *(f"{auroc(values, right):.3f}" for values in scores), *cells])
 
 
 def rates(found: Sequence[Outcome]) -> tuple[ErrorRate, ...]:

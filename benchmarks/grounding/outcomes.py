@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.grounding.sets import Item
@@ -79,15 +79,9 @@ def described(items: Sequence[Item]) -> list[float]:
     ]
 
 
-def _with_sources(
-    items: Iterable[Item], make: Callable[[str], Source] | None = None
-) -> Iterator[tuple[Item, Source]]:
+def _with_sources(items: Iterable[Item]) -> Iterator[tuple[Item, Source]]:
     last: Source | None = None
     for item in items:
         if last is None or last.text != item.document:
-            last = (make or _source)(item.document)
+            last = Source(item.document, encode)
         yield item, last
-
-
-def _source(text: str) -> Source:
-    return Source(text, encode)

@@ -5,6 +5,7 @@ Nothing here is fitted to data. Each rule has a name, so that the benchmark can 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -148,10 +149,10 @@ def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
     if span is None or span > LOOSE * len(claim.stems):
         return False
     text = source.window_text(window)
-    mine, theirs = {*claim.words}, {*tokens(text)}
+    mine, theirs = Counter(claim.words), Counter(tokens(text))
     return not (
-        mine & _BOUNDS - theirs
-        or theirs & _HEDGES - mine
+        any(mine[word] > theirs[word] for word in _BOUNDS)
+        or any(theirs[word] > mine[word] for word in _HEDGES)
         or leaves_open(text)
         or differences(claim.facts, facts(text))
         or missing_amounts(claim.facts, facts(text))

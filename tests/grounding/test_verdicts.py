@@ -69,6 +69,12 @@ def test_what_words_cannot_prove_is_undecided(claim: str) -> None:
     assert found.reason
 
 
+def test_a_second_negation_is_not_overlooked() -> None:
+    text = "The cost that is not yet known was about 3 million euros."
+    assert rule("The cost that is not yet known was about 3 million euros", text=text) is Rule.SAME_WORDS
+    assert rule("The cost that is not yet known was not about 3 million euros", text=text) is None
+
+
 def test_a_question_about_something_affirms_nothing() -> None:
     aim = "We studied whether coffee harms the liver of elderly visitors."
     assert rule("Coffee harms the liver of elderly visitors.", text=aim) is None
