@@ -25,12 +25,14 @@ def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0
     """
     decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
     ungrounded = sum(one.status in UNGROUNDED for one in decided)
-    told = {"method": method, "issues": issues(sentences), "sentences": tuple(sentences)}
-    if not decided or (not ungrounded and len(decided) < len(sentences)):
-        return AnswerGrade(is_grounded=None, confidence=None, **told)
-    confidence = min(1.0, 1 - ungrounded / len(decided) + boost)
+    undecided = not decided or (not ungrounded and len(decided) < len(sentences))
+    confidence = None if undecided else min(1.0, 1 - ungrounded / len(decided) + boost)
     return AnswerGrade(
-        is_grounded=confidence >= GROUNDED_CONFIDENCE and not ungrounded, confidence=confidence, **told
+        is_grounded=None if confidence is None else confidence >= GROUNDED_CONFIDENCE and not ungrounded,
+        confidence=confidence,
+        method=method,
+        issues=issues(sentences),
+        sentences=tuple(sentences),
     )
 
 

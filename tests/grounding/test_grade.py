@@ -142,7 +142,7 @@ def test_grades_say_how_many_answers_were_decided_and_by_whom() -> None:
     assert document.decided == Decided(code=1, judge=1, nobody=1)
     whole = report([document, document], corpus="c", method=Method.HYBRID)
     assert whole.decided == Decided(code=2, judge=2, nobody=2)
-    assert whole.decided.share == pytest.approx(2 / 3)
+    assert Decided(code=2, judge=2, nobody=2).share == pytest.approx(2 / 3)
     assert whole.error_rates == error_rates()
     assert report([document], corpus="c", method=Method.LLM).error_rates == ()
 
