@@ -37,9 +37,7 @@ def left_out(found: Sequence[Outcome]) -> list[Outcome]:
     families = sorted({one.item.family for one in found})
     bad = {family: bad_rules([one for one in found if one.item.family != family]) for family in families}
     for family, rules in bad.items():
-        print(
-            f"without {family}: {', '.join(sorted(rules)) or 'every rule'} {'do not count' if rules else 'counts'}"
-        )
+        print(f"without {family}: {'not ' + ', '.join(sorted(rules)) if rules else 'every rule'}")
     return [one.without(bad[one.item.family]) for one in found]
 
 
@@ -99,8 +97,7 @@ def _row(name: str, mine: Sequence[Outcome]) -> list[float]:
     right = [one.item.supported for one in mine]
     figures = [len(mine) * 1.0]
     cells = [str(len(mine))]
-    for of in (_score, _overlap):
-        scores = [of(one) for one in mine]
+    for scores in ([one.score for one in mine], [one.overlap for one in mine]):
         low, high = auroc_interval(scores, right, [one.item.document for one in mine])
         figures.append(auroc(scores, right))
         cells.append(f"{figures[-1]:.3f} [{low:.2f}, {high:.2f}]")
@@ -110,14 +107,6 @@ def _row(name: str, mine: Sequence[Outcome]) -> list[float]:
         cells += [_of(len(cases), len(mine)), _of(sum(cases), len(cases))]
     _line([name, *cells])
     return figures[1:]
-
-
-def _score(one: Outcome) -> float:
-    return one.score
-
-
-def _overlap(one: Outcome) -> float:
-    return one.overlap
 
 
 def _of(part: int, whole: int) -> str:
@@ -158,9 +147,10 @@ def print_described(found: Sequence[Outcome], most: int) -> None:
     for name in dict.fromkeys(one.item.name for one in mine):
         here = [one for one in mine if one.item.name == name]
         right = [one.item.supported for one in here]
-        scores = ([of(one) for one in here] for of in (_score, _overlap, lambda one: cosines[id(one)]))
+        near = [cosines[id(one)] for one in here]
+        scores = ([one.score for one in here], [one.overlap for one in here], near)
         ours = [one.right for one in here if one.verdict]
-        accepted = [one.item.supported for one in here if cosines[id(one)] >= DESCRIBED_THRESHOLD]
+        accepted = [truth for truth, value in zip(right, near, strict=True) if value >= DESCRIBED_THRESHOLD]
         cells = [_of(sum(ours), len(ours)), _of(sum(accepted), len(accepted))]
         _line([name, str(len(here)), *(f"{auroc(values, right):.3f}" for values in scores), *cells])
 
