@@ -106,9 +106,11 @@ def _row(said: Sequence[str], asked: frozenset[str], source: Source) -> Window |
             label = frozenset(content_stems(cells[0]))
             if not label or not label <= asked or len(cells) != len(heads):
                 continue
-            shares = [_share(frozenset(content_stems(head)), tuple(asked)) for head in heads[1:]]
-            best = max(shares, default=0.0)
-            if best > 0 and shares.count(best) == 1 and tokens(cells[shares.index(best) + 1]) == tuple(said):
+            named = [frozenset(content_stems(head)) for head in heads[1:]]
+            fits = [(_share(head, tuple(asked)), len(head & asked)) for head in named]
+            best = max(fits, default=(0.0, 0))
+            column = fits.index(best) + 1 if best[1] and fits.count(best) == 1 else 0
+            if column and tokens(cells[column]) == tuple(said):
                 numbers = source.sentences_on(line, line)
                 return Window(numbers.start, max(1, len(numbers)))
     return None

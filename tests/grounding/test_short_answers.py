@@ -12,10 +12,10 @@ The ferry has 64 seats and 12 cabins.
 
 Table 1: Boats of the harbour
 
-| Boat | Length (m) | Home port | Crew |
-|------|-----------|-----------|------|
-| Alma | 12.5 | Lunde | 3 |
-| Brise | 17.0 | Ostrand | 5 |
+| Boat | Length (m) | Home port | Crew | Port fee |
+|------|-----------|-----------|------|------|
+| Alma | 12.5 | Lunde | 3 | 40 |
+| Brise | 17.0 | Ostrand | 5 | 55 |
 """
 SOURCE = Source(TEXT, Counting())
 LENGTH = 'According to Table 1 of "Boats", what is the length in m for the boat "Alma"?'
@@ -29,6 +29,7 @@ LENGTH = 'According to Table 1 of "Boats", what is the length in m for the boat 
         ("Who opened the harbour office?", "Ida Berg", 1),
         (LENGTH, "12.5", 9),
         ("What is the home port of the boat Brise?", "Ostrand", 10),
+        ("What is the port fee for the boat Alma?", "40", 9),
     ],
 )
 def test_a_short_answer_is_supported_where_its_question_is(question: str, answer: str, line: int) -> None:
@@ -47,6 +48,7 @@ def test_a_short_answer_is_supported_where_its_question_is(question: str, answer
         (LENGTH, "17.0"),  # another row
         (LENGTH, "Lunde"),  # another column
         (LENGTH, "3"),
+        ("What is the port of the boat Alma?", "Lunde"),  # two columns fit
         ("Who is Ida Berg?", "Ida Berg"),  # says nothing new
         ("", "3 May 1931"),
         ("When was the harbour office opened?", ""),
