@@ -3,45 +3,88 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from dataclasses import dataclass
 
 from qagen_dagster.index.sentences import Sentence
 
 LEAST = 4  # minimum words of a copy; shorter ones ("No.", a table's cell) mean nothing out of context
-_ALIKE = 500  # maximum tried positions of the same words
+_OPENING = 3  # leading words that index the sentences
+_ALIKE = 500  # maximum tried positions of identical sentences
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
-_BULLETS = frozenset("-*+\u2022\u2023\u25aa\u25cf\u25e6\u2043\u2013\u2014")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A run of `count` complete sentences of the document, from number `first` on, that an answer contains."""
+
+    start: int  # character position in the answer
+    end: int
+    first: int
+    count: int
 
 
 class Copies:
-    """The words of one document as a string, and where its sentences start in it."""
+    """The sentences of one document, indexed by their words."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
-        texts = [" ".join(_words(one.text)) for one in sentences]
-        self._words = f" {' '.join(texts)} "
-        self._starts = list(accumulate((len(text) + 1 for text in texts), initial=1))
+        self._texts: list[str] = []
+        self._sizes: list[int] = []
+        self._places: dict[str, list[int]] = {}
+        self._lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences with this opening
+        for number, sentence in enumerate(sentences):
+            words = [word for word, _, _ in _words(sentence.text)]
+            self._texts.append(" ".join(words))
+            self._sizes.append(len(words))
+            self._lengths.setdefault(tuple(words[:_OPENING]), set()).add(len(words))
+            places = self._places.setdefault(self._texts[-1], [])
+            if words and len(places) < _ALIKE:
+                places.append(number)
 
-    def find(self, claim: str) -> tuple[int, int] | None:
-        """The number and count of the complete sentences in a row that are the claim; None if there are none."""
-        words = list(_words(claim))
-        text, place = f" {' '.join(words)} ", -1
-        for _ in range(_ALIKE if len(words) >= LEAST else 0):
-            place = self._words.find(text, place + 1)
-            if place < 0:
-                break
-            first, end = (bisect_right(self._starts, at) - 1 for at in (place + 1, place + len(text)))
-            if self._starts[first] == place + 1 and self._starts[end] == place + len(text):
-                return first, end - first
-        return None
+    def find(self, answer: str) -> list[Copy]:
+        """The copies in `answer`, in order and without overlap."""
+        placed = list(_words(answer))
+        words = [word for word, _, _ in placed]
+        found: list[Copy] = []
+        at = 0
+        while at < len(words):
+            length, first, count = max(self._runs(words, at), default=(0, 0, 0))
+            if length >= LEAST:
+                found.append(Copy(placed[at][1], placed[at + length - 1][2], -first, count))
+            at += length if length >= LEAST else 1
+        return found
+
+    def _runs(self, words: Sequence[str], at: int) -> Iterator[tuple[int, int, int]]:
+        """Runs of copies from word `at`: word count, minus the first sentence (earlier is better), sentence count."""
+        for size in range(1, _OPENING + 1):
+            for length in self._lengths.get(tuple(words[at : at + size]), ()):
+                if at + length > len(words):
+                    continue
+                for first in self._places.get(" ".join(words[at : at + length]), ()):
+                    end, number = at + length, first + 1
+                    while number < len(self._texts) and self._follows(words, end, number):
+                        end += self._sizes[number]
+                        number += 1
+                    yield end - at, -first, number - first
+
+    def _follows(self, words: Sequence[str], at: int, number: int) -> bool:
+        size = self._sizes[number]
+        return bool(size) and " ".join(words[at : at + size]) == self._texts[number]
 
 
-def _words(text: str) -> Iterator[str]:
-    """Normalised words without bullets; a token without letters counts as a word, such as leader dots."""
+def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
+    """The first of the copies that together cover the whole claim; None if they do not."""
+    held = [one for one in copies if one.start < claim.end and claim.start < one.end]
+    for _, start, end in _words(claim.text):
+        if not any(one.start < claim.start + end and claim.start + start < one.end for one in held):
+            return None
+    return held[0] if held else None
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Normalised words with positions; a token without letters counts as a word, such as leader dots."""
     for match in _WORD.finditer(text):
         word = match.group().replace("\u2019", "'").casefold()
-        if word not in _BULLETS:
-            yield word.rstrip(_ENDING).lstrip(_QUOTES) or word
+        yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start(), match.end()

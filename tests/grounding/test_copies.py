@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.copies import Copies
+from qagen_dagster.grounding.copies import Copies, covering
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import split
+from qagen_dagster.index.sentences import claims, split
 from qagen_dagster.records.grading import SentenceStatus
 from tests.grounding.test_source import Counting
 
@@ -69,25 +69,28 @@ def test_the_evidence_of_a_copy_is_where_it_stands() -> None:
     ],
 )
 def test_one_word_or_sign_otherwise_is_no_copy(changed: str) -> None:
-    assert Copies(split(TEXT)).find(changed) is None
+    assert Copies(split(TEXT)).find(changed) == []
 
 
 def test_part_of_a_sentence_is_no_copy_and_neither_are_cells() -> None:
     copies = Copies(split(TEXT))
-    assert copies.find("nothing would have been solved in 1990 or 1991 by A. Berg.") is None
-    assert copies.find("Yes. No.") is None
-    assert copies.find("") is None
+    assert copies.find("nothing would have been solved in 1990 or 1991 by A. Berg.") == []
+    assert copies.find("Yes. No.") == []
+    assert copies.find("") == []
 
 
 def test_a_sentence_that_opens_like_a_longer_one_is_found() -> None:
-    text = "The tank holds oil and 7 more litres of water.\n\nThe tank holds oil."
-    assert Copies(split(text)).find("The tank holds oil.") == (1, 1)
+    copies = Copies(split("The tank holds oil.\n\nThe tank holds oil and 7 more litres of water."))
+    (found,) = copies.find("The tank holds oil.")
+    assert (found.first, found.count, found.end) == (0, 1, 19)
 
 
-def test_a_claim_that_says_more_than_a_sentence_is_no_copy() -> None:
-    copies = Copies(split(TEXT))
-    assert copies.find("The tank holds (40) litres.") is not None
-    assert copies.find("The tank holds (40) litres and 7 more of them") is None
+def test_a_claim_that_says_more_than_its_copy_is_not_covered() -> None:
+    answer = "The tank holds (40) litres. The tank holds (40) litres and 7 more of them"
+    first, second = claims(answer)
+    copies = Copies(split(TEXT)).find(answer)
+    assert covering(copies, first) is not None
+    assert covering(copies, second) is None
 
 
 @given(st.lists(st.permutations(WORDS), min_size=1, max_size=8, unique_by=tuple), st.data())
@@ -96,11 +99,17 @@ def test_whole_sentences_in_a_row_are_a_copy(orders: list[list[str]], data: st.D
     assert len(sentences) == len(orders)
     first = data.draw(st.integers(0, len(sentences) - 1))
     chosen = sentences[first : first + data.draw(st.integers(1, 5))]
-    assert Copies(sentences).find(" ".join(one.text for one in chosen)) == (first, len(chosen))
+    (found,) = Copies(sentences).find(" ".join(one.text for one in chosen))
+    assert (found.first, found.count) == (first, len(chosen))
 
 
 @given(st.text(alphabet=st.sampled_from("ab 1.\n,-("), max_size=120), st.integers(0, 20), st.integers(1, 5))
-def test_any_text_can_be_searched(text: str, first: int, count: int) -> None:
+def test_consecutive_sentences_are_found_whole(text: str, first: int, count: int) -> None:
     sentences = split(text)
-    found = Copies(sentences).find(" ".join(one.text for one in sentences[first : first + count]))
-    assert found is None or 0 <= found[0] < sum(found) <= len(sentences)
+    chosen = sentences[first : first + count]
+    answer = " ".join(one.text for one in chosen)
+    found = Copies(sentences).find(answer)
+    assert [(one.start, one.end) for one in found] == sorted((one.start, one.end) for one in found)
+    for one in found:
+        held = " ".join(sentence.text for sentence in sentences[one.first : one.first + one.count])
+        assert answer[one.start : one.end].strip(".,;:! ").split()[:1] == held.strip(".,;:! ").split()[:1]

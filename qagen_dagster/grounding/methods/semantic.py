@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from qagen_dagster.grounding.copies import Copy, covering
 from qagen_dagster.grounding.facts import differences, facts
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
@@ -25,9 +26,12 @@ def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
     """The sentences of `answer`, each with its verdict."""
-    said = [one.text for one in claims(answer)] or _short(answer)
-    whole = source.copies.find(answer)
-    return [(text, _decision(text, source, question, whole)) for text in said]
+    copies = source.copies.find(answer)
+    said = [(one.text, covering(copies, one)) for one in claims(answer)]
+    return [
+        (text, _decision(text, source, question, copy))
+        for text, copy in said or [(text, None) for text in _short(answer)]
+    ]
 
 
 def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
@@ -43,12 +47,11 @@ def _short(answer: str) -> list[str]:
     return [kept] if any(map(str.isalnum, kept)) else []
 
 
-def _decision(text: str, source: Source, question: str, whole: tuple[int, int] | None) -> Decision:
+def _decision(text: str, source: Source, question: str, copy: Copy | None) -> Decision:
     if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
-    copy = source.copies.find(text) or whole
     if copy is not None:
-        return Decision(True, 1.0, Rule.COPY, Window(*copy))
+        return Decision(True, 1.0, Rule.COPY, Window(copy.first, copy.count))
     return decide(claim_of(text) or text, source, question)
 
 
