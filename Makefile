@@ -74,10 +74,9 @@ bench-estimate: $(READY)
 bench-index: $(READY) ## building the search index, and searching one document of many
 	$(BIN)/python -m benchmarks.index
 
-bench-grounding: $(READY) ## how well answers without support are found, on the public sets of QAGEN_REAL_DATA
+bench-grounding: $(READY) ## how often verdicts on answers are right, on the public sets of QAGEN_REAL_DATA
 	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder with the public sets"; exit 2; }
-	$(BIN)/python -m benchmarks.grounding.calibrate
-	$(BIN)/python -m benchmarks.grounding.described
+	$(BIN)/python -m benchmarks.grounding.measure
 	$(BIN)/python -m benchmarks.grounding.speed
 
 bench-growth: $(READY) ## time and memory for 10, 100, 1,000 and 10,000 documents

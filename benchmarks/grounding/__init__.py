@@ -1,1 +1,1 @@
-"""How well answers without support are found: public sets, sets made by controlled corruption, speed."""
+"""How often verdicts on answers are right: public sets, sets made by controlled corruption, published sets, speed."""

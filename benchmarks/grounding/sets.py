@@ -6,8 +6,10 @@ HaluEval (question answering), BEGIN (replies), SummEdits (summaries with one ed
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,24 @@ class Item:
     answer: str
     document: str
     kind: str = ""
+
+    @property
+    def aside(self) -> bool:
+        """Whether the document is in the third that nobody looked at while the rules were written."""
+        return int(hashlib.sha256(self.document.encode()).hexdigest()[:8], 16) % 3 == 0
+
+
+def sample(items: Sequence[Item], most: int) -> list[Item]:
+    """Up to `most` right and as many wrong answers of every set, drawn with one seed, by set and document."""
+    groups: dict[tuple[str, bool], list[Item]] = {}
+    for item in items:
+        groups.setdefault((item.name, item.supported), []).append(item)
+    chosen = [
+        item
+        for (name, _), group in groups.items()
+        for item in (random.Random(name).sample(group, most) if len(group) > most else group)
+    ]
+    return sorted(chosen, key=lambda item: (item.name, item.document))
 
 
 def load(folder: Path) -> list[Item]:

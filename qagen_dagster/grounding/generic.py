@@ -57,22 +57,6 @@ _ABOUT = _set(
     "document documents text texts passage passages article articles source sources report reports paper papers excerpt "
     "context section paragraph author authors answer summary information evidence"
 )
-_INQUIRY = _set(
-    "research study studies trial trials investigation investigations exploration work data experiment experiments analysis analyses"
-)
-_DEMAND = _set(
-    "need needs needed require requires required warrant warrants warranted necessary recommend recommended should must"
-)
-_OUTLOOK = _set(
-    """
-    further future additional more larger large bigger long-term long term prospective careful randomized randomised controlled
-    clinical well-designed multicenter multicentre longitudinal rigorous systematic independent follow-up finding findings result
-    results conclusion conclusions implication implications issue issues question questions matter hypothesis confirm confirmed verify
-    verified validate validated explore explored investigate investigated examine examined clarify clarified establish elucidate assess evaluate
-    test tested determine determined address addressed answer conducted performed carried out undertaken done promising
-    preliminary initial we i our my their before definitive firm definite drawn however therefore also still
-    """
-)
 _DEMONSTRATIVE = re.compile(r"(?:this|that|these|it) (?:is|are|refers? to|means?)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)?")
 
@@ -118,14 +102,6 @@ def is_generic(sentence: str) -> bool:
         _ABOUT.intersection(words)
         or _OPENING.match(sentence.strip())
         or _DEMONSTRATIVE.match(sentence.strip())
-    )
-
-
-def is_outlook(sentence: str) -> bool:
-    """Whether the sentence only calls for more research ("Further trials are needed to confirm these results")."""
-    words = set(_words(sentence))
-    return bool(
-        words & _INQUIRY and words & _DEMAND and words <= _OUTLOOK | _INQUIRY | _DEMAND | _META | _FUNCTION
     )
 
 

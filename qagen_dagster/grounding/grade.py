@@ -5,8 +5,10 @@ After "QAGRedo Algorithm Report", sections 4.4 and 5.2.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from qagen_dagster.grounding.error_rates import error_rates
 from qagen_dagster.grounding.methods import hybrid, keyword, llm, semantic
 from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Source
@@ -14,6 +16,8 @@ from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import (
     AnswerGrade,
+    Decided,
+    Decider,
     DocumentGrades,
     Grade,
     GradedAnswer,
@@ -27,6 +31,7 @@ from qagen_dagster.records.ids import Mode
 
 NO_TEXT = "the document has no text"
 _LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
+_BY_CODE = (Method.SEMANTIC, Method.HYBRID)  # methods whose errors `error_rates` are
 _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
 
 
@@ -49,7 +54,7 @@ def grade_answer(
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is Method.KEYWORD:
-        return keyword.grade(answer, source)
+        return keyword.grade(answer, source, question=question)
     if method is Method.LLM:
         return llm.grade(
             question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted
@@ -92,6 +97,7 @@ def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]
         ungrounded=sum(one.grading.is_grounded is False for one in answers),
         not_measured=sum(one.grading.is_grounded is None for one in answers),
         answers=tuple(answers),
+        decided=decided(answers),
     )
 
 
@@ -122,7 +128,25 @@ def report(
         ungrounded=sum(document.ungrounded for document in documents),
         not_measured=sum(document.not_measured for document in documents),
         documents=tuple(documents),
+        decided=together(document.decided for document in documents),
+        error_rates=error_rates() if method in _BY_CODE else (),
         ungrounded_highlights=tuple(_highlights(documents)),
+    )
+
+
+def decided(answers: Iterable[GradedAnswer]) -> Decided:
+    """How many answers were decided, by whom."""
+    counts = Counter(one.grading.decided_by for one in answers)
+    return Decided(code=counts[Decider.CODE], judge=counts[Decider.JUDGE], nobody=counts[None])
+
+
+def together(parts: Iterable[Decided | None]) -> Decided:
+    """The sum of the counts."""
+    found = [one for one in parts if one is not None]
+    return Decided(
+        code=sum(one.code for one in found),
+        judge=sum(one.judge for one in found),
+        nobody=sum(one.nobody for one in found),
     )
 
 

@@ -1,20 +1,14 @@
-"""Detection of a word in a claim whose opposite stands at the same place in the evidence.
-
-Opposites come from word forms ("efficient", "inefficient") or from the list of `models/embedded/text/opposites.py`, made by
-`benchmarks/grounding/opposites.py`.
-"""
+"""Detection of a word in a claim whose opposite by form ("efficient", "inefficient") is at the same place in the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 
-from qagen_dagster.grounding.words import listed, stem
-from qagen_dagster.models.embedded.text.opposites import listed_pairs
+from qagen_dagster.grounding.words import listed
 
 BESIDE = 2  # content words of the claim on each side of the word
 AROUND = 3  # content words of the evidence on each side of the opposite
-SHARED = 2  # shared words required for an opposite from the list; one by form needs 1
 _REST = 4  # minimum letters of a word without its prefix
 _DENYING = listed("un in im ir il non dis mis anti counter de")
 _EXCHANGED = tuple(
@@ -28,33 +22,23 @@ def opposite_in(
 ) -> tuple[str, str] | None:
     """The first word of a claim with an opposite in the windows, and that opposite; words and windows are stems.
 
-    No window may contain the word itself, the claim must not contain the opposite, and both must share neighbouring
-    words. `given` holds words of the question, which are not the claim's own.
+    No window may contain the word itself, the claim must not contain the opposite, and both must share a neighbouring
+    word. `given` holds words of the question, which are not the claim's own.
     """
     held = {word for window in windows for word in window}
-    said = {*stems}
     for place, word in enumerate(stems):
         if word in held or word in given:
             continue
         beside = {*stems[max(0, place - BESIDE) : place], *stems[place + 1 : place + 1 + BESIDE]}
-        for other, least in _opposites(word):
-            if other in held and other not in said and _near(other, beside, windows) >= least:
+        for other in sorted(by_form(word) & held - {*stems}):
+            if _beside(other, beside, windows):
                 return word, other
     return None
 
 
-def _opposites(word: str) -> Iterator[tuple[str, int]]:
-    """Opposites of a stem, with the number of shared words that each requires."""
-    for other in sorted(by_form(word)):
-        yield other, 1
-    for other in _listed().get(word, ()):
-        yield other, SHARED
-
-
-def _near(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> int:
-    """The largest number of words of `beside` around one occurrence of `word`."""
-    return max(
-        len(beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]})
+def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bool:
+    return any(
+        beside & {*window[max(0, at - AROUND) : at], *window[at + 1 : at + 1 + AROUND]}
         for window in windows
         for at, one in enumerate(window)
         if one == word
@@ -81,13 +65,3 @@ def _cut(word: str, prefix: str) -> str:
     """The word without the prefix; empty if it lacks the prefix or too little remains."""
     rest = word.removeprefix(prefix)
     return rest if rest != word and len(rest) >= _REST else ""
-
-
-@lru_cache(maxsize=1)
-def _listed() -> dict[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = {}
-    for pair in listed_pairs():
-        left, right = map(stem, pair)
-        found.setdefault(left, set()).add(right)
-        found.setdefault(right, set()).add(left)
-    return {word: tuple(sorted(others)) for word, others in found.items()}

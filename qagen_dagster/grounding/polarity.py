@@ -19,12 +19,6 @@ _DENYING_VERBS = ("fail", "lack", "unable", "refus", "den")
 _NO_DENIAL = re.compile(
     r"\b(?:not only|no doubt|no longer than|not just|not to mention|no\.|no \d)", re.IGNORECASE
 )
-_VERB_DENIED = re.compile(r"\b(?:not|never|cannot|neither|nor)\b|n't\b", re.IGNORECASE)
-_ALIKE = re.compile(
-    r"\b(?:similar|comparabl|unchanged|equal|same\b|non-?significan|insignifican|NS\b|absen|insufficien|little\b)|"
-    r"\bp\s{0,2}[=>]\s{0,2}0?\.(?:0[5-9]|[1-9])",
-    re.IGNORECASE,
-)
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
 SCOPE = 4  # content words in the scope of a denial
 
@@ -74,18 +68,6 @@ def negates(text: str) -> bool:
         match.start() not in exempt and not match.group().lower().startswith(_DENYING_VERBS)
         for match in _DENIAL.finditer(text)
     )
-
-
-def denies_verb(text: str) -> bool:
-    """Whether a verb is denied ("does not", "cannot"); a denied noun ("no", "without") does not count."""
-    text = plain(text)
-    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
-    return any(match.start() not in exempt for match in _VERB_DENIED.finditer(text))
-
-
-def could_deny(text: str) -> bool:
-    """Whether a text could justify a denial: it contains one, or says that things are alike."""
-    return _ALIKE.search(text) is not None or denied(text) is not None
 
 
 def leaves_open(sentence: str) -> bool:

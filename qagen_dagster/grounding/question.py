@@ -75,7 +75,7 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
             named = (
                 question[one.start : one.end]
                 for one in found
-                if one in other and not _is_limit(question, one.start, one.end)
+                if one in other and not is_limit(question, one.start, one.end)
             )
             yield from (
                 name for name in named if not name.isalpha()
@@ -84,9 +84,10 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
 
 
-def _is_limit(question: str, start: int, end: int) -> bool:
-    before = question[max(0, start - 40) : start]
-    return _LIMIT_BEFORE.search(before) is not None or _LIMIT_AFTER.match(question, end) is not None
+def is_limit(text: str, start: int, end: int) -> bool:
+    """Whether the value at this place is a limit, such as "more than 5"."""
+    before = text[max(0, start - 40) : start]
+    return _LIMIT_BEFORE.search(before) is not None or _LIMIT_AFTER.match(text, end) is not None
 
 
 def _flat(text: str) -> str:

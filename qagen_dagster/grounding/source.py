@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.facts import Facts, facts_of_document
-from qagen_dagster.grounding.polarity import could_deny
 from qagen_dagster.grounding.rows import stated_rows
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
@@ -75,11 +74,6 @@ class Source:
         return facts_of_document("\n".join([self.text, *rows.values()]))
 
     @cached_property
-    def denies(self) -> bool:
-        """Whether any part of the text could justify a denial."""
-        return any(could_deny(sentence.text) for sentence in self.sentences)
-
-    @cached_property
     def copies(self) -> Copies:
         """The document's sentences, indexed for exact copies."""
         return Copies(self.sentences)
@@ -108,15 +102,6 @@ class Source:
     def has(self, stem: str) -> bool:
         """Whether the document has the word anywhere."""
         return stem in self._postings
-
-    def cooccurrence(self, stem: str, others: Sequence[str]) -> float:
-        """The largest share of `others` in one sentence with `stem`; 1 if `others` is empty or the word missing."""
-        mine = self._postings.get(stem)
-        if mine is None or not others:
-            return 1.0
-        lists = (self._postings.get(other) for other in others)
-        shared = [np.isin(mine, postings, assume_unique=True) for postings in lists if postings is not None]
-        return float(np.sum(shared, axis=0).max() / len(others)) if shared else 0.0
 
     def sentences_on(self, first: int, last: int) -> range:
         """Numbers of the sentences on the lines `first` to `last`, 1-based and inclusive."""
@@ -171,12 +156,6 @@ class Source:
                 rows = self._encode([self.window_text(window) for window in new])
                 self._vectors.update(zip(new, rows, strict=True))
             return np.stack([self._vectors[window] for window in windows])
-
-    def nearest(self, text: str, windows: Sequence[Window]) -> tuple[Window, float]:
-        """The window with the largest cosine to `text`, and that cosine."""
-        cosines = self.vectors(windows) @ self.encode([text])[0]
-        best = int(np.argmax(cosines))
-        return windows[best], float(cosines[best])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Vectors of other texts (claims), in order."""

@@ -10,20 +10,25 @@ from collections.abc import Iterable, Sequence
 from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
 
 GROUNDED_CONFIDENCE = 0.7
+_NAMES = {
+    SentenceStatus.CONTRADICTED: "Contradicted",
+    SentenceStatus.NOT_FOUND: "Low similarity",
+    SentenceStatus.NOT_MEASURED: "Undecided",
+}
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
-    """Grade an answer by the share of grounded sentences among the measured ones, plus `boost`, at most 1.
+    """Grade an answer by the share of grounded sentences among the decided ones, plus `boost`, at most 1.
 
-    It is grounded from `GROUNDED_CONFIDENCE` on, if no sentence is ungrounded.
+    It is grounded from `GROUNDED_CONFIDENCE` on, if no sentence is ungrounded. If one is undecided and none ungrounded,
+    the answer is undecided.
     """
-    measured = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
-    if not measured:
-        return AnswerGrade(is_grounded=None, confidence=None, method=method, sentences=tuple(sentences))
-    ungrounded = sum(one.status in UNGROUNDED for one in measured)
-    confidence = min(1.0, 1 - ungrounded / len(measured) + boost)
+    decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
+    ungrounded = sum(one.status in UNGROUNDED for one in decided)
+    undecided = not decided or (not ungrounded and len(decided) < len(sentences))
+    confidence = None if undecided else min(1.0, 1 - ungrounded / len(decided) + boost)
     return AnswerGrade(
-        is_grounded=confidence >= GROUNDED_CONFIDENCE and not ungrounded,
+        is_grounded=None if confidence is None else confidence >= GROUNDED_CONFIDENCE and not ungrounded,
         confidence=confidence,
         method=method,
         issues=issues(sentences),
@@ -32,13 +37,11 @@ def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0
 
 
 def issues(sentences: Iterable[SentenceGrade]) -> tuple[str, ...]:
-    """One line for each ungrounded sentence, such as `Low similarity (0.32): '...'`."""
-    return tuple(_issue(one) for one in sentences if one.status in UNGROUNDED)
+    """One line for each sentence that is not grounded, such as `Low similarity (0.32): '...'`."""
+    return tuple(_issue(one) for one in sentences if one.status in _NAMES)
 
 
 def _issue(one: SentenceGrade) -> str:
-    said = "Contradicted" if one.status is SentenceStatus.CONTRADICTED else "Low similarity"
-    if one.score is None:
-        said = "Contradicted" if one.status is SentenceStatus.CONTRADICTED else "Not found"
+    name = "Not found" if one.status is SentenceStatus.NOT_FOUND and one.score is None else _NAMES[one.status]
     score = "" if one.score is None else f" ({one.score:.2f})"
-    return f"{said}{score}: '{one.sentence}'" + (f" - {one.reason}" if one.reason else "")
+    return f"{name}{score}: '{one.sentence}'" + (f" - {one.reason}" if one.reason else "")

@@ -43,6 +43,13 @@ class SentenceStatus(StrEnum):
     NOT_MEASURED = "not_measured"  # neither grounded nor ungrounded
 
 
+class Decider(StrEnum):
+    """Who decided whether an answer is grounded."""
+
+    CODE = "code"
+    JUDGE = "judge"
+
+
 class SpanEvidence(Record):
     """The part of the document that fits a sentence best; lines are 1-based and inclusive."""
 
@@ -90,6 +97,13 @@ class AnswerGrade(Record):
     calls: tuple[CallSummary, ...] = ()
 
     @property
+    def decided_by(self) -> Decider | None:
+        """None when it could not be decided."""
+        if self.is_grounded is None:
+            return None
+        return Decider.CODE if self.llm_verdict is None else Decider.JUDGE
+
+    @property
     def grounded_sentences(self) -> tuple[str, ...]:
         return tuple(one.sentence for one in self.sentences if one.status in _GROUNDED)
 
@@ -100,6 +114,36 @@ class AnswerGrade(Record):
 
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
+
+
+class Decided(Record):
+    """How many answers were decided, and by whom."""
+
+    code: int = 0
+    judge: int = 0
+    nobody: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """The share of answers that were decided; None without answers."""
+        answers = self.code + self.judge + self.nobody
+        return (self.code + self.judge) / answers if answers else None
+
+
+class ErrorRate(Record):
+    """How often code was right about answers of public sets with known labels, by length of the document."""
+
+    documents: str  # "short": one or two sentences; "long"
+    verdict: str  # "supported" or "unsupported"
+    answers: int  # of the sets
+    decided: int  # those that got this verdict
+    right: int
+    low: Share  # 95 % interval of `precision`
+    high: Share
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.decided if self.decided else 0.0
 
 
 class GradedAnswer(Record):
@@ -123,6 +167,7 @@ class DocumentGrades(Record):
     ungrounded: int
     not_measured: int
     answers: tuple[GradedAnswer, ...]
+    decided: Decided | None = None  # None: graded by an earlier version
     generated: str = ""  # when the answers were made, ISO 8601, UTC; empty for those from elsewhere
 
     @staticmethod
@@ -154,6 +199,8 @@ class GroundingReport(Record):
     generator_model: str = ""
     answerer_model: str = ""
     judge_model: str = ""  # empty: no judge
+    decided: Decided | None = None  # None: graded by an earlier version
+    error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
     undecided: int = 0  # answers about which the judge could not be asked this time; the next run asks
     method: Method
     overall_grade: Grade | None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_outlook, is_refusal, is_unsure
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal, is_unsure
 
 GENERIC = (
     "The document states this.",
@@ -89,16 +89,6 @@ NO_OUTLOOKS = (
     "More data.",
     "",
 )
-
-
-@pytest.mark.parametrize("sentence", OUTLOOKS)
-def test_calls_for_research_are_an_outlook(sentence: str) -> None:
-    assert is_outlook(sentence)
-
-
-@pytest.mark.parametrize("sentence", [*NO_OUTLOOKS, *CLAIMS])
-def test_what_says_something_is_no_outlook(sentence: str) -> None:
-    assert not is_outlook(sentence)
 
 
 @pytest.mark.parametrize("sentence", GENERIC)

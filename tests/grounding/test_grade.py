@@ -4,18 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.grounding.error_rates import error_rates
 from qagen_dagster.grounding.grade import grade_answer, grade_document, letter, report
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.records.grading import (
     AnswerGrade,
+    Decided,
     Grade,
     GradedAnswer,
+    GroundingReport,
+    JudgeVerdict,
     Method,
     SentenceGrade,
     SentenceStatus,
+    Verdict,
 )
 from qagen_dagster.records.ids import Mode
-from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, judge, source, verdict
+from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, WRONG, judge, source, verdict
 
 ANSWER = f"{COPIED} {FOREIGN}"
 
@@ -57,7 +62,7 @@ def test_no_failure_of_a_judge_gets_out(method: Method, name: str) -> None:
     asked = method in (Method.LLM, Method.HYBRID)
     assert bool(grade.judge_failure) == asked == bool(model.requests)
     assert said in grade.judge_failure or not asked
-    assert grade.is_grounded is (None if method is Method.LLM else False)
+    assert grade.is_grounded is (False if method is Method.KEYWORD else None)
     assert grade.method.startswith(method.value)
     assert AnswerGrade.model_validate_json(grade.model_dump_json()) == grade
 
@@ -65,20 +70,18 @@ def test_no_failure_of_a_judge_gets_out(method: Method, name: str) -> None:
 @pytest.mark.parametrize("method", Method)
 def test_each_method_tells_a_copied_answer_from_a_foreign_one(method: Method) -> None:
     good = grade_answer(QUESTION, COPIED, source(), method, judge=judge(verdict("SUPPORTED")))
-    bad = grade_answer(QUESTION, FOREIGN, source(), method, judge=judge(verdict("NOT_SUPPORTED")))
-    assert good.is_grounded is True
-    assert bad.is_grounded is False
-    assert good.confidence is not None
-    assert bad.confidence is not None
-    assert good.confidence > bad.confidence
+    bad = grade_answer(QUESTION, WRONG, source(), method, judge=judge(verdict("NOT_SUPPORTED")))
+    assert (good.is_grounded, good.confidence) == (True, 0.9 if method is Method.LLM else 1.0)
+    assert bad.is_grounded is (None if method is Method.KEYWORD else False)
     assert bad.issues
 
 
 @pytest.mark.parametrize("method", [method for method in Method if method is not Method.LLM])
 def test_issues_name_the_score_and_the_sentence(method: Method) -> None:
-    grade = grade_answer(QUESTION, FOREIGN, source(), method)
+    absent = "Penguins huddled together in 1977."
+    grade = grade_answer(QUESTION, absent, source(), method)
     assert grade.issues[0].startswith("Low similarity (")
-    assert f"): '{FOREIGN}'" in grade.issues[0]
+    assert f"): '{absent}'" in grade.issues[0]
 
 
 @pytest.mark.parametrize("method", Method)
@@ -131,6 +134,30 @@ def test_a_report_counts_answers_not_documents() -> None:
     assert highlight.reasons == ("Low similarity (0.20): 'So.'",)
 
 
+def test_grades_say_how_many_answers_were_decided_and_by_whom() -> None:
+    verdict = JudgeVerdict(verdict=Verdict.SUPPORTED, confidence=0.9, reason="line 3")
+    judged = AnswerGrade(is_grounded=True, confidence=0.9, method="hybrid", llm_verdict=verdict)
+    by_judge = GradedAnswer(id="", question="Why?", answer="So.", grading=judged)
+    document = grade_document("d1", "", [answered(True, 1.0), answered(None, None), by_judge])
+    assert document.decided == Decided(code=1, judge=1, nobody=1)
+    whole = report([document, document], corpus="c", method=Method.HYBRID)
+    assert whole.decided == Decided(code=2, judge=2, nobody=2)
+    assert Decided(code=2, judge=2, nobody=2).share == pytest.approx(2 / 3)
+    assert whole.error_rates == error_rates()
+    assert report([document], corpus="c", method=Method.LLM).error_rates == ()
+
+
+def test_a_report_of_an_earlier_version_is_read() -> None:
+    data = report(
+        [grade_document("d", "", [answered(True, 1.0)])], corpus="c", method=Method.HYBRID
+    ).model_dump()
+    for part in (data, *data["documents"]):
+        del part["decided"]
+    del data["error_rates"]
+    old = GroundingReport.model_validate(data)
+    assert (old.decided, old.error_rates, old.documents[0].decided) == (None, (), None)
+
+
 def test_an_empty_report_has_no_grade() -> None:
     whole = report([], corpus="c", method=Method.KEYWORD)
     assert (whole.overall_grade, whole.overall_confidence, whole.ungrounded_highlights) == (None, None, ())
@@ -141,9 +168,11 @@ def test_sentences_add_up(statuses: list[SentenceStatus], boost: float) -> None:
     grade = tally([SentenceGrade(sentence="S.", status=one) for one in statuses], "m", boost=boost)
     bad = len(grade.ungrounded_sentences)
     measured = bad + len(grade.grounded_sentences)
-    assert (grade.is_grounded is None) == (grade.confidence is None) == (measured == 0)
-    assert len(grade.issues) == bad
-    if measured:
+    undecided = len(statuses) - measured
+    decided = bad > 0 or (measured > 0 and not undecided)
+    assert (grade.is_grounded is not None) == (grade.confidence is not None) == decided
+    assert len(grade.issues) == bad + undecided
+    if decided:
         assert grade.confidence == min(1.0, 1 - bad / measured + boost)
         assert grade.is_grounded is (bad == 0)
 

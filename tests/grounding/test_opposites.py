@@ -19,7 +19,7 @@ def found(claim: str, evidence: str = EVIDENCE, question: str = "") -> tuple[str
     [
         ("The method inefficiently removes noise.", ("inefficiently", "efficiently")),
         ("The new method adds old noise.", None),
-        ("The method removes young noise before the recording.", ("young", "old")),
+        ("The method removes young noise before the recording.", None),  # not by form
         ("Young people make recordings.", None),  # nothing beside it stands beside "old"
         ("The method efficiently removes noise.", None),
         ("The method efficiently, not inefficiently, removes noise.", None),  # has both

@@ -82,23 +82,6 @@ def test_rare_words_tell_more() -> None:
     assert not source.has("zebra")
 
 
-def test_company_is_the_best_sentence_with_a_word() -> None:
-    source = Source(
-        "Anna built the station. Anna left the town in spring. The town has a station.", Counting()
-    )
-    town, station, spring = content_stems("town station spring")
-    (anna,) = content_stems("Anna")
-    assert source.cooccurrence(anna, [town, station, spring]) == 2 / 3
-    assert source.cooccurrence(anna, [station]) == source.cooccurrence(station, [town]) == 1.0
-    assert source.cooccurrence(spring, [station]) == 0.0
-    assert source.cooccurrence("otto", [town]) == source.cooccurrence(anna, []) == 1.0
-
-
-def test_a_document_denies_if_one_of_its_sentences_could() -> None:
-    assert Source("Sleep fell. Appetite was similar in both groups.", Counting()).denies
-    assert not Source("Sleep fell. Appetite rose.", Counting()).denies
-
-
 @given(TEXT, st.integers(-2, 12), st.integers(-2, 12))
 def test_sentences_on_lines_are_those_that_have_a_character_there(text: str, one: int, other: int) -> None:
     source = Source(text, Counting())

@@ -180,6 +180,7 @@ def _grade(answer: GradedAnswer) -> Row:
         "answer": answer.answer,
         "is_grounded": grading.is_grounded,
         "confidence": grading.confidence,
+        "decided_by": grading.decided_by,
         "method": grading.method,
         **{status: statuses[status] for status in SentenceStatus},
         "issues": grading.issues,

@@ -157,6 +157,7 @@ CREATE TABLE grades (
     answer          VARCHAR NOT NULL,
     is_grounded     BOOLEAN,           -- NULL, like confidence: not measured
     confidence      DOUBLE,
+    decided_by      VARCHAR,           -- code or judge; NULL: not measured
     method          VARCHAR NOT NULL,
     supported       INTEGER NOT NULL,  -- here and below: sentences of the answer
     contradicted    INTEGER NOT NULL,

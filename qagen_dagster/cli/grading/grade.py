@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
@@ -18,6 +19,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading.answer_file import CommandMeter, FileGrades, FileGrading
 from qagen_dagster.loop.grading.answer_rows import read_answers
+from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.given_documents import Reader, find_documents
 from qagen_dagster.loop.grading.grade_answers import Grader
 from qagen_dagster.loop.grading.plan import judge_spec
@@ -154,6 +156,8 @@ def _show(console: Console, grades: FileGrades) -> None:
     for one in shown:
         add_grades(table, one.document_id, one, (one.grounded, one.ungrounded, one.not_measured))
     console.print(table)
+    for line in told(heads.decided, heads.error_rates):
+        console.print(escape(line), highlight=False)
     if len(grades.documents) > len(shown):
         console.print(f"... and {len(grades.documents) - len(shown):,} more documents with higher grades")
     show_highlights(console, heads.ungrounded_highlights)

@@ -10,6 +10,7 @@ import dagster as dg
 
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.metadata import Metadata, bar_chart, chart, markdown_table, path
+from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
@@ -32,6 +33,7 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "not_measured": report.not_measured,
         "method": report.method.value,
         "judge": report.judge_model or "none",
+        "decided": _decided(report),
         "undecided": report.undecided,
         "answers": _whole(report),
         "grades": _chart(report.documents),
@@ -45,6 +47,11 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
     if report.overall_confidence is not None:
         shown["overall_confidence"] = round(report.overall_confidence, 4)
     return shown
+
+
+def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
+    """The share of answers that was decided, by whom, and the known errors of code."""
+    return dg.MetadataValue.md("\n".join(f"- {line}" for line in told(report.decided, report.error_rates)))
 
 
 def _letter(one: GroundingReport | DocumentGrades) -> str:

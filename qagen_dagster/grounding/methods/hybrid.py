@@ -1,6 +1,6 @@
-"""Hybrid grades: the semantic method first, and the judge for answers that fail it.
+"""Hybrid grades: code first, and the judge for answers that code finds ungrounded or leaves undecided.
 
-As in "QAGRedo Algorithm Report", section 4.3.4. Without a judge, or without its verdict, the first result stands and
+After "QAGRedo Algorithm Report", section 4.3.4. Without a judge, or without its verdict, the first result stands and
 the method says so.
 """
 
@@ -23,6 +23,7 @@ JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
 OVERRIDE = "hybrid (semantic + LLM override)"
 CONFIRMED = "hybrid (semantic + LLM confirmed)"
 UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the confidence that overrides
+_GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 
 
 def grade(
@@ -35,7 +36,7 @@ def grade(
     attempt: int = 1,
     quoted: Sequence[Lines] = (),
 ) -> AnswerGrade:
-    """Grade `answer`; the judge is asked only if the first pass does not find it grounded."""
+    """Grade `answer`; the judge is asked unless code finds it grounded."""
     first = semantic.grade(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
@@ -64,8 +65,9 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         )
     method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
     if first.confidence is None:
-        alone = llm.grade_of_verdict([one.sentence for one in first.sentences], verdict, ())
-        return _as(alone, method, issues=(said,))
+        alone = llm.grade_of_verdict([], verdict, ())
+        sentences = tuple(_undecided(one, verdict.reason) for one in first.sentences)
+        return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
 
@@ -74,9 +76,16 @@ def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
     return [one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED]
 
 
+def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
+    """The sentence as the judge leaves it: what code did not find supported is not found."""
+    if one.status in _GROUNDED:
+        return one
+    return one.model_copy(update={"status": SentenceStatus.NOT_FOUND, "reason": reason})
+
+
 def _overridden(one: SentenceGrade) -> SentenceGrade:
     """The sentence with the judge's status; a contradiction leaves a note."""
-    if one.status in (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC):
+    if one.status in _GROUNDED:
         return one
     was = one.status is SentenceStatus.CONTRADICTED
     note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if was else ""

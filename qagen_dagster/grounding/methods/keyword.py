@@ -1,7 +1,8 @@
-"""Keyword grades: a sentence is grounded if the document contains one of its phrases.
+"""Keyword grades: a sentence is ungrounded if the document contains none of its phrases.
 
-As in "QAGRedo Algorithm Report", section 4.3.2: phrases of two and three words without stop words. The words of a
-sentence too short for a phrase are searched one by one; a sentence of only stop words is not measured.
+After "QAGRedo Algorithm Report", section 4.3.2: phrases of two and three words without stop words. The words of a
+sentence too short for a phrase are searched one by one; a sentence of only stop words is not measured. A phrase that is
+found proves only the topic, so the words of the whole sentence decide whether it is supported (`verdicts.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from functools import lru_cache
 from itertools import groupby
 
 from qagen_dagster.grounding.generic import is_generic, is_refusal, is_unsure
+from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
+from qagen_dagster.grounding.verdicts import decide
 from qagen_dagster.grounding.words import STOP_WORDS, tokens
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
@@ -23,10 +26,10 @@ BOOST = 0.2  # added confidence of an answer that admits not knowing
 SIZES = (3, 2)  # words in a key phrase; the longer one is better evidence
 
 
-def grade(answer: str, source: Source) -> AnswerGrade:
+def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by its key phrases; odd input never raises."""
     document = _document(source)
-    sentences = [_sentence(claim.text, document) for claim in claims(answer)]
+    sentences = [_sentence(claim.text, question, document) for claim in claims(answer)]
     return tally(sentences, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
 
 
@@ -71,14 +74,10 @@ def _document(source: Source) -> _Document:
     return _Document(source, f" {' '.join(parts)} ", starts)
 
 
-def _sentence(claim: str, document: _Document) -> SentenceGrade:
+def _sentence(claim: str, question: str, document: _Document) -> SentenceGrade:
     if is_generic(claim) or is_refusal(claim):
         return SentenceGrade(sentence=claim, status=SentenceStatus.GENERIC)
-    phrases = key_phrases(claim)
-    needed = 1  # one phrase is enough; a short sentence needs every word
-    if not phrases:
-        phrases = [word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS]
-        needed = len(phrases)
+    phrases = key_phrases(claim) or [word for word in dict.fromkeys(tokens(claim)) if word not in STOP_WORDS]
     if not phrases:
         return SentenceGrade(
             sentence=claim, status=SentenceStatus.NOT_MEASURED, reason="it has stop words only"
@@ -86,10 +85,17 @@ def _sentence(claim: str, document: _Document) -> SentenceGrade:
     places = [(document.find(phrase), phrase) for phrase in phrases]
     found = [(place, phrase) for place, phrase in places if place >= 0]
     score = len(found) / len(phrases)
-    if len(found) < needed:
-        missing = next(phrase for place, phrase in places if place < 0)
-        reason = f"the document has no '{missing}'" if found else "no phrase of it is in the document"
+    if not found:
+        reason = "no phrase of it is in the document"
         return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
     window = document.window(found[0][0], len(found[0][1]))
     evidence = document.source.evidence(window)
-    return SentenceGrade(sentence=claim, status=SentenceStatus.SUPPORTED, score=score, evidence=evidence)
+    verbatim = document.find(" ".join(tokens(claim))) >= 0 and negates(claim) == negates(evidence.quote)
+    supported = verbatim or decide(claim, document.source, question).supported is True
+    return SentenceGrade(
+        sentence=claim,
+        status=SentenceStatus.SUPPORTED if supported else SentenceStatus.NOT_MEASURED,
+        score=score,
+        evidence=evidence,
+        reason="" if supported else f"the document has {len(found)} of its {len(phrases)} phrases",
+    )

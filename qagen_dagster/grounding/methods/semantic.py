@@ -1,38 +1,37 @@
-"""Semantic grades without a model call: the detector's, and the reference rule for comparison."""
+"""Grades without a model call: the verdicts of code, and the reference rule for comparison."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from qagen_dagster.grounding.calibration import calibration, chance
 from qagen_dagster.grounding.copies import Copy, covering
-from qagen_dagster.grounding.facts import Conflict, Kind, differences, facts
-from qagen_dagster.grounding.features import Measured, measure
-from qagen_dagster.grounding.generic import claim_of, is_generic, is_outlook, is_refusal
+from qagen_dagster.grounding.facts import differences, facts
+from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
+from qagen_dagster.grounding.verdicts import NOTHING_ALIKE, Decision, Rule, decide
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
 DESCRIBED_THRESHOLD = 0.5
 DESCRIBED_EACH = 30  # windows of each size that are encoded for a long document
-CAPPED = 0.98  # share of the threshold that caps the score of a claim with a changed fact
-NOTHING_ALIKE = "nothing in the document is like it"
-NOT_TOGETHER = "its words stand in the document, but not together"
-_HARD = (Kind.NUMBER, Kind.DATE, Kind.NEGATION)
 _METHOD = "semantic"
 
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade each sentence of `answer` with the detector; odd input never raises."""
+    """Grade each sentence of `answer` by code; odd input never raises."""
+    return tally([_graded(*one, source) for one in decisions(answer, source, question)], _METHOD)
+
+
+def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
+    """The sentences of `answer`, each with its verdict."""
     copies = source.copies.find(answer)
-    said = list(claims(answer))
-    several = len(said) > 1
-    found = [
-        _graded(claim.text, source, question, covering(copies, claim), several=several) for claim in said
+    said = [(one.text, covering(copies, one)) for one in claims(answer)]
+    return [
+        (text, _decision(text, source, question, copy))
+        for text, copy in said or [(text, None) for text in _short(answer)]
     ]
-    return tally(found or [_graded(text, source, question) for text in _short(answer)], _METHOD)
 
 
 def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
@@ -42,82 +41,39 @@ def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED
     )
 
 
-def claims_nothing(text: str, *, several: bool = False) -> bool:
-    """Whether nothing in a sentence could be wrong; with `several`, a call for more research counts as well."""
-    return is_generic(text) or is_refusal(text) or (several and is_outlook(text))
-
-
 def _short(answer: str) -> list[str]:
     """An answer that is not a sentence, such as "7"; the question makes it gradable."""
     kept = answer.strip()
     return [kept] if any(map(str.isalnum, kept)) else []
 
 
-def _graded(
-    text: str, source: Source, question: str, copy: Copy | None = None, *, several: bool = False
-) -> SentenceGrade:
-    if claims_nothing(text, several=several):
-        return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
+def _decision(text: str, source: Source, question: str, copy: Copy | None) -> Decision:
+    if is_generic(text) or is_refusal(text):
+        return Decision(True, 1.0, Rule.NO_CLAIM)
     if copy is not None:
-        span = source.evidence(Window(copy.first, copy.count))
-        return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=1.0, evidence=span)
-    claim = claim_of(text) or text
-    measured = measure(claim, source, question, several=several)
-    if measured is None:
-        return SentenceGrade(sentence=text, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
-    return _judged(text, claim, measured, source)
+        return Decision(True, 1.0, Rule.COPY, Window(copy.first, copy.count))
+    return decide(claim_of(text) or text, source, question)
 
 
-def _judged(text: str, claim: str, measured: Measured, source: Source) -> SentenceGrade:
-    model = calibration()
-    score, best = _scored(claim, measured, source)
-    span = source.evidence(best)
-    changed = tuple(one for one in measured.conflicts if one.kind in _HARD)
-    if measured.overruled:
-        score = min(score, CAPPED * model.threshold)
-    if score >= model.threshold:
-        return SentenceGrade(sentence=text, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
-    contradicted = bool(measured.conflicts) and measured.coverage >= 0.5
-    status = SentenceStatus.CONTRADICTED if contradicted else SentenceStatus.NOT_FOUND
-    reason = (
-        _reason((changed or measured.conflicts)[0], measured, source)
-        if contradicted
-        else _missing(text, source)
+def _graded(text: str, found: Decision, source: Source) -> SentenceGrade:
+    if found.rule is Rule.NO_CLAIM:
+        return SentenceGrade(sentence=text, status=SentenceStatus.GENERIC)
+    return SentenceGrade(
+        sentence=text,
+        status=_status(found),
+        score=found.score,
+        evidence=None if found.window is None else source.evidence(found.window),
+        reason=found.reason,
     )
-    return SentenceGrade(sentence=text, status=status, score=score, evidence=span, reason=reason)
 
 
-def _scored(claim: str, measured: Measured, source: Source) -> tuple[float, Window]:
-    """The chance of the claim and its best window, by its words, or else as a conclusion."""
-    model = calibration()
-    odds = model.odds(measured)
-    if chance(odds) >= model.threshold or measured.overruled:
-        return chance(odds), measured.best
-    if measured.near:
-        nearest, cosine = source.nearest(claim, measured.near)
-        if cosine >= model.cosine:
-            return model.conclusion(odds, cosine), nearest
-    elif measured.little:
-        return model.undecided(odds), measured.best
-    return chance(odds), measured.best
-
-
-def _reason(conflict: Conflict, measured: Measured, source: Source) -> str:
-    """The conflict, with the line of the contradicting sentence unless several say it together."""
-    if conflict.kind is Kind.NEGATION:  # found in the best window, as stems
-        return conflict.line(f"line {source.evidence(measured.best).start_line}")
-    for window in measured.kept if conflict.evidence else ():
-        for number in range(window.first, window.first + window.size):
-            if conflict.evidence in source.sentences[number].text:
-                return conflict.line(f"line {source.evidence(Window(number, 1)).start_line}")
-    return conflict.line()
-
-
-def _missing(text: str, source: Source) -> str:
-    """The words of a claim that the document lacks."""
-    missing = [word for word in dict.fromkeys(content_stems(text)) if not source.has(word)]
-    shown = [word.strip(".,;:!?()\"'") for word in text.split() if {*content_stems(word)} & {*missing}]
-    return f"the document does not have {', '.join(shown[:5])}" if shown else NOT_TOGETHER
+def _status(found: Decision) -> SentenceStatus:
+    if found.supported is None:
+        return SentenceStatus.NOT_MEASURED
+    if found.supported:
+        return SentenceStatus.SUPPORTED
+    absent = found.rule in (Rule.ABSENT_NAME, Rule.ABSENT_VALUE)
+    return SentenceStatus.NOT_FOUND if absent else SentenceStatus.CONTRADICTED
 
 
 def _windows(claim: str, source: Source) -> list[Window]:

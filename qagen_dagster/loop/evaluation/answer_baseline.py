@@ -16,7 +16,7 @@ from qagen_dagster.answering.answer_from_document import Place, answer_from_docu
 from qagen_dagster.answering.texts import load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.grounding.source import Encode, Source
 from qagen_dagster.index.embed import index_fingerprint
@@ -96,6 +96,7 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
         yield "grounded_share", round(fmean(grounded), 4)
     yield "grounded", float(sum(grounded))
     yield "ungrounded", float(len(grounded) - sum(grounded))
+    yield "not_measured", float(sum(one.grading is not None for one in scored) - len(grounded))
     yield "failed", float(sum(bool(one.failure) for one in questions))
 
 
@@ -125,7 +126,7 @@ def _how(found: Evaluation) -> tuple[str, ...]:
         document_answer.prompt().hash,
         options.model_dump_json(exclude={"fulltext"}),
         _method(found).value,
-        calibration.version(),
+        verdicts.VERSION,
         *judging,
     )
 

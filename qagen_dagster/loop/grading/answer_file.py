@@ -11,7 +11,7 @@ from typing import IO
 from pydantic import TypeAdapter
 
 from qagen_dagster.errors import BudgetExhaustedError, DocumentError
-from qagen_dagster.grounding.grade import grade_document, overall, report
+from qagen_dagster.grounding.grade import grade_document, overall, report, together
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
@@ -146,6 +146,7 @@ class FileGrading:
                 "grounded": sum(part.document.grounded for part in parts),
                 "ungrounded": sum(part.document.ungrounded for part in parts),
                 "not_measured": sum(part.document.not_measured for part in parts),
+                "decided": together(part.document.decided for part in parts),
                 "ungrounded_highlights": tuple(one for part in parts for one in part.highlights),
             }
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
@@ -31,7 +31,7 @@ from qagen_dagster.records.questions.results import (
 )
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "3"  # increase when the same answers would be graded or reported differently
+REPORT_VERSION = "4"  # increase when the same answers would be graded or reported differently
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _how(workspace: Workspace, combination: Combination, candidates: CandidateSe
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
     spec = judge_spec(workspace.profile(candidates.profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
-    return [REPORT_VERSION, grading.method.value, calibration.version(), *judge]
+    return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
 
 
 def _fingerprint(

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.grounding.grade import overall
+from qagen_dagster.grounding.grade import decided, overall
 from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import (
+    Decided,
     DocumentGrades,
+    ErrorRate,
     Grade,
     GradedAnswer,
     GroundingReport,
@@ -96,6 +98,8 @@ class RunSummary(Record):
     grounded_count: int
     ungrounded_count: int
     not_measured_count: int
+    decided: Decided  # how many answers were decided, by whom
+    error_rates: tuple[ErrorRate, ...]  # of the verdicts that code gave
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]
@@ -146,6 +150,8 @@ def summarize(reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
         grounded_count=sum(one.grounded for one in reports),
         ungrounded_count=sum(one.ungrounded for one in reports),
         not_measured_count=sum(one.not_measured for one in reports),
+        decided=decided(answers),
+        error_rates=next((one.error_rates for one in reports if one.error_rates), ()),
         combinations=tuple(_combination(one) for one in reports),
         documents=tuple(_document(one, document) for one in reports for document in one.documents),
         ungrounded_highlights=tuple(

@@ -12,7 +12,7 @@ from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding import calibration
+from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
@@ -88,5 +88,5 @@ def _batch(config: ScenarioConfig) -> list[str]:
         question_types.guides().hash,
         options.model_dump_json(exclude=set(_QUOTAS)),
         config.grading.method.value,
-        calibration.version(),
+        verdicts.VERSION,
     ]

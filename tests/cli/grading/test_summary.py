@@ -27,8 +27,10 @@ def test_the_last_command_is_told_and_kept(qagen: Command) -> None:
     )
     (document,) = found["documents"]
     assert (document["id"], document["combination"], len(document["qa_details"])) == ("ridge.txt", TEXTUAL, 2)
-    counts = sum(found[f"{name}_count"] for name in ("grounded", "ungrounded", "not_measured"))
-    assert counts == document["grounded_count"] + document["ungrounded_count"] == 2
+    names = [f"{name}_count" for name in ("grounded", "ungrounded", "not_measured")]
+    assert sum(found[name] for name in names) == sum(document[name] for name in names) == 2
+    assert sum(found["decided"].values()) == 2
+    assert {one["verdict"] for one in found["error_rates"]} == {"supported", "unsupported"}
     for one in document["qa_details"]:
         assert {"question", "answer", "is_grounded", "confidence", "method", "issues"} <= set(one)
         assert {"ungrounded_sentences", "llm_verdict"} <= set(one)
@@ -48,7 +50,7 @@ def test_a_person_reads_grades_and_reasons(qagen: Command) -> None:
     copy, folder = qagen.project.root / "copy.json", qagen.project.root / "out"
     ended = qagen("summary", "--output", str(copy), "--documents", str(folder))
     assert ended.code == 0, ended.err
-    for words in (TEXTUAL, "ridge.txt", "scripted:cloze", "hybrid", "run_summary.json"):
+    for words in (TEXTUAL, "ridge.txt", "scripted:cloze", "hybrid", "run_summary.json", "decided: "):
         assert words in ended.out
     assert json.loads(copy.read_bytes())["grading_method"] == "hybrid"
     described = json.loads((folder / TEXTUAL / "ridge.txt.json").read_bytes())

@@ -29,6 +29,7 @@ The cooling tower was never repaired after the storm of 1962.
 """
 COPIED = "The pumping station at Ardmore opened in May 1931."
 FOREIGN = "Penguins huddle together during antarctic blizzards."
+WRONG = "The pumping station at Ardmore opened in May 1932."
 QUESTION = "When did the pumping station open?"
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from qagen_dagster.grounding.methods import hybrid
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.records.grading import JudgeVerdict, SentenceGrade, SentenceStatus, SpanEvidence, Verdict
-from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, judge, source, verdict
+from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, WRONG, judge, source, verdict
 
 ANSWER = f"{COPIED} {FOREIGN}"
 SPAN = SpanEvidence(quote="It opened in May 1931.", start_line=3, end_line=3)
@@ -51,15 +51,25 @@ def test_the_judge_overrides() -> None:
 
 
 def test_the_judge_confirms() -> None:
-    alone = hybrid.grade(QUESTION, ANSWER, source(), None)
-    grade = hybrid.grade(QUESTION, ANSWER, source(), judge(verdict("NOT_SUPPORTED", 0.95, "no penguins")))
+    answer = f"{COPIED} {WRONG}"
+    alone = hybrid.grade(QUESTION, answer, source(), None)
+    grade = hybrid.grade(QUESTION, answer, source(), judge(verdict("NOT_SUPPORTED", 0.95, "no penguins")))
     assert grade.method == "hybrid (semantic + LLM confirmed)"
     assert (grade.is_grounded, grade.confidence) == (False, alone.confidence)
     assert grade.sentences == alone.sentences
-    assert grade.ungrounded_sentences == (FOREIGN,)
+    assert grade.ungrounded_sentences == (WRONG,)
     assert grade.issues == (*alone.issues, "Judge: NOT_SUPPORTED (0.95): no penguins")
-    low = hybrid.grade(QUESTION, ANSWER, source(), judge(verdict("NOT_SUPPORTED", 0.1)))
+    low = hybrid.grade(QUESTION, answer, source(), judge(verdict("NOT_SUPPORTED", 0.1)))
     assert low.confidence == 0.1
+
+
+def test_the_judge_decides_what_code_leaves_undecided() -> None:
+    no, yes = (judge(verdict(said, 0.9, "no penguins")) for said in ("NOT_SUPPORTED", "SUPPORTED"))
+    refused = hybrid.grade(QUESTION, ANSWER, source(), no)
+    assert (refused.is_grounded, refused.confidence, refused.decided_by) == (False, 0.1, "judge")
+    assert [one.status for one in refused.sentences] == [SentenceStatus.SUPPORTED, SentenceStatus.NOT_FOUND]
+    assert refused.issues == ("Judge: NOT_SUPPORTED (0.90): no penguins",)
+    assert hybrid.grade(QUESTION, ANSWER, source(), yes).is_grounded is True
 
 
 def test_a_hesitant_judge_overrides_nothing() -> None:
@@ -69,12 +79,15 @@ def test_a_hesitant_judge_overrides_nothing() -> None:
     assert grade.ungrounded_sentences == (FOREIGN,)
 
 
-def test_without_a_judge_the_first_result_stands() -> None:
-    grade = hybrid.grade(QUESTION, ANSWER, source(), None)
+@pytest.mark.parametrize(
+    ("sentence", "grounded", "said"), [(FOREIGN, None, "Undecided"), (WRONG, False, "Contradicted")]
+)
+def test_without_a_judge_the_first_result_stands(sentence: str, grounded: bool | None, said: str) -> None:
+    grade = hybrid.grade(QUESTION, f"{COPIED} {sentence}", source(), None)
     assert grade.method == "hybrid (semantic only -- no judge)"
     assert grade.judge_failure
-    assert grade.is_grounded is False
-    assert any("Low similarity" in issue and FOREIGN in issue for issue in grade.issues)
+    assert grade.is_grounded is grounded
+    assert any(said in issue and sentence in issue for issue in grade.issues)
 
 
 @pytest.mark.parametrize("name", FAILURES)

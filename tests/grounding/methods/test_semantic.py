@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.calibration import calibration
 from qagen_dagster.grounding.methods.semantic import grade, grade_as_described
 from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.verdicts import BAND, NOT_TOGETHER
 from qagen_dagster.models.vectors.minilm import shared
 from qagen_dagster.records.grading import SentenceStatus
 from tests.grounding.test_source import Counting
@@ -58,7 +58,7 @@ def test_a_copy_with_one_changed_fact_is_contradicted(sentence: str, reason: str
     assert graded.status is SentenceStatus.CONTRADICTED
     assert graded.reason == reason
     assert graded.score is not None
-    assert graded.score < calibration().threshold
+    assert graded.score < BAND
 
 
 def test_a_denial_left_out_is_a_contradiction_however_alike_the_rest_is() -> None:
@@ -83,16 +83,15 @@ def test_a_value_that_stands_elsewhere_contradicts_nothing_but_a_sentence_that_i
 def test_what_stands_apart_is_told_so() -> None:
     text = "Otto measured leaves.\nIda sold odours to towns.\nNobody paid for the trial.\nPrices fell."
     (graded,) = grade("Otto sold prices to nobody.", source(text)).sentences
-    assert graded.status is SentenceStatus.NOT_FOUND
-    assert graded.reason == "its words stand in the document, but not together"
+    assert graded.status is SentenceStatus.NOT_MEASURED
+    assert graded.reason == NOT_TOGETHER
 
 
-def test_something_else_is_not_found_and_the_missing_words_are_named() -> None:
+def test_something_else_is_undecided_and_the_missing_words_are_named() -> None:
     graded = grade("The moon is made of cheese.", source())
-    assert [one.status for one in graded.sentences] == [SentenceStatus.NOT_FOUND]
+    assert [one.status for one in graded.sentences] == [SentenceStatus.NOT_MEASURED]
     assert graded.sentences[0].reason == "the document does not have moon, cheese"
-    assert graded.confidence == 0.0
-    assert graded.is_grounded is False
+    assert (graded.is_grounded, graded.confidence, graded.decided_by) == (None, None, None)
 
 
 def test_a_short_answer_is_read_with_its_question() -> None:
@@ -103,13 +102,13 @@ def test_a_short_answer_is_read_with_its_question() -> None:
 
 
 def test_confidence_is_the_share_of_grounded_sentences_in_their_order() -> None:
-    answer = f"{COPIES[0]} The moon is made of cheese. {COPIES[3]} {COPIES[1]}"
+    answer = f"{COPIES[0]} It uses 2,400 W at full load. {COPIES[3]} {COPIES[2]}"
     graded = grade(answer, source())
     assert [one.sentence for one in graded.sentences] == [
         COPIES[0],
-        "The moon is made of cheese.",
+        "It uses 2,400 W at full load.",
         COPIES[3],
-        COPIES[1],
+        COPIES[2],
     ]
     assert graded.confidence == 0.75
     assert graded.is_grounded is False  # one sentence is not
@@ -118,14 +117,6 @@ def test_confidence_is_the_share_of_grounded_sentences_in_their_order() -> None:
 def test_what_claims_nothing_is_generic() -> None:
     (graded,) = grade("Insufficient information in the document.", source()).sentences
     assert graded.status is SentenceStatus.GENERIC
-
-
-def test_a_call_for_research_claims_nothing_beside_a_claim_and_is_one_alone() -> None:
-    call = "Further trials are needed to confirm these results."
-    _, beside = grade(f"{COPIES[0]} {call}", source()).sentences
-    assert beside.status is SentenceStatus.GENERIC
-    (alone,) = grade(call, source()).sentences
-    assert alone.status is SentenceStatus.NOT_FOUND
 
 
 def test_a_claim_at_the_end_of_a_long_document_is_found() -> None:
@@ -151,8 +142,15 @@ def test_nothing_to_grade_is_not_measured(answer: str, text: str) -> None:
     assert (graded.is_grounded, graded.confidence, graded.sentences) == (None, None, ())
 
 
+def test_one_undecided_sentence_leaves_the_answer_undecided() -> None:
+    graded = grade(f"{COPIES[0]} The moon is made of cheese.", source())
+    assert (graded.is_grounded, graded.confidence) == (None, None)
+    assert graded.grounded_sentences == (COPIES[0],)
+    assert graded.issues[0].startswith("Undecided (")
+
+
 def test_nothing_to_check_against_supports_nothing() -> None:
-    assert grade("The town lies in Norway.", source("")).is_grounded is False
+    assert grade("The town lies in Norway.", source("")).is_grounded is None
 
 
 def test_the_described_rule_sees_the_topic_and_not_the_number() -> None:
@@ -162,67 +160,14 @@ def test_the_described_rule_sees_the_topic_and_not_the_number() -> None:
     assert grade("It uses 2,400 W at full load.", real).is_grounded is False
 
 
-STUDY = (
-    "Many patients with chronic back pain took part in the study.\n"
-    "Half of them were given an exercise programme, the other half rested in bed.\n"
-    "After some weeks the first group walked further and slept better.\n"
-    "Pain scores fell in both groups, but more in the group that exercised.\n"
-    "Nobody left before the end."
-)
-CONCLUSION = "Physical activity seems to be a more effective treatment of persistent backache than bed rest."
-
-
-def test_a_conclusion_in_words_of_its_own_rests_on_the_sentence_nearest_to_it() -> None:
-    real = Source(STUDY, shared().encode)
-    (graded,) = grade(CONCLUSION, real).sentences
-    assert graded.status is SentenceStatus.SUPPORTED
-    assert graded.score is not None
-    assert graded.score >= calibration().threshold
-    assert graded.evidence is not None
-    assert graded.evidence.start_line == graded.evidence.end_line
-
-
-@pytest.mark.parametrize(
-    ("claim", "text"),
-    [
-        (CONCLUSION.replace("seems to be", "seems for 85 % to be"), STUDY),
-        (CONCLUSION.replace("seems", "seems to Anna Berg"), STUDY),
-        (CONCLUSION, STUDY.split("\n")[1]),
-        ("Many old stories say that cheese comes from the moon and wolves guard it.", STUDY),
-    ],
-)
-def test_no_conclusion_has_new_numbers_or_names_or_comes_from_a_single_sentence(
-    claim: str, text: str
-) -> None:
-    assert grade(claim, Source(text, shared().encode)).is_grounded is False
-
-
-def test_what_says_little_beside_a_claim_is_refused_by_a_hair() -> None:
+def test_code_encodes_nothing() -> None:
     counting = Counting()
-    first, beside = grade("Nobody left before the end. Exercise lasts.", Source(STUDY, counting)).sentences
-    assert first.status is SentenceStatus.SUPPORTED
-    assert beside.status is SentenceStatus.NOT_FOUND
-    assert beside.score is not None
-    assert calibration().threshold - 0.01 <= beside.score < calibration().threshold
+    grade(f"{TEXT} The moon is made of cheese.", Source(TEXT, counting))
     assert counting.asked == []
-    (alone,) = grade("Exercise lasts.", source(STUDY)).sentences
-    assert alone.score is not None
-    assert alone.score < 0.4
-
-
-def test_sentences_are_encoded_once_and_only_for_what_words_do_not_decide() -> None:
-    counting = Counting()
-    study = Source(STUDY, counting)
-    grade(STUDY, study)
-    assert counting.asked == []
-    grade(CONCLUSION, study)
-    assert CONCLUSION in counting.asked
-    grade(CONCLUSION.replace("bed rest", "lying down"), study)
-    assert sorted(counting.asked) == sorted({*counting.asked})
 
 
 def test_a_contradiction_names_the_line_that_says_otherwise() -> None:
     text = "The new pump opened in the old harbour.\nGulls nest on the old harbour wall.\nThe new pump holds 40 boxes nearby."
-    (graded,) = grade("The new pump in the old harbour holds 3,100 boxes.", source(text)).sentences
+    (graded,) = grade("The new pump holds 3,100 boxes nearby.", source(text)).sentences
     assert graded.status is SentenceStatus.CONTRADICTED
     assert graded.reason == 'says "3,100" where line 3 says "40"'

@@ -7,6 +7,7 @@ from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioCon
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import digest
 
+DOUBTFUL = 0.5  # score of an undecided sentence; below, the document lacks most of it
 Wanted = tuple[tuple[QuestionType, int], ...]
 
 
@@ -47,10 +48,12 @@ def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLim
 def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | None:
     """Why a text is not grounded enough; None when it is, or when nothing could be measured.
 
-    An answer must be grounded as a `whole`. A question states little, so only its confidence counts.
+    An answer must be grounded as a `whole`. A question states little, so only its confidence counts. An answer that is undecided
+    is asked for again only if the document lacks most of what a sentence of it says.
     """
     if grade.confidence is None:
-        return None
+        doubtful = [one.score is not None and one.score < DOUBTFUL for one in grade.sentences]
+        return "; ".join(grade.issues) if any(doubtful) else None
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
     told = "; ".join(grade.issues) or "the document does not say this"

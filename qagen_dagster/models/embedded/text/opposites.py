@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 
@@ -10,21 +9,15 @@ FILE = "opposites.txt"
 _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
 
 
-def listed_pairs() -> Iterator[tuple[str, str]]:
-    """The pairs of the list."""
+@lru_cache(maxsize=1)
+def _listed() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
     text = resources.files("qagen_dagster.models.embedded.text").joinpath(FILE).read_text(encoding="utf-8")
     for line in text.splitlines():
         if not line.startswith("#"):
             left, right = line.split()
-            yield left, right
-
-
-@lru_cache(maxsize=1)
-def _listed() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for left, right in listed_pairs():
-        found.setdefault(left, set()).add(right)
-        found.setdefault(right, set()).add(left)
+            found.setdefault(left, set()).add(right)
+            found.setdefault(right, set()).add(left)
     return {word: frozenset(others) for word, others in found.items()}
 
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.grounding.tally import tally
 from qagen_dagster.loop.questions.batch.limits import batch_limits, fault_of
 from qagen_dagster.records.corpus import Complexity, QuestionType, ScenarioConfig
-from qagen_dagster.records.grading import AnswerGrade, Method
+from qagen_dagster.records.grading import AnswerGrade, Method, SentenceGrade, SentenceStatus
 
 
 def scenario(**more: object) -> ScenarioConfig:
@@ -67,3 +68,14 @@ def test_an_answer_must_be_grounded_as_a_whole_and_a_question_need_not(
 ) -> None:
     grade = AnswerGrade(is_grounded=grounded, confidence=confidence, method="m", issues=("far off",))
     assert (fault_of(grade, 0.7) is None, fault_of(grade, 0.7, whole=False) is None) == (whole, alone)
+
+
+def test_an_undecided_answer_is_asked_for_again_only_if_the_document_lacks_most_of_it() -> None:
+    def fault(*scores: float) -> str | None:
+        parts = [
+            SentenceGrade(sentence="S.", status=SentenceStatus.NOT_MEASURED, score=one) for one in scores
+        ]
+        return fault_of(tally(parts, "semantic"), 0.7)
+
+    assert fault(0.5, 0.66) is None
+    assert fault(0.5, 0.4) == "Undecided (0.50): 'S.'; Undecided (0.40): 'S.'"

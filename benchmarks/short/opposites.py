@@ -1,6 +1,6 @@
-"""Makes the list of opposites that the detector ships with from the database files of WordNet 3.0.
+"""Makes the list of opposites of the embedded reader from the database files of WordNet 3.0.
 
-`python -m benchmarks.grounding.opposites FOLDER` (the folder with `data.noun` and the others). Kept: single words that
+`python -m benchmarks.short.opposites FOLDER` (the folder with `data.noun` and the others). Kept: single words that
 WordNet calls antonyms of each other, in whatever sense; what a prefix or an ending makes opposite is found by rule.
 """
 

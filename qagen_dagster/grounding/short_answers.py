@@ -1,0 +1,133 @@
+"""Support of a short answer (a value, a name, a cell of a table) by the words of its question beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from qagen_dagster.grounding.facts import facts
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.words import content_stems, tokens
+
+EACH = 4  # candidate windows of each size
+NEIGHBOURS = 2  # sentences that hold answer and question together
+ASKED = 0.7  # share of the question's words that they must have
+SHORT = 12  # words of a short answer
+MORE = 0.5  # share of their words that may be neither in the question nor in the answer
+_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE)
+_HOW_MANY = re.compile(
+    r"\bhow (?:many|much|long|old|far|often|large|big|tall|high|deep|wide|heavy|fast)\b"
+    r"|\bwhat (?:percent|percentage|proportion|number|share)\b",
+    re.IGNORECASE,
+)
+_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_SOURCE_NAMED = re.compile(
+    r"^\W*(?:according to|in|from|based on)\b(?:\"[^\"]*\"|[^\",?]){1,300},\s+(?=\w)", re.IGNORECASE
+)
+
+
+def supporting(answer: str, question: str, source: Source) -> Window | None:
+    """The sentences, or the row of a table, that show a short answer to the question; None if none does."""
+    said = tokens(answer)
+    if not said or len(said) > SHORT or not question.strip():
+        return None
+    asked = _asked(question)
+    if not asked or set(content_stems(answer)) <= asked:
+        return None
+    row = _row(said, asked, source)
+    return row if row is not None or not _fits(answer, question) else _sentences(answer, asked, source)
+
+
+def _fits(answer: str, question: str) -> bool:
+    """Whether the answer is of the kind that the question asks for: a date, an amount, a name."""
+    mine = facts(answer)
+    if _WHEN.search(question) or _HOW_MANY.search(question):
+        return bool(mine.dates or mine.amounts)
+    return not (_WHO.search(question) and (mine.dates or mine.amounts))
+
+
+def answers(window: Window, question: str, source: Source) -> bool:
+    """Whether the window has most words of the question."""
+    return _share(_asked(question), source.window_stems(window)) >= ASKED
+
+
+def _asked(question: str) -> frozenset[str]:
+    """Content words of the question, without an opening that only names the source."""
+    return frozenset(content_stems(_SOURCE_NAMED.sub("", question, count=1)) or content_stems(question))
+
+
+def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | None:
+    """The sentences with the answer in them, if no others have more of the question's words and no rival value is in them."""
+    mine = frozenset(content_stems(answer))
+    rest = asked - mine
+    windows = [one for one in source.candidates([*mine, *asked], EACH) if one.size <= NEIGHBOURS]
+    shares = {one: _share(rest, source.window_stems(one)) for one in windows}
+    for window in sorted(windows, key=lambda one: (one.size, -shares[one])):
+        text, words = source.window_text(window), frozenset(source.window_stems(window))
+        best = max(shares[one] for one in windows if one.size == window.size)
+        told = len(words - asked - mine) <= MORE * len(words) and shares[window] >= max(ASKED, best)
+        if told and "|" not in text and contains(text, answer) and not _ambiguous(answer, asked, text):
+            return window
+    return None
+
+
+def _share(words: frozenset[str], there: Sequence[str]) -> float:
+    return len(words.intersection(there)) / len(words) if words else 0.0
+
+
+def contains(text: str, answer: str) -> bool:
+    """Whether the text has the answer word for word."""
+    return f" {' '.join(tokens(answer))} " in f" {' '.join(tokens(text))} "
+
+
+def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
+    """Whether the text has another value or name of the answer's kind that the question does not name."""
+    mine, there = facts(answer), facts(text)
+    if mine.dates and not mine.amounts:
+        return any(
+            not any(one.agrees(own) for own in mine.dates) and not set(content_stems(one.text)) <= asked
+            for one in there.dates
+        )
+    if mine.amounts and not mine.names:
+        return any(
+            not any(one.same(own) for own in mine.amounts) and not set(content_stems(one.text)) <= asked
+            for one in there.amounts
+        )
+    said = set(content_stems(answer))
+    return bool(mine.names) and any(name not in said and name not in asked for name, _ in there.names)
+
+
+def _row(said: Sequence[str], asked: frozenset[str], source: Source) -> Window | None:
+    """The row of a table that has the answer in a cell, if the question names the row and no other column."""
+    for rows in _tables(source.text):
+        heads = rows[0][1]
+        for line, cells in rows[1:]:
+            label = frozenset(content_stems(cells[0]))
+            if not label or not label <= asked or len(cells) != len(heads):
+                continue
+            named = [frozenset(content_stems(head)) for head in heads[1:]]
+            fits = [(_share(head, tuple(asked)), len(head & asked)) for head in named]
+            best = max(fits, default=(0.0, 0))
+            column = fits.index(best) + 1 if best[1] and fits.count(best) == 1 else 0
+            if column and tokens(cells[column]) == tuple(said):
+                numbers = source.sentences_on(line, line)
+                return Window(numbers.start, max(1, len(numbers)))
+    return None
+
+
+@lru_cache(maxsize=8)
+def _tables(text: str) -> list[list[tuple[int, list[str]]]]:
+    """The tables of a text: lines with their cells. A rule under the heads is left out."""
+    found: list[list[tuple[int, list[str]]]] = []
+    last = -1
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [cell.strip(" `*") for cell in line.strip().strip("|").split("|")]
+        if len(cells) < 2:
+            continue
+        if number != last + 1:
+            found.append([])
+        last = number
+        if any(any(map(str.isalnum, cell)) for cell in cells):
+            found[-1].append((number, cells))
+    return [rows for rows in found if len(rows) > 1]

@@ -1,0 +1,265 @@
+"""Verdicts of code on a claim: supported or unsupported where words, values and names prove it, else undecided.
+
+Nothing here is fitted to data. Each rule has a name, so that the benchmark can measure it by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from qagen_dagster.grounding.facts import (
+    Facts,
+    Kind,
+    differences,
+    facts,
+    missing_amounts,
+    missing_dates,
+    missing_names,
+)
+from qagen_dagster.grounding.opposites import opposite_in
+from qagen_dagster.grounding.polarity import leaves_open
+from qagen_dagster.grounding.question import is_limit
+from qagen_dagster.grounding.short_answers import SHORT, answers, contains, supporting
+from qagen_dagster.grounding.source import Source, Window
+from qagen_dagster.grounding.words import content_stems, listed, stem, tokens
+
+VERSION = "1"  # increase when the same claim may get another verdict or score
+EACH = 4  # candidate windows of each size
+NEIGHBOURS = 2  # sentences in a window
+KEPT = 3  # windows whose sentences are compared with the claim
+LEAST = 3  # content words from which a claim can be supported by its words
+LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
+ALIKE = 0.7  # share of words in common order from which a sentence says the same as the claim, except for what differs
+NAMES = 2  # absent names that refute a claim; one is enough in a short answer
+BRIEF = 8  # content words of an answer that one absent name refutes
+HALF = 0.5  # share of the claim's words that the evidence has if it has an opposite of another one
+ABSENT = 1 / 3  # what each absent name or value takes from the closeness of a claim
+LONG = 400  # sentences; what a longer document lacks is not searched for
+NOTHING_ALIKE = "nothing in the document is like it"
+NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
+BAND = 1 / 3  # scores: unsupported below, undecided up to twice this, supported above
+_BOUNDS = frozenset(
+    listed(
+        "only all every each both always never no none not without most few first last before after until except unless if "
+        "more less fewer over under above below up down may might could would should can must"
+    )
+)
+_HEDGES = frozenset(listed("may might could would should if unless except only until"))
+
+
+class Rule(StrEnum):
+    """What decided a claim."""
+
+    NO_CLAIM = "no claim"
+    COPY = "copy"
+    SAME_WORDS = "same words"
+    ANSWERING_WORDS = "same words as asked"
+    SHORT_ANSWER = "short answer"
+    CHANGED_NUMBER = "changed number"
+    CHANGED_DATE = "changed date"
+    CHANGED_NAME = "changed name"
+    CHANGED_NEGATION = "changed negation"
+    CHANGED_DIRECTION = "changed direction"
+    OPPOSITE = "opposite"
+    ABSENT_VALUE = "absent value"
+    ABSENT_NAME = "absent name"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict on a claim. `score` orders claims: unsupported, undecided, supported."""
+
+    supported: bool | None  # None: undecided
+    score: float
+    rule: Rule | None = None
+    window: Window | None = None  # the part of the document that decides, or comes closest
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Claim:
+    text: str
+    question: str
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        return content_stems(self.text)
+
+    @cached_property
+    def own(self) -> tuple[str, ...]:
+        """Its content words that the question does not have."""
+        given = {*content_stems(self.question)}
+        return tuple(word for word in dict.fromkeys(self.stems) if word not in given)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tokens(self.text)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts(self.text)
+
+
+def decide(text: str, source: Source, question: str = "") -> Decision:
+    """The verdict on one claim, which may be a short answer to `question`."""
+    claim = _Claim(text, question)
+    shown = [*claim.stems, *content_stems(question)]
+    windows = [one for one in source.candidates(shown, EACH) if one.size <= NEIGHBOURS]
+    ranked = sorted(windows, key=lambda one: -_closeness(claim, one, source))
+    nearest = ranked[0] if ranked else None
+    close = _closeness(claim, ranked[0], source) if ranked else 0.0
+    close = max(0.0, close - ABSENT * _absent(claim, source))
+    for rule, window in _supports(claim, ranked, source):
+        return Decision(True, (2 + close) * BAND, rule, window)
+    for rule, window, reason in _refutes(claim, ranked, source):
+        return Decision(False, close * BAND, rule, window or nearest, reason)
+    return Decision(None, (1 + close) * BAND, None, nearest, _lacking(claim, source))
+
+
+def _closeness(claim: _Claim, window: Window, source: Source) -> float:
+    """How far the window has the claim: its own words, all its words in order, and its text as one piece; the mean."""
+    stems = source.window_stems(window)
+    own = _share(sum(word in stems for word in claim.own), len(claim.own))
+    order = _share(_common(claim.stems, stems), len(claim.stems))
+    return (own + order + contains(source.window_text(window), claim.text)) / 3
+
+
+def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterator[tuple[Rule, Window]]:
+    if claim.question and len(claim.words) <= SHORT:
+        found = supporting(claim.text, claim.question, source)
+        if found is not None:
+            yield Rule.SHORT_ANSWER, found
+        if len(claim.own) == len({*claim.stems}):  # it does not repeat the question, so it is not a statement
+            return
+    for window in ranked:
+        if window.size == 1 and len(claim.stems) >= LEAST and _same_words(claim, window, source):
+            if not claim.question:
+                yield Rule.SAME_WORDS, window
+            elif answers(window, claim.question, source):
+                yield Rule.ANSWERING_WORDS, window
+
+
+def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
+    """Whether one sentence has all content words of the claim in order, close together, and nothing that bounds or changes them."""
+    span = _span(claim.stems, source.window_stems(window))
+    if span is None or span > LOOSE * len(claim.stems):
+        return False
+    text = source.window_text(window)
+    mine, theirs = Counter(claim.words), Counter(tokens(text))
+    return not (
+        any(mine[word] > theirs[word] for word in _BOUNDS)
+        or any(theirs[word] > mine[word] for word in _HEDGES)
+        or leaves_open(text)
+        or differences(claim.facts, facts(text))
+        or missing_amounts(claim.facts, facts(text))
+        or missing_dates(claim.facts, facts(text))
+    )
+
+
+def _span(said: Sequence[str], stems: Sequence[str]) -> int | None:
+    """The length of the shortest part of `stems` that has all of `said` in order; None if none has."""
+    found: list[int] = []
+    for start in (place for place, word in enumerate(stems) if word == said[0]):
+        place = start
+        for word in said[1:]:
+            place = next((at for at in range(place + 1, len(stems)) if stems[at] == word), -1)
+            if place < 0:
+                break
+        else:
+            found.append(place - start + 1)
+        if place < 0:
+            break
+    return min(found, default=None)
+
+
+def _refutes(
+    claim: _Claim, ranked: Sequence[Window], source: Source
+) -> Iterator[tuple[Rule, Window | None, str]]:
+    yield from _changed(claim, ranked[:KEPT], source)
+    kept = [source.window_stems(one) for one in ranked[:KEPT]]
+    opposite = opposite_in(claim.stems, content_stems(claim.question), kept)
+    if opposite and _share(sum(word in kept[0] for word in claim.stems), len(claim.stems)) >= HALF:
+        texts = (claim.text, " ".join(map(source.window_text, ranked[:KEPT])))
+        said, there = (_written(word, text) for word, text in zip(opposite, texts, strict=True))
+        yield Rule.OPPOSITE, None, f'says "{said}" where the document says "{there}"'
+    if len(source.sentences) <= LONG:
+        for value in _absent_values(claim, source):
+            yield Rule.ABSENT_VALUE, None, f'the document has "{value}" nowhere'
+        names = _absent_names(claim, source)
+        if len(names) >= (1 if claim.question and len(claim.stems) <= BRIEF else NAMES):
+            yield Rule.ABSENT_NAME, None, f"the document has {', '.join(names[:5])} nowhere"
+
+
+def _written(root: str, text: str) -> str:
+    """The word with this stem, as the text has it."""
+    return next((word for word in tokens(text) if stem(word) == root), root)
+
+
+def _changed(
+    claim: _Claim, windows: Sequence[Window], source: Source
+) -> Iterator[tuple[Rule, Window | None, str]]:
+    """What differs from a sentence that has the same words otherwise."""
+    said = [stem(word) for word in claim.words]
+    alike: dict[Window, float] = {}
+    for number in {one.first + more for one in windows for more in range(one.size)}:
+        there = [stem(word) for word in tokens(source.sentences[number].text)]
+        alike[Window(number, 1)] = _share(_common(said, there), max(len(said), len(there)))
+    window = max(alike, key=alike.__getitem__, default=None)
+    if window is None or alike[window] < ALIKE:
+        return
+    text = source.window_text(window)
+    for one in differences(claim.facts, facts(text)):
+        if one.kind is not Kind.NEGATION or not leaves_open(text):
+            line = f"line {source.evidence(window).start_line}"
+            yield Rule(f"changed {one.kind.value}"), window, one.line(line)
+
+
+def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
+    """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
+    values = (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts))
+    for one in values:
+        exact = any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end)
+        digits = [word for word in tokens(one.text) if word[0].isdigit()]
+        if exact and not all(map(source.has, digits)):
+            yield one.text
+
+
+def _absent_names(claim: _Claim, source: Source) -> list[str]:
+    """Names that the document lacks; not codes and abbreviations, which may be the claim's own."""
+    missing = missing_names(claim.facts, source.facts)
+    return [one for one in missing if one[:1].isupper() and one[1:].islower()]
+
+
+def _absent(claim: _Claim, source: Source) -> int:
+    """The number of names, numbers and dates that the document lacks, at most 3."""
+    if len(source.sentences) > LONG:
+        return 0
+    return min(3, len(_absent_names(claim, source)) + len(list(_absent_values(claim, source))))
+
+
+def _lacking(claim: _Claim, source: Source) -> str:
+    """Why nothing was decided: the words that the document lacks."""
+    missing = {word for word in claim.own if not source.has(word)}
+    shown = [word for word in claim.words if stem(word) in missing]
+    if shown:
+        return f"the document does not have {', '.join(dict.fromkeys(shown[:5]))}"
+    return NOT_TOGETHER if claim.own else NOTHING_ALIKE
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """Length of the longest common subsequence."""
+    before = [0] * (len(right) + 1)
+    for word in left:
+        now = [0]
+        for place, other in enumerate(right):
+            now.append(before[place] + 1 if word == other else max(before[place + 1], now[-1]))
+        before = now
+    return before[-1]

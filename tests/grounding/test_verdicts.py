@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from qagen_dagster.grounding.source import Source
+from qagen_dagster.grounding.verdicts import BAND, Rule, decide
+from tests.grounding.test_source import Counting
+
+TEXT = (
+    "The canteen of the town museum opens at nine. Filter coffee costs 2 euros and is free for elderly visitors on Mondays. "
+    "The beans are roasted by the Moreno family behind the church. Visitors may bring their own cups. Cakes are baked in the "
+    "kitchen every morning since 1987. The canteen does not sell alcohol. On Sundays the number of guests increases by 40 percent."
+)
+
+
+def rule(claim: str, question: str = "", text: str = TEXT) -> Rule | None:
+    return decide(claim, Source(text, Counting()), question).rule
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Cakes are baked in the kitchen every morning.",
+        "The canteen opens at nine.",
+        "The beans are roasted by the Moreno family.",
+        "the canteen does not sell alcohol",
+        "The number of guests increases by 40 percent.",
+    ],
+)
+def test_words_of_one_sentence_in_its_order_are_supported(claim: str) -> None:
+    assert rule(claim) is Rule.SAME_WORDS
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("Cakes are baked in the kitchen every morning since 1988.", Rule.CHANGED_DATE),
+        ("On Sundays the number of guests increases by 45 percent.", Rule.CHANGED_NUMBER),
+        ("The beans are roasted by the Miller family behind the church.", Rule.CHANGED_NAME),
+        ("Visitors may not bring their own cups.", Rule.CHANGED_NEGATION),
+        ("On Sundays the number of guests decreases by 40 percent.", Rule.CHANGED_DIRECTION),
+        ("Alcohol has been served since 1971 to all guests.", Rule.ABSENT_VALUE),
+        ("The singer Anna Lindholm drank there with Ole Bergman.", Rule.ABSENT_NAME),
+    ],
+)
+def test_another_fact_is_unsupported(claim: str, expected: Rule) -> None:
+    found = decide(claim, Source(TEXT, Counting()))
+    assert (found.rule, found.supported) == (expected, False)
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Filter coffee damages the liver of elderly visitors in the canteen.",  # words that the document lacks
+        "The church roasts the beans behind the Moreno family.",  # another order
+        "Only visitors bring their own cups.",  # a bound that the sentence lacks
+        "Visitors bring their own cups.",  # the sentence says "may"
+        "Guests of the museum are served alcohol on Sundays.",  # words of several sentences
+        "More than 3,000 cups are sold in a year.",  # a limit need not be in the document
+        "A Moreno met Lindholm.",  # one name may follow from what the document says
+        "On Mondays two of them sing.",
+        "It is.",
+    ],
+)
+def test_what_words_cannot_prove_is_undecided(claim: str) -> None:
+    found = decide(claim, Source(TEXT, Counting()))
+    assert (found.supported, found.rule) == (None, None)
+    assert found.reason
+
+
+def test_a_second_negation_is_not_overlooked() -> None:
+    text = "The cost that is not yet known was about 3 million euros."
+    assert rule("The cost that is not yet known was about 3 million euros", text=text) is Rule.SAME_WORDS
+    assert rule("The cost that is not yet known was not about 3 million euros", text=text) is None
+
+
+def test_a_question_about_something_affirms_nothing() -> None:
+    aim = "We studied whether coffee harms the liver of elderly visitors."
+    assert rule("Coffee harms the liver of elderly visitors.", text=aim) is None
+    assert rule("Coffee does not harm the liver of elderly visitors.", text=aim) is None
+
+
+def test_the_score_orders_the_verdicts() -> None:
+    source = Source(TEXT, Counting())
+    claims = (
+        "Visitors may not bring their own cups.",
+        "Visitors bring own cups of tea.",
+        "Visitors may bring own cups.",
+    )
+    scores = [decide(claim, source).score for claim in claims]
+    assert 0 <= scores[0] <= BAND <= scores[1] <= 2 * BAND <= scores[2] <= 1
+
+
+def test_nothing_to_compare_with_is_undecided() -> None:
+    assert decide("Cakes are baked.", Source("", Counting())).supported is None
+    assert decide("???", Source(TEXT, Counting())).supported is None
+
+
+def test_in_a_long_document_absence_decides_nothing() -> None:
+    text = "\n".join(f"Barrel {number} holds oil." for number in range(500))
+    assert rule("Wine was sold for 9,999 euros.", text=text) is None
