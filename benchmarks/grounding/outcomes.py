@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from benchmarks.grounding.described import Described
 from benchmarks.grounding.sets import Item
-from qagen_dagster.grounding.methods.semantic import decisions, grade_as_described
+from qagen_dagster.grounding.methods.semantic import decisions
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.verdicts import BAND, Rule
 from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import split
-from qagen_dagster.models.vectors.minilm import encode
 
 _BANDS = {False: 0.0, None: BAND, True: 2 * BAND}
 SHORT = 2  # sentences of a short document
@@ -72,16 +73,15 @@ def outcomes(items: Sequence[Item]) -> Iterator[Outcome]:
 
 
 def described(items: Sequence[Item]) -> list[float]:
-    """The smallest cosine of each answer's sentences to a window, as the described rule takes it."""
-    return [
-        min((one.score or 0.0 for one in grade_as_described(item.answer, source).sentences), default=0.0)
-        for item, source in _with_sources(items)
-    ]
+    """The score of each answer by the described rule."""
+    by_source = groupby(_with_sources(items), key=lambda pair: pair[1])
+    rules = ((Described(source), pairs) for source, pairs in by_source)
+    return [rule.score(item.answer) for rule, pairs in rules for item, _ in pairs]
 
 
 def _with_sources(items: Iterable[Item]) -> Iterator[tuple[Item, Source]]:
     last: Source | None = None
     for item in items:
         if last is None or last.text != item.document:
-            last = Source(item.document, encode)
+            last = Source(item.document)
         yield item, last

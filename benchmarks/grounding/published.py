@@ -16,7 +16,6 @@ from pathlib import Path
 
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.vectors.minilm import encode
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.questions.results import ValidatedSet
 from qagen_dagster.store import Store
@@ -113,7 +112,7 @@ def verdicts(found: Sequence[Published]) -> Iterator[tuple[str, str, str, bool |
     """Kind (or "right"), question, text and verdict of every answer and sentence, right and spoilt."""
     sources: dict[str, Source] = {}
     for one in found:
-        source = sources.setdefault(one.document, Source(one.document, encode))
+        source = sources.setdefault(one.document, Source(one.document))
         chance = random.Random(one.question)
         for question, text in ((one.question, one.answer), ("", " ".join(one.quote.split()))):
             for kind, said in (("right", text), *spoilt(text, one.document, one.quote, chance)):

@@ -1,15 +1,14 @@
-"""A document to check claims against: its sentences, windows of up to three of them, and their vectors.
+"""A document to check claims against: its sentences, and windows of up to three of them.
 
-Nothing is cut: words find the candidate windows of a long document, and only these are encoded, each at most once.
+Nothing is cut: words find the candidate windows of a long document.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,12 +22,8 @@ from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
 
-Vectors = NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row per text
-
 SIZES = (1, 2, 3)  # sentences in a window
 SMALL = 12  # sentences up to which every window of a document is a candidate
-CACHED_CLAIMS = 4_096
 _ENDED = re.compile(r"[.!?…:;,。\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 
 
@@ -43,12 +38,8 @@ class Window:
 class Source:
     """One document. Safe to use from many threads."""
 
-    def __init__(self, text: str, encode: Encode) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self._encode = encode
-        self._lock = threading.Lock()
-        self._vectors: dict[Window, Vectors] = {}
-        self._claims: dict[str, Vectors] = {}
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -147,26 +138,6 @@ class Source:
         end = self.sentences[window.first + window.size - 1].end
         first, last = (bisect_right(self._line_starts, offset) for offset in (start, max(start, end - 1)))
         return SpanEvidence(quote=self.text[start:end], start_line=first, end_line=last)
-
-    def vectors(self, windows: Sequence[Window]) -> Vectors:
-        """Vectors of the windows, in order; new ones are encoded now."""
-        with self._lock:
-            new = [window for window in dict.fromkeys(windows) if window not in self._vectors]
-            if new:
-                rows = self._encode([self.window_text(window) for window in new])
-                self._vectors.update(zip(new, rows, strict=True))
-            return np.stack([self._vectors[window] for window in windows])
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of other texts (claims), in order."""
-        with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._claims]
-            if len(self._claims) + len(new) > CACHED_CLAIMS:
-                self._claims.clear()
-                new = list(dict.fromkeys(texts))
-            if new:
-                self._claims.update(zip(new, self._encode(new), strict=True))
-            return np.stack([self._claims[text] for text in texts])
 
 
 def _largest(scores: NDArray[np.float32], count: int) -> list[int]:

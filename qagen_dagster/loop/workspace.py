@@ -10,7 +10,6 @@ from qagen_dagster.configuration.corpora import Corpora, Corpus, find_corpus, lo
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.sandbox import ParserPool
-from qagen_dagster.grounding.source import Encode
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.batches.batcher import Batchers
 from qagen_dagster.models.batches.jobs import JobBook
@@ -18,6 +17,7 @@ from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.registry import build_model
 from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models.vectors.base import Encode
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret

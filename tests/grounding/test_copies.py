@@ -9,7 +9,6 @@ from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims, split
 from qagen_dagster.records.grading import SentenceStatus
-from tests.grounding.test_source import Counting
 
 WORDS = ("tank", "holds", "forty", "litres", "of", "oil")
 TEXT = (
@@ -32,7 +31,7 @@ TEXT = (
 
 
 def statuses(answer: str) -> list[SentenceStatus]:
-    return [one.status for one in grade(answer, Source(TEXT, Counting())).sentences]
+    return [one.status for one in grade(answer, Source(TEXT)).sentences]
 
 
 @pytest.mark.parametrize("sentence", [one.text for one in split(TEXT) if len(one.text.split()) >= 4])
@@ -45,13 +44,13 @@ def test_any_five_sentences_in_a_row_are_supported_with_their_line_breaks_or_wit
     for first in range(len(sentences) - 4):
         as_written = TEXT[sentences[first].start : sentences[first + 4].end]
         for answer in (as_written, " ".join(as_written.split())):
-            assert grade(answer, Source(TEXT, Counting())).is_grounded is True, answer
+            assert grade(answer, Source(TEXT)).is_grounded is True, answer
 
 
 def test_the_evidence_of_a_copy_is_where_it_stands() -> None:
     (graded,) = grade(
         "afterwards no more than 3 are tried. without it, nothing would have been solved in 1990 or 1991 by A. Berg",
-        Source(TEXT, Counting()),
+        Source(TEXT),
     ).sentences[-1:]
     assert graded.evidence is not None
     assert graded.evidence.quote.endswith("by A. Berg.")

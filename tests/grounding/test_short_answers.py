@@ -4,7 +4,6 @@ import pytest
 
 from qagen_dagster.grounding.short_answers import supporting
 from qagen_dagster.grounding.source import Source
-from tests.grounding.test_source import Counting
 
 TEXT = """The harbour office was opened on 3 May 1931 by Ida Berg.
 
@@ -17,7 +16,7 @@ Table 1: Boats of the harbour
 | Alma | 12.5 | Lunde | 3 | 40 |
 | Brise | 17.0 | Ostrand | 5 | 55 |
 """
-SOURCE = Source(TEXT, Counting())
+SOURCE = Source(TEXT)
 LENGTH = 'According to Table 1 of "Boats", what is the length in m for the boat "Alma"?'
 
 

@@ -1,32 +1,11 @@
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from qagen_dagster.grounding.facts import facts, missing_amounts
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems
-
-
-class Counting:
-    """An encoder that remembers what it was asked to encode: hashed bags of words."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked.extend(texts)
-        rows = np.full((len(texts), 64), 1e-3, dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for stem in content_stems(text):
-                row[sum(stem.encode()) % 64] += 1
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
 
 TEXT = st.text(alphabet=st.sampled_from("ab AB.\n!?é1 "), max_size=300)
 LONG = "\n".join(f"The barrel number {n} holds {n * 7} litres of oil." for n in range(1, 2001))
@@ -34,7 +13,7 @@ LONG = "\n".join(f"The barrel number {n} holds {n * 7} litres of oil." for n in 
 
 @given(TEXT)
 def test_windows_cover_every_sentence(text: str) -> None:
-    source = Source(text, Counting())
+    source = Source(text)
     covered = {
         number for window in source.windows() for number in range(window.first, window.first + window.size)
     }
@@ -43,7 +22,7 @@ def test_windows_cover_every_sentence(text: str) -> None:
 
 @given(TEXT)
 def test_lines_of_the_evidence_hold_the_quote(text: str) -> None:
-    source = Source(text, Counting())
+    source = Source(text)
     lines = text.split("\n")
     for window in source.windows():
         span = source.evidence(window)
@@ -54,29 +33,14 @@ def test_lines_of_the_evidence_hold_the_quote(text: str) -> None:
 
 
 def test_a_long_document_is_searched_to_its_end() -> None:
-    encode = Counting()
-    source = Source(LONG, encode)
+    source = Source(LONG)
     found = source.candidates(content_stems("Barrel 1998 holds how much?"), 2)
     assert Window(1997, 1) in found
     assert source.evidence(Window(1997, 1)).start_line == 1998
-    assert encode.asked == []
-
-
-def test_each_window_is_encoded_once_from_any_number_of_threads() -> None:
-    encode = Counting()
-    source = Source(LONG, encode)
-    windows = [Window(first, size) for first in range(50) for size in (1, 2, 3)]
-    workers = [threading.Thread(target=source.vectors, args=(windows,)) for _ in range(8)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert len(encode.asked) == len(windows)
-    assert source.vectors(windows[:3]).shape == (3, 64)
 
 
 def test_rare_words_tell_more() -> None:
-    source = Source(LONG, Counting())
+    source = Source(LONG)
     assert source.rarity("1998") > source.rarity("barrel")
     assert source.has("barrel")
     assert not source.has("zebra")
@@ -84,7 +48,7 @@ def test_rare_words_tell_more() -> None:
 
 @given(TEXT, st.integers(-2, 12), st.integers(-2, 12))
 def test_sentences_on_lines_are_those_that_have_a_character_there(text: str, one: int, other: int) -> None:
-    source = Source(text, Counting())
+    source = Source(text)
     first, last = sorted((one, other))
     lines = text.splitlines(keepends=True) if "\n" in text else [text]
     first_line = min(max(first, 1), text.count("\n") + 1)
@@ -99,7 +63,7 @@ def test_sentences_on_lines_are_those_that_have_a_character_there(text: str, one
 
 
 def test_a_heading_is_not_joined_with_the_next_line() -> None:
-    source = Source("Town Library\n\nAgnes Whitlow opened it. It has rooms.", Counting())
+    source = Source("Town Library\n\nAgnes Whitlow opened it. It has rooms.")
     assert source.window_text(Window(0, 2)) == "Town Library\nAgnes Whitlow opened it."
     assert source.window_text(Window(1, 2)) == "Agnes Whitlow opened it. It has rooms."
 
@@ -108,7 +72,7 @@ TABLE = "| Region | Sales (£m) | Share (%) |\n|---|---|---|\n| North | 85 | 4 |
 
 
 def test_a_row_of_a_table_is_read_under_its_heads() -> None:
-    source = Source(TABLE, Counting())
+    source = Source(TABLE)
     assert source.window_text(Window(2, 1)) == "Region: North; Sales: £85 m; Share: 4%"
     assert source.window_text(Window(3, 1)) == "Region: South; Sales: £12 m"
     assert source.evidence(Window(2, 1)).quote == "| North | 85 | 4 |"
@@ -117,5 +81,5 @@ def test_a_row_of_a_table_is_read_under_its_heads() -> None:
 
 
 def test_lines_with_bars_but_no_head_stay_as_they_are() -> None:
-    source = Source("3 | 5\n4 | 6\n", Counting())
+    source = Source("3 | 5\n4 | 6\n")
     assert source.window_text(Window(1, 1)) == "4 | 6"

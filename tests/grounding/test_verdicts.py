@@ -4,7 +4,6 @@ import pytest
 
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.verdicts import BAND, Rule, decide
-from tests.grounding.test_source import Counting
 
 TEXT = (
     "The canteen of the town museum opens at nine. Filter coffee costs 2 euros and is free for elderly visitors on Mondays. "
@@ -14,7 +13,7 @@ TEXT = (
 
 
 def rule(claim: str, question: str = "", text: str = TEXT) -> Rule | None:
-    return decide(claim, Source(text, Counting()), question).rule
+    return decide(claim, Source(text), question).rule
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_words_of_one_sentence_in_its_order_are_supported(claim: str) -> None:
     ],
 )
 def test_another_fact_is_unsupported(claim: str, expected: Rule) -> None:
-    found = decide(claim, Source(TEXT, Counting()))
+    found = decide(claim, Source(TEXT))
     assert (found.rule, found.supported) == (expected, False)
     assert found.reason
 
@@ -64,7 +63,7 @@ def test_another_fact_is_unsupported(claim: str, expected: Rule) -> None:
     ],
 )
 def test_what_words_cannot_prove_is_undecided(claim: str) -> None:
-    found = decide(claim, Source(TEXT, Counting()))
+    found = decide(claim, Source(TEXT))
     assert (found.supported, found.rule) == (None, None)
     assert found.reason
 
@@ -82,7 +81,7 @@ def test_a_question_about_something_affirms_nothing() -> None:
 
 
 def test_the_score_orders_the_verdicts() -> None:
-    source = Source(TEXT, Counting())
+    source = Source(TEXT)
     claims = (
         "Visitors may not bring their own cups.",
         "Visitors bring own cups of tea.",
@@ -93,8 +92,8 @@ def test_the_score_orders_the_verdicts() -> None:
 
 
 def test_nothing_to_compare_with_is_undecided() -> None:
-    assert decide("Cakes are baked.", Source("", Counting())).supported is None
-    assert decide("???", Source(TEXT, Counting())).supported is None
+    assert decide("Cakes are baked.", Source("")).supported is None
+    assert decide("???", Source(TEXT)).supported is None
 
 
 def test_in_a_long_document_absence_decides_nothing() -> None:

@@ -28,7 +28,6 @@ from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Mode
@@ -80,7 +79,7 @@ def grade(
     space = Workspace(settings)
     judge, unlimited = _judge(space, profile, method, budget)
     workers = worker_count(judge, settings.document_workers, unlimited=unlimited)
-    grader = Grader(method, minilm.encode, judge, workers)
+    grader = Grader(method, judge, workers)
     with tempfile.TemporaryFile() as spool:
         rows = read_answers(answers)
         reader = Reader(space.parsers(), parse_options(DocumentOptions()))

@@ -20,7 +20,6 @@ from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Progress
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import EvaluationOptions
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
@@ -79,7 +78,7 @@ STAGES = {
         description="Every published question, answered by a model from its own document: exact match, token F1 and "
         "the share of grounded answers.",
         verb="answered",
-        measure=lambda found, progress: measure_answers(found, minilm.encode, progress),
+        measure=measure_answers,
         shown=metadata.of_answers,
         check="answered",
         checks="The mean token F1 of the answers. Warns when it is below `min_answer_f1` of the scenario.",

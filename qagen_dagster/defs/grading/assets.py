@@ -11,7 +11,6 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.grading.grade_answers import in_picture
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
-from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.corpus import GradingOptions
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination
@@ -41,7 +40,7 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
         progress = log_progress(context, "graded")
-        report = grade_set(space, combination, minilm.encode, run, config.allowance, progress)
+        report = grade_set(space, combination, run, config.allowance, progress)
         options = space.corpus(combination.corpus).scenario(combination.scenario).grading
         return dg.MaterializeResult(
             metadata=metadata.of_report(space, report),

@@ -1,21 +1,15 @@
-"""Grades without a model call: the verdicts of code, and the reference rule for comparison."""
+"""Grades without a model call: the verdicts of code."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from qagen_dagster.grounding.copies import Copy, covering
-from qagen_dagster.grounding.facts import differences, facts
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
-from qagen_dagster.grounding.verdicts import NOTHING_ALIKE, Decision, Rule, decide
-from qagen_dagster.grounding.words import content_stems
+from qagen_dagster.grounding.verdicts import Decision, Rule, decide
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
-DESCRIBED_THRESHOLD = 0.5
-DESCRIBED_EACH = 30  # windows of each size that are encoded for a long document
 _METHOD = "semantic"
 
 
@@ -32,13 +26,6 @@ def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str
         (text, _decision(text, source, question, copy))
         for text, copy in said or [(text, None) for text in _short(answer)]
     ]
-
-
-def grade_as_described(answer: str, source: Source, threshold: float = DESCRIBED_THRESHOLD) -> AnswerGrade:
-    """Grounded from a cosine of `threshold`, as in "QAGRedo Algorithm Report", section 4.3.1."""
-    return tally(
-        [_described(claim.text, source, threshold) for claim in claims(answer)], "semantic as described"
-    )
 
 
 def _short(answer: str) -> list[str]:
@@ -74,25 +61,3 @@ def _status(found: Decision) -> SentenceStatus:
         return SentenceStatus.SUPPORTED
     absent = found.rule in (Rule.ABSENT_NAME, Rule.ABSENT_VALUE)
     return SentenceStatus.NOT_FOUND if absent else SentenceStatus.CONTRADICTED
-
-
-def _windows(claim: str, source: Source) -> list[Window]:
-    stems = content_stems(claim)
-    return source.candidates(stems, DESCRIBED_EACH) if stems else source.windows()[:DESCRIBED_EACH]
-
-
-def _described(claim: str, source: Source, threshold: float) -> SentenceGrade:
-    windows = _windows(claim, source)
-    if not windows:
-        return SentenceGrade(sentence=claim, status=SentenceStatus.NOT_FOUND, score=0.0, reason=NOTHING_ALIKE)
-    cosines = source.vectors(windows) @ source.encode([claim])[0]
-    best = int(np.argmax(cosines))
-    score = float(min(max(float(cosines[best]), 0.0), 1.0))
-    span = source.evidence(windows[best])
-    if score >= threshold:
-        return SentenceGrade(sentence=claim, status=SentenceStatus.SUPPORTED, score=score, evidence=span)
-    different = differences(facts(claim), facts(span.quote))
-    reason = different[0].line(f"line {span.start_line}") if different else NOTHING_ALIKE
-    return SentenceGrade(
-        sentence=claim, status=SentenceStatus.NOT_FOUND, score=score, evidence=span, reason=reason
-    )

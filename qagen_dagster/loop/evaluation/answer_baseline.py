@@ -18,7 +18,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
-from qagen_dagster.grounding.source import Encode, Source
+from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.embed import index_fingerprint
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.evaluation.answer_scores import exact, token_f1
@@ -54,7 +54,7 @@ def plan_answers(found: Evaluation) -> EvaluationPlan:
     return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
 
-def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None = None) -> AnswerReport:
+def measure_answers(found: Evaluation, progress: Progress | None = None) -> AnswerReport:
     """Answer every published question from its own document, score the answers and store the report.
 
     Raises ConfigError, StoreError, and ModelError when no model is available.
@@ -64,7 +64,7 @@ def measure_answers(found: Evaluation, encode: Encode, progress: Progress | None
     answerer = found.metered(found.space.model(spec))
     judge_model = None if judge is None else found.metered(found.space.model(judge))
     place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
-    evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found), encode))
+    evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found)))
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     questions = EvaluationRun(found, evaluator, DocumentEvaluation[BaselineAnswer], progress).run(
         planned, workers
@@ -203,7 +203,7 @@ class _AnswerEvaluator:
 
     def _read(self, document_id: str) -> Source:
         texts = load_texts(self._place.store, self._place.corpus, document_id)
-        return Source("" if texts is None else texts.fulltext or texts.own, self._grader.encode)
+        return Source("" if texts is None else texts.fulltext or texts.own)
 
 
 def _scores(answered: SemanticSearchAnswer, pair: QAPair) -> dict[str, object]:

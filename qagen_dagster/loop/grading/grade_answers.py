@@ -1,4 +1,4 @@
-"""Grades many answers in parallel. The text of each document is read and encoded once."""
+"""Grades many answers in parallel. The text of each document is read once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.methods.judge_excerpt import Lines
-from qagen_dagster.grounding.source import Encode, Source
+from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method, SentenceStatus
@@ -56,7 +56,6 @@ class Grader:
     """How answers are graded, and how many in parallel."""
 
     method: Method
-    encode: Encode
     judge: Model | None = None
     workers: int = 1
 
@@ -138,7 +137,7 @@ class _OpenDocument:
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
         """Grade one chunk. Returns the grades of all chunks after the last one, else None."""
-        source, start = self._read(grader.encode), number * CHUNK
+        source, start = self._read(), number * CHUNK
         if isinstance(source, Source):
             for place, asked in enumerate(self._asked[start : start + CHUNK], start):
                 self._found[place] = grader.grade(source, self._document.document_id, asked)
@@ -150,11 +149,11 @@ class _OpenDocument:
         found, self._found = self._found, {}
         return source if isinstance(source, DocumentError) else [found[place] for place in sorted(found)]
 
-    def _read(self, encode: Encode) -> Source | DocumentError:
+    def _read(self) -> Source | DocumentError:
         with self._reading:
             if self._source is None:
                 try:
-                    self._source = Source(self._document.text(), encode)
+                    self._source = Source(self._document.text())
                     self._asked = self._document.asked()
                 except DocumentError as error:
                     self._source = error

@@ -17,7 +17,6 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.grounding.grade import grade_document, report
-from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.grading.grade_answers import Grader, grade_all
 from qagen_dagster.loop.grading.plan import ASKING, GradingPlan, document_answers, judge_spec, plan_grading
 from qagen_dagster.loop.parallel import worker_count
@@ -50,7 +49,6 @@ class RunMark:
 def grade_set(
     workspace: Workspace,
     combination: Combination,
-    encode: Encode,
     run: RunMark,
     run_budget: Allowance | None = None,
     progress: Progress | None = None,
@@ -61,7 +59,7 @@ def grade_set(
     document, its text, method, detector and judge are the same. Raises MalformedResponseError after the report is stored.
     """
     plan = plan_grading(workspace, combination)
-    grader = _grader(workspace, plan, encode, run, run_budget)
+    grader = _grader(workspace, plan, run, run_budget)
     work = _Work(workspace, plan, progress)
     work.grade(grader)
     found = _report(workspace, plan, work.documents(), run)
@@ -91,9 +89,7 @@ def _check_replies(found: GroundingReport) -> None:
         raise MalformedResponseError(f"{', '.join(bad)}: model_error: {failures[bad[0]][0]}")
 
 
-def _grader(
-    workspace: Workspace, plan: GradingPlan, encode: Encode, run: RunMark, run_budget: Allowance | None
-) -> Grader:
+def _grader(workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: Allowance | None) -> Grader:
     combination = plan.combination
     profile = workspace.profile(plan.candidates.profile)
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
@@ -106,7 +102,6 @@ def _grader(
         )
     return Grader(
         method,
-        encode,
         judge,
         worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited),
     )

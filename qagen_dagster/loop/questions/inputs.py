@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.grounding.source import Encode
 from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.loop.spending import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.vectors import minilm
+from qagen_dagster.models.vectors.base import Encode
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 

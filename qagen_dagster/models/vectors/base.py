@@ -6,7 +6,7 @@ What belongs here: the settings, the interface, the counts of what was used. Wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from qagen_dagster.records.base import Record
 EMBEDDED_MODEL = "minilm"
 
 Vectors = NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Vectors]  # unit vectors, one row per text
 
 
 class EmbedderSpec(Record):

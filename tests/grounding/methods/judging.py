@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
 
 from qagen_dagster.errors import (
     BudgetExhaustedError,
@@ -33,17 +29,8 @@ WRONG = "The pumping station at Ardmore opened in May 1932."
 QUESTION = "When did the pumping station open?"
 
 
-def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors of hashed words: equal texts are equal, texts without a common word are almost orthogonal."""
-    rows = np.zeros((len(texts), 512), dtype=np.float32)
-    for row, text in zip(rows, texts, strict=True):
-        for word in text.lower().split() or [text]:
-            row[zlib.crc32(word.strip(".,").encode()) % 512] += 1
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def source(text: str = TEXT) -> Source:
-    return Source(text, encode)
+    return Source(text)
 
 
 def verdict(said: str, confidence: float = 0.9, reason: str = "as line 3 shows") -> AssistantMessage:

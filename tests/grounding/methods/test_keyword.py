@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from qagen_dagster.grounding.methods import keyword
 from qagen_dagster.grounding.methods.keyword import key_phrases
@@ -21,11 +17,7 @@ engineer until 1950. 北京是中国的首都。
 """
 
 
-def no_vectors(_texts: Sequence[str]) -> NDArray[np.float32]:
-    raise AssertionError("words alone need no vectors")
-
-
-SOURCE = Source(TEXT, no_vectors)
+SOURCE = Source(TEXT)
 
 
 def test_key_phrases_hold_no_stop_words() -> None:
@@ -113,12 +105,12 @@ def test_nothing_to_measure_is_said(answer: str) -> None:
 
 
 def test_an_empty_document_supports_nothing() -> None:
-    assert keyword.grade("The pumping station opened.", Source("", no_vectors)).is_grounded is False
+    assert keyword.grade("The pumping station opened.", Source("")).is_grounded is False
 
 
 @given(st.text(max_size=200), st.text(max_size=300))
 def test_any_answer_to_any_document(answer: str, text: str) -> None:
-    source = Source(text, no_vectors)
+    source = Source(text)
     graded = keyword.grade(answer, source)
     for one in graded.sentences:
         if one.status is SentenceStatus.SUPPORTED:

@@ -12,7 +12,6 @@ from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
-from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.answering.answer import QAError
 from qagen_dagster.records.evaluation import AnswerReport, Kind
 from qagen_dagster.records.questions.results import Evidence
@@ -50,7 +49,7 @@ def submit(answer: str, *, answerable: bool = True) -> Turn:
 
 
 def measured(space: ExaminedWorkspace, run: str = "run-1", budget: Allowance | None = None) -> AnswerReport:
-    return measure_answers(opened(space, RunMark(run, run), budget), minilm.encode)
+    return measure_answers(opened(space, RunMark(run, run), budget))
 
 
 def test_answers_are_scored_and_graded(workspace: PlayedWorkspace) -> None:

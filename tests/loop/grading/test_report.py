@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -17,7 +16,6 @@ from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.publish import is_up_to_date, publish
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.vectors.minilm import Vectors
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
 from qagen_dagster.records.questions.results import (
@@ -28,7 +26,7 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
 )
 from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
-from tests.loop.questions.test_publish import apart, make
+from tests.loop.questions.test_publish import make
 from tests.support.models import FakeModel, Turn, call, say, told
 
 RUN = RunMark("run-1", "launch-1")
@@ -44,10 +42,6 @@ class JudgedWorkspace(PlayedWorkspace):
 
     def model(self, spec: ModelSpec) -> Model:
         return self.judges[-1] if self.judges and spec.model in ("assessor", "other") else super().model(spec)
-
-
-def nothing_alike(found: Sequence[str]) -> Vectors:
-    raise AssertionError(f"nothing was to be encoded, but {len(found)} texts")
 
 
 def judged(workspace: PlayedWorkspace, judge: Model, method: str = "llm") -> JudgedWorkspace:
@@ -70,7 +64,7 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     monkeypatch.setattr(llm, "BUDGETS", (100,))
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
-    grade_set(space, COMBINATION, apart, RUN)
+    grade_set(space, COMBINATION, RUN)
     pairs = space.store.read(ValidatedSet.key(COMBINATION), ValidatedSet).questions
     assert len(pairs) == len(judge.requests) == 2
     for pair, asked in zip(pairs, judge.requests, strict=True):
@@ -81,14 +75,14 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
 def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> None:
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
-    first = grade_set(space, COMBINATION, apart, RUN)
+    first = grade_set(space, COMBINATION, RUN)
     assert grades(first) == [True, True]
     assert (first.overall_grade, first.overall_confidence) == (Grade.A, 0.95)
     assert (first.method, first.judge_model) == (Method.LLM, "scripted:assessor")
     assert (first.run_id, first.launch, first.generator_model) == ("run-1", "launch-1", "scripted:writer")
     assert [one.title for one in first.documents] == ["a.txt"]
     asked = len(judge.requests)
-    again = grade_set(space, COMBINATION, nothing_alike, RunMark("run-2", "launch-2"))
+    again = grade_set(space, COMBINATION, RunMark("run-2", "launch-2"))
     assert len(judge.requests) == asked == 2
     assert report_version(again) == report_version(first)
     for run in ("run-1", "run-2"):
@@ -101,7 +95,7 @@ def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> Non
 def test_what_decides_grades_makes_them_anew(workspace: PlayedWorkspace, change: str) -> None:
     space = judged(workspace, FakeModel(lambda _: SUPPORTED))
     make(space)
-    first = grade_set(space, COMBINATION, apart, RUN)
+    first = grade_set(space, COMBINATION, RUN)
     if change == "document":
         put_documents(space, {name: f"{text} More." for name, text in texts(3).items()})
     elif change == "method":
@@ -110,7 +104,7 @@ def test_what_decides_grades_makes_them_anew(workspace: PlayedWorkspace, change:
         assert space.settings.profiles is not None
         (space.settings.profiles / "mine.yaml").write_text(JUDGED.replace("assessor", "other"))
     assert not is_graded(space, COMBINATION)
-    assert grade_set(space, COMBINATION, apart, RUN).fingerprint != first.fingerprint
+    assert grade_set(space, COMBINATION, RUN).fingerprint != first.fingerprint
     assert is_graded(space, COMBINATION)
 
 
@@ -118,7 +112,7 @@ def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspac
     make(workspace)
     publish(workspace, COMBINATION, "run-1")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
-    grade_set(workspace, COMBINATION, apart, RUN)
+    grade_set(workspace, COMBINATION, RUN)
     assert is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
@@ -139,7 +133,7 @@ def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_no
     put_documents(
         space, {"a.txt": "Geese fly south in autumn. They come back in spring."}
     )  # proves no answer
-    found = grade_set(space, COMBINATION, apart, RUN)
+    found = grade_set(space, COMBINATION, RUN)
     gradings = [answer.grading for one in found.documents for answer in one.answers]
     assert [bool(one.judge_failure) for one in gradings] == [True, True]
     assert grades(found) == [None, None]
@@ -154,16 +148,16 @@ def test_a_judge_whose_every_reply_is_malformed_fails_the_run_and_is_asked_again
     space = judged(workspace, FakeModel(lambda _: MalformedResponseError("no choices")))
     make(space)
     with pytest.raises(MalformedResponseError, match=r"a\.txt: model_error: malformed: no choices"):
-        grade_set(space, COMBINATION, apart, RUN)
+        grade_set(space, COMBINATION, RUN)
     assert space.store.read(GroundingReport.key(COMBINATION), GroundingReport).undecided == 2
     assert not is_graded(space, COMBINATION)
     space.judges.append(FakeModel(lambda _: SUPPORTED))
-    assert grades(grade_set(space, COMBINATION, apart, RunMark("run-2", "launch-2"))) == [True, True]
+    assert grades(grade_set(space, COMBINATION, RunMark("run-2", "launch-2"))) == [True, True]
 
 
 def test_a_damaged_text_is_not_graded_or_shown(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    report = grade_set(workspace, COMBINATION, apart, RUN)
+    report = grade_set(workspace, COMBINATION, RUN)
     assert list(described_outputs(workspace.store, [report]))
     workspace.store.write_bytes(Document.text_key("probes", "a.txt"), b"another text")
     said = r"a\.txt/text\.txt is damaged"
@@ -172,7 +166,7 @@ def test_a_damaged_text_is_not_graded_or_shown(workspace: PlayedWorkspace) -> No
     for key in workspace.store.list("grades"):
         workspace.store.remove(key)
     with pytest.raises(StoreError, match=said):
-        grade_set(workspace, COMBINATION, apart, RUN)
+        grade_set(workspace, COMBINATION, RUN)
     with pytest.raises(StoreError, match=said):
         load_texts(workspace.store, "probes", "a.txt")
 
@@ -181,12 +175,12 @@ def test_the_budget_ends_judging_and_the_next_run_goes_on(workspace: PlayedWorks
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     space = replace(space, settings=replace(space.settings, document_workers=1))
     make(space)
-    first = grade_set(space, COMBINATION, apart, RUN, Allowance(max_calls=1))
+    first = grade_set(space, COMBINATION, RUN, Allowance(max_calls=1))
     assert grades(first) == [True, None]
     assert first.undecided == 1
     assert "max_calls 1" in first.documents[0].answers[1].grading.judge_failure
     assert len(judge.requests) == 1
-    second = grade_set(space, COMBINATION, apart, RunMark("run-2", "launch-2"), Allowance(max_calls=5))
+    second = grade_set(space, COMBINATION, RunMark("run-2", "launch-2"), Allowance(max_calls=5))
     assert (grades(second), second.undecided) == ([True, True], 0)
 
 
@@ -205,7 +199,7 @@ def test_answers_kept_though_ungrounded_are_graded_and_marked(workspace: PlayedW
         attempt_number=3,
     )
     workspace.store.write(key, result.model_copy(update={"rejected": (*result.rejected, kept)}))
-    found = grade_set(workspace, COMBINATION, apart, RUN)
+    found = grade_set(workspace, COMBINATION, RUN)
     (one,) = [one for one in found.documents if one.document_id == "b.txt"]
     (answer,) = one.answers
     assert answer.marked == "ungrounded: no attempt rests on the document"
@@ -218,8 +212,8 @@ def test_answers_kept_though_ungrounded_are_graded_and_marked(workspace: PlayedW
 
 
 def test_what_only_a_picture_shows_is_not_measured() -> None:
-    source = Source("The gauge was read each morning. The keeper wrote it down.", apart)
-    grader = Grader(Method.SEMANTIC, apart)
+    source = Source("The gauge was read each morning. The keeper wrote it down.")
+    grader = Grader(Method.SEMANTIC)
     asked = AnswerToGrade("q-1", "How high is the bar of May?", "It is 42 metres high.", picture="Figure 1")
     found = grader.grade(source, "a.txt", asked)
     assert (found.grading.is_grounded, found.grading.confidence) == (None, None)

@@ -41,7 +41,7 @@ def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions 
 def finish(workspace: PlayedWorkspace) -> None:
     """Publish and grade what `make` made."""
     publish(workspace, COMBINATION, "run-1")
-    grade_set(workspace, COMBINATION, apart, RunMark("run-1", "launch-1"))
+    grade_set(workspace, COMBINATION, RunMark("run-1", "launch-1"))
 
 
 def published(workspace: PlayedWorkspace) -> Any:

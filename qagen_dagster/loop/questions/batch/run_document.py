@@ -97,7 +97,7 @@ class DocumentRun:
 
     @cached_property
     def source(self) -> Source:
-        return Source("\n".join(self.work.context.view.lines), self.models.encode)
+        return Source("\n".join(self.work.context.view.lines))
 
     def perform(self, step: Step, state: BatchState) -> BatchEvent:
         """Perform one step. Raises ModelError."""

@@ -8,16 +8,13 @@ from functools import lru_cache
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
 from qagen_dagster.loop.answer_match import Match, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Known, Ruling, crossed, examine
 from qagen_dagster.models.base import Model
-
-Vectors = NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Vectors]
+from qagen_dagster.models.vectors.base import Encode, Vectors
 
 __all__ = ["Encode", "Known", "Link", "compare", "decide", "links", "links_among", "vetoed"]
 
