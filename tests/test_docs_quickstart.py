@@ -190,7 +190,11 @@ def test_commands_of_all_other_pages_run(tmp_path: Path) -> None:
         made = bench.qagen("qagen run")
         assert made.code == 0, made.err
         published = json.loads((bench.assets / "published" / KEY / "corpus.json").read_bytes())
-        values = VALUES | {r"\bQUESTION_ID\b": published["questions"][0]["id"]}
+        values = VALUES | {
+            r"\bQUESTION_ID\b": published["questions"][0]["id"],
+            r"town_records/rag_eval/textual@\d": f"{KEY}@1",
+            r"\bcompare A B\b": f"compare {KEY}@1 {KEY}@1",
+        }
         for line in _other_commands():
             for pattern, value in values.items():
                 line = re.sub(pattern, value, line)

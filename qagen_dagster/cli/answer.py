@@ -14,8 +14,9 @@ from qagen_dagster.answering.answer_from_document import answer_from_document
 from qagen_dagster.answering.fulltext.obtain import ProxyCallback
 from qagen_dagster.answering.fulltext.safe_http import FetchError
 from qagen_dagster.answering.fulltext.storage import add_fulltext
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
-from qagen_dagster.cli.output import Terminal, echo, fail, print_json
+from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.errors import TooLargeError
 from qagen_dagster.local_file import read_file
 from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import echo, fail, print_json
+from qagen_dagster.cli.output import fail, print_json
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import discover

@@ -12,8 +12,9 @@ from importlib import metadata
 
 import click
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
-from qagen_dagster.cli.output import echo, print_json
+from qagen_dagster.cli.output import print_json
 from qagen_dagster.errors import QagenError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine

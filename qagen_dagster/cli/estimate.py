@@ -9,6 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
     budget_options,
@@ -17,7 +18,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     target_option,
 )
-from qagen_dagster.cli.output import Terminal, echo, warn
+from qagen_dagster.cli.output import Terminal, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.combinations import Amounts, CombinationEstimate, Estimate

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from qagen_dagster.cli.output import echo
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.configuration.corpora import CONFIG_NAME, RESERVED, load_corpus
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import check_name

@@ -8,8 +8,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal, echo, fail, print_json
+from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.loop.ledger import entries
 from qagen_dagster.loop.ledger.batches import BatchStats
 from qagen_dagster.settings import Settings

@@ -16,8 +16,8 @@ from pathlib import Path
 import click
 
 from qagen_dagster import __version__
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.errors import ConfigError, QagenError
-from qagen_dagster.records.display import visible
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
         _say("interrupted; finished work is kept, run the same command again to resume")
         _leave_at_once(1)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(visible(error.format_message()), err=True)
+        echo(error.format_message(), err=True)
         sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message(), 2)
@@ -154,7 +154,7 @@ def _fail(message: str, code: int) -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(f"qagen: error: {visible(' '.join(message.split()))}", err=True)
+    echo(f"qagen: error: {' '.join(message.split())}", err=True)
 
 
 def _leave_at_once(code: int) -> None:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.display import visible
 from qagen_dagster.store import Store
@@ -24,11 +25,6 @@ class Terminal(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=visible(piece.text))
-
-
-def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text."""
-    click.echo(visible(text), err=err, nl=nl)
 
 
 def print_json(value: object) -> None:

@@ -6,8 +6,9 @@ import click
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal, echo
+from qagen_dagster.cli.output import Terminal
 from qagen_dagster.loop.catalog.source import catalog_file
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

@@ -67,7 +67,8 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
         text, words = source.window_text(window), frozenset(source.window_stems(window))
         best = max(shares[one] for one in windows if one.size == window.size)
         told = len(words - asked - mine) <= MORE * len(words) and shares[window] >= max(ASKED, best)
-        if told and "|" not in text and contains(text, answer) and not _ambiguous(answer, asked, text):
+        prose = "|" not in source.evidence(window).quote  # a row is read by its columns
+        if told and prose and contains(text, answer) and not _ambiguous(answer, asked, text):
             return window
     return None
 

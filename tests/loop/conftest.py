@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.grounding.source import Encode
+from qagen_dagster.models.vectors.base import Encode
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome

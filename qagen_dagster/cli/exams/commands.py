@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.exams.report import ExamReport, report, show
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
@@ -18,7 +19,7 @@ from qagen_dagster.cli.options import (
     profile_option,
     with_options,
 )
-from qagen_dagster.cli.output import Terminal, echo, fail, print_json, warn, write_output
+from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams.loading import Exam, Exams, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES

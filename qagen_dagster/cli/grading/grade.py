@@ -10,9 +10,10 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
-from qagen_dagster.cli.output import OUTPUT, Terminal, echo, fail, file_to_write, output_store, warn
+from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, output_store, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_first, show_highlights
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import OUTPUT, Terminal, echo, file_to_write, write_output
+from qagen_dagster.cli.output import OUTPUT, Terminal, file_to_write, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.run_summary import (

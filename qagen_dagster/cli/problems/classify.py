@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from qagen_dagster.cli.output import echo
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.problems.command_runner import carry_out, tell, write_rows
 from qagen_dagster.cli.problems.options import (
     Request,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.cli.output import Terminal, as_json_text, echo, fail, output_store, print_json, warn
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.output import Terminal, as_json_text, fail, output_store, print_json, warn
 from qagen_dagster.cli.problems.options import Request
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from qagen_dagster.cli.output import echo, print_json
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.output import print_json
 from qagen_dagster.cli.problems.command_runner import carry_out, tell, told, write_rows
 from qagen_dagster.cli.problems.options import (
     Request,

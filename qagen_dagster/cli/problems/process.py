@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import OneOf
-from qagen_dagster.cli.output import echo, folder_to_write, print_json
+from qagen_dagster.cli.output import folder_to_write, print_json
 from qagen_dagster.cli.problems.command_runner import Done, carry_out, tell, told, write_folder
 from qagen_dagster.cli.problems.options import (
     FOLDER,

@@ -1,0 +1,12 @@
+"""Prints text. It is apart from `output.py`, whose libraries take long to load."""
+
+from __future__ import annotations
+
+import click
+
+from qagen_dagster.records.display import visible
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text. Control characters in it are shown, not sent."""
+    click.echo(visible(text), err=err, nl=nl)
