@@ -17,10 +17,10 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from benchmarks.grounding import corruption, sets
+from benchmarks.grounding.described import THRESHOLD
 from benchmarks.grounding.figures import auroc, auroc_interval, wilson
 from benchmarks.grounding.outcomes import Outcome, described, outcomes
 from qagen_dagster.grounding import error_rates
-from qagen_dagster.grounding.methods.semantic import DESCRIBED_THRESHOLD
 from qagen_dagster.grounding.verdicts import Rule
 from qagen_dagster.records.grading import ErrorRate
 
@@ -150,7 +150,7 @@ def print_described(found: Sequence[Outcome], most: int) -> None:
         near = [cosines[id(one)] for one in here]
         scores = ([one.score for one in here], [one.overlap for one in here], near)
         ours = [one.right for one in here if one.verdict]
-        accepted = [truth for truth, value in zip(right, near, strict=True) if value >= DESCRIBED_THRESHOLD]
+        accepted = [truth for truth, value in zip(right, near, strict=True) if value >= THRESHOLD]
         cells = [_of(sum(ours), len(ours)), _of(sum(accepted), len(accepted))]
         _line([name, str(len(here)), *(f"{auroc(values, right):.3f}" for values in scores), *cells])
 

@@ -19,7 +19,7 @@ from spacy.tokens import Doc, Span, Token
 from benchmarks.short.sets import Example
 from qagen_dagster.models.embedded.answering.question import STOP
 from qagen_dagster.models.embedded.text.language import parse
-from qagen_dagster.models.embedded.text.opposites import listed_pairs
+from qagen_dagster.models.embedded.text.opposites import listed_opposites
 
 EACH = 1  # changed questions per question, besides that of another paragraph
 _OFTEN_POSSIBLE = (
@@ -124,11 +124,7 @@ def _negation(work: _Work) -> str:
 
 @lru_cache(maxsize=1)
 def _opposites() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for left, right in listed_pairs():
-        found.setdefault(left, []).append(right)
-        found.setdefault(right, []).append(left)
-    return found
+    return {word: sorted(others) for word, others in listed_opposites().items()}
 
 
 def _antonym(work: _Work) -> str:

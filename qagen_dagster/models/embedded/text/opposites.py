@@ -10,7 +10,8 @@ _PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti")
 
 
 @lru_cache(maxsize=1)
-def _listed() -> dict[str, frozenset[str]]:
+def listed_opposites() -> dict[str, frozenset[str]]:
+    """The list: words, each with its opposites."""
     found: dict[str, set[str]] = {}
     text = resources.files("qagen_dagster.models.embedded.text").joinpath(FILE).read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -25,4 +26,4 @@ def _listed() -> dict[str, frozenset[str]]:
 def opposites_of(word: str) -> frozenset[str]:
     """The opposites of a word in lower case; some of those by prefix are no words."""
     made = {prefix + word for prefix in _PREFIXES} | {word.removeprefix(prefix) for prefix in _PREFIXES}
-    return _listed().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
+    return listed_opposites().get(word, frozenset()) | {other for other in made - {word} if len(other) > 3}
