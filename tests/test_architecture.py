@@ -11,6 +11,8 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -220,6 +222,23 @@ def test_tests_mirror_the_package() -> None:
         if folder not in packages and folder not in (Path("real"), Path("e2e")):
             strays.append(f"{source.name}: there is no package {folder}")
     assert strays == []
+
+
+def test_benchmarks_import_only_names_that_exist() -> None:
+    """The type checker does not read them, and no test runs most of them."""
+    wanted = {
+        (node.module or "", alias.name)
+        for source in sources()
+        if source.name.startswith(("benchmarks/", "samples/"))
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("qagen_dagster")
+        for alias in node.names
+    }
+    assert [
+        f"{module}.{name}"
+        for module, name in sorted(wanted)
+        if not hasattr(import_module(module), name) and find_spec(f"{module}.{name}") is None
+    ] == []
 
 
 def test_the_attack_suite_names_tests_that_exist() -> None:
