@@ -36,7 +36,7 @@ CASES = (
     Case("a response of a model without end", "it is refused at the limit", "models/test_body_limit.py test_a_body_beyond_the_limit_is_refused"),
     Case("a response that takes long to decode", "the attempt ends at its deadline", "models/test_body_limit.py test_decoding_ends_with_the_attempt"),
     # 2: replies that are not usable
-    Case("a server that answers 200 with nothing usable", "the run fails, and asks again next time", "cli/test_run.py test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again"),
+    Case("a server that answers 200 with nothing usable", "the run fails, and asks again next time", "cli/questions/test_run.py test_a_server_with_nothing_usable_fails_the_run_and_is_asked_again"),
     Case("documents with nothing but malformed replies", "they fail by name until the server answers", "loop/questions/test_shard_faults.py test_a_server_with_nothing_usable_fails_its_documents_until_it_answers"),
     Case("a malformed response in the ledger", "it is never served, and is overwritten", "models/wires/test_failures.py test_an_unusable_body_is_stored_asked_for_again_and_overwritten"),
     Case("malformed responses without end", "they use up the budget, and no more", "models/wires/test_failures.py test_an_unusable_body_may_use_up_the_budget"),
@@ -63,7 +63,7 @@ CASES = (
     Case("a ledger entry of deep JSON", "it is paid again, and never served", "models/test_ledger.py test_a_damaged_entry_is_paid_again_and_never_served test_a_deep_entry_leaves_room_for_finalizers"),
     Case("an entry of the ledger with other bytes", "`ledger verify` names it", "cli/test_ledger.py test_a_corrupt_entry_fails_the_check_and_is_named"),
     # 5: tool calls
-    Case("a model whose every tool call is broken", "the run ends with one line", "cli/test_run.py test_a_model_with_broken_tool_calls_ends_the_run_with_one_line"),
+    Case("a model whose every tool call is broken", "the run ends with one line", "cli/questions/test_run.py test_a_model_with_broken_tool_calls_ends_the_run_with_one_line"),
     Case("turns with nothing but faulty calls", "five of them end the agent's run", "agents/test_runner.py test_turns_with_nothing_but_faulty_calls_end_the_run test_a_call_that_can_be_run_ends_a_row_of_faulty_turns"),
     Case("more tool calls than an agent may make", "the run ends before they are run", "agents/test_runner.py test_too_many_tool_calls_end_the_run_before_they_are_run"),
     Case("useless replies over many documents", "the model is stopped", "models/test_breaker.py test_a_row_of_useless_replies_stops_the_model"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.cli.estimate import _count, _money, _time  # pyright: ignore[reportPrivateUsage]
+from qagen_dagster.cli.questions.estimate import _count, _money, _time
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.wire_server import WireServer

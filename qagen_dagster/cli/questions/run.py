@@ -16,7 +16,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.cli.report import CombinationReport, as_table, report
+from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.loop.catalog.source import catalog_knows
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
 from qagen_dagster.loop.questions.publish import is_up_to_date

@@ -1,0 +1,1 @@
+"""The commands that make question sets, list their questions and compare them."""
