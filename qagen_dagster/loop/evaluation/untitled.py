@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 HELD = 0.6  # share of a title's words that a question must repeat in a row
-LEAST = 3  # words of them, if it does not repeat the whole title
+LEAST = 4  # words of them, if it does not repeat the whole title
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
     r"(?:\b(?:according to|as described in|in|of|from|by|at|for|on|per|about|to)\s+)?(?:\bthe\s+)?[\"'\u201c\u2018(]*$",

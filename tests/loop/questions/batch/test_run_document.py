@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import (
     BudgetExhaustedError,
+    ContextOverflowError,
     MalformedResponseError,
     ModelError,
     PermanentModelError,
@@ -316,20 +317,22 @@ def test_of_a_long_document_what_was_shown_is_in_the_result() -> None:
     assert run(play, limits=limits_of({WHY: 1})).shown == ()
 
 
-def test_a_judge_that_answers_nothing_usable_degrades_the_grade_and_one_that_is_not_heard_ends_the_work() -> (
-    None
-):
+def test_a_judge_without_room_degrades_the_grade_and_one_that_is_not_heard_ends_the_work() -> None:
     def failing(error: Exception) -> BatchPlay:
         play = BatchPlay([[("multi_hop", Fate.FALSE)]], impossible=[("multi_hop", "None.")])
         play.models = replace(play.models, judge=FakeModel(lambda _: error, "judge"))
         return play
 
     limits = limits_of({HOP: 1}, answer_regenerations=0)
-    broken = run(failing(MalformedResponseError("no choices")), limits=limits)
+    broken = run(failing(ContextOverflowError("too long")), limits=limits)
     assert broken.end is DocumentEnd.EXHAUSTED_REPORTED
     (grade,) = broken.grades.values()
-    assert "no choices" in grade.judge_failure
-    for error in (PermanentModelError("bad key"), TransientModelError("HTTP 503")):
+    assert "too long" in grade.judge_failure
+    for error in (
+        PermanentModelError("bad key"),
+        TransientModelError("HTTP 503"),
+        MalformedResponseError("no choices"),
+    ):
         store = fresh()
         with pytest.raises(ModelError, match=str(error)):
             run(failing(error), store, limits)
