@@ -67,10 +67,19 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
         text, words = source.window_text(window), frozenset(source.window_stems(window))
         best = max(shares[one] for one in windows if one.size == window.size)
         told = len(words - asked - mine) <= MORE * len(words) and shares[window] >= max(ASKED, best)
-        prose = "|" not in source.evidence(window).quote  # a row is read by its columns
-        if told and prose and contains(text, answer) and not _ambiguous(answer, asked, text):
+        if (
+            told
+            and not in_table(window, source)
+            and contains(text, answer)
+            and not _ambiguous(answer, asked, text)
+        ):
             return window
     return None
+
+
+def in_table(window: Window, source: Source) -> bool:
+    """Whether the window has rows of a table. An answer to a question is read from them by columns."""
+    return "|" in source.evidence(window).quote
 
 
 def _share(words: frozenset[str], there: Sequence[str]) -> float:

@@ -23,7 +23,7 @@ from qagen_dagster.grounding.facts import (
 from qagen_dagster.grounding.opposites import opposite_in
 from qagen_dagster.grounding.polarity import leaves_open
 from qagen_dagster.grounding.question import is_limit
-from qagen_dagster.grounding.short_answers import SHORT, answers, contains, supporting
+from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.words import content_stems, listed, stem, tokens
 
@@ -139,7 +139,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         if window.size == 1 and len(claim.stems) >= LEAST and _same_words(claim, window, source):
             if not claim.question:
                 yield Rule.SAME_WORDS, window
-            elif answers(window, claim.question, source):
+            elif answers(window, claim.question, source) and not in_table(window, source):
                 yield Rule.ANSWERING_WORDS, window
 
 

@@ -27,6 +27,11 @@ CASES = (
         "| `--point` | `high` | Which standard is in the beaker |",
     ),
     (
+        'According to the table in "Calibrating the CT-15 Conductivity Probe", what is the default value of the option `--bath-temperature`?',
+        "20.0",
+        "| `--bath-temperature` | `20.0` | Temperature of the water bath in °C |",
+    ),
+    (
         "Why does the low point have a wider limit than the high point?",
         "because a small amount of rinse water left in the cell matters more in dilute seawater",
         "The low point has a wider limit than the high point, because a small amount of rinse water left in the cell matters more "
