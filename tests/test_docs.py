@@ -35,14 +35,8 @@ from qagen_dagster.records.corpus import (
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
-from qagen_dagster.records.questions.results import (
-    CorpusGenerationResult,
-    DocumentEnd,
-    Evidence,
-    GenerationMetadata,
-    PublishedQuestion,
-    RejectionReason,
-)
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.questions.results import DocumentEnd, Evidence, GenerationMetadata, RejectionReason
 from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings
 from tests.support import markdown
 from tests.support.command_tree import whole_command

@@ -16,13 +16,8 @@ from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 from qagen_dagster.records.questions.history import RunDocument, Spent
-from qagen_dagster.records.questions.results import (
-    CorpusGenerationResult,
-    DocumentEnd,
-    GenerationResult,
-    RejectedQA,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA, ValidatedSet
 from qagen_dagster.records.run import RunRecord
 
 

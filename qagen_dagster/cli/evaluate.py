@@ -28,7 +28,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.results import CorpusGenerationResult
+from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings
 
 _COLUMNS = (

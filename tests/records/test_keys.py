@@ -14,12 +14,8 @@ from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import Combination, Mode, document_id
 from qagen_dagster.records.index import SearchIndex
 from qagen_dagster.records.problems.result import ProblemBank
-from qagen_dagster.records.questions.results import (
-    CandidateSet,
-    CorpusGenerationResult,
-    GenerationResult,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
 from tests.support.stored_keys import make, makers, parameters
 
 COMBINATION = Combination(corpus="bells", scenario="exam", mode=Mode.VISUAL)

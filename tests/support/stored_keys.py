@@ -30,6 +30,7 @@ VALUES: dict[str, Any] = {
     "corpus": "corpus",
     "document_id": "document",
     "fingerprint": "0123abcd",
+    "content_id": "0123abcd",
     "run_id": "run",
     "spending_id": "run",
     "shard": 3,
@@ -44,7 +45,8 @@ VALUES: dict[str, Any] = {
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {
     "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
-    "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE),
+    "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE, jsonl.REJECTED_FILE),
+    "CorpusGenerationResult.version_key.path": (corpus_json.FILE,),
     "Combination.history_key.path": (corpus_json.FILE,),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),
     "ItemBank.history_key.path": bank.FILES,

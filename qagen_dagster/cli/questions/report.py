@@ -13,7 +13,8 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerationResult, ValidatedSet
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
 
 class CombinationReport(Record):

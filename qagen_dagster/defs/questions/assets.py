@@ -166,7 +166,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name=GROUP,
         kinds={"json"},
-        deps=["validated_qa"],
+        deps=["validated_qa", "grounding_report"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
         description="The published set: the validated questions as JSON for other programs. "
@@ -180,7 +180,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata=metadata.of_published(published),
             check_results=published_results(space, combination, published),
-            data_version=dg.DataVersion(fingerprint([published.eval_set.published().model_dump_json()])),
+            data_version=dg.DataVersion(published.version),
         )
 
     return corpus_json

@@ -28,13 +28,8 @@ from qagen_dagster.records.questions.history import (
     Spent,
     combination_of,
 )
-from qagen_dagster.records.questions.results import (
-    CandidateSet,
-    CorpusGenerationResult,
-    GenerationResult,
-    RejectedQA,
-    ValidatedSet,
-)
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, RejectedQA, ValidatedSet
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
 
@@ -111,7 +106,7 @@ class RunHistory:
         current = {
             Combination.from_key("/".join(key.split("/")[1:4])): content_hash(self._store.get(key) or b"")
             for key in self._store.list("published")
-            if key.endswith(f"/{FILE}")
+            if key.endswith(f"/{FILE}") and key.count("/") == 4
         }
         for run_id, combination in self._with(FILE):
             key = combination.history_key(run_id, FILE)

@@ -18,7 +18,8 @@ from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, fingerprint
-from qagen_dagster.records.questions.results import CorpusGenerationResult, QAPair, ValidatedSet
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import QAPair, ValidatedSet
 from qagen_dagster.store import Store
 
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"

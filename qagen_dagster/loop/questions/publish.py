@@ -8,13 +8,19 @@ from datetime import UTC, datetime
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
+from qagen_dagster.loop.questions.published_rows import PublishedRows
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.registry import EXPORTERS
 from qagen_dagster.records.document import CorpusIndex
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.results import CandidateSet, CorpusGenerationResult, ValidatedSet
+from qagen_dagster.records.grading import GroundingReport
+from qagen_dagster.records.ids import Combination, content_hash, fingerprint
+from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
+from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
+
+PUBLISHED_VERSION = "1"  # increase when the same set would be published with other rows
+_GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,7 @@ class Published:
     """The published set, and which of its files changed."""
 
     eval_set: EvalSet
+    version: str  # content id
     paths: tuple[str, ...]
     changed: tuple[str, ...]
 
@@ -45,16 +52,30 @@ def publish(
             "(--replace replaces it)"
         )
     eval_set = _eval_set(workspace, combination, validated)
-    paths: list[str] = []
-    changed: list[str] = []
-    for exporter in EXPORTERS:
-        for path, data in exporter.export(eval_set).items():
-            key = CorpusGenerationResult.file_key(combination, path)
-            paths.append(workspace.store.path(key))
-            if workspace.store.write_if_changed(key, data):
-                workspace.store.write_bytes(combination.history_key(run_id, path), data)
-                changed.append(path)
-    return Published(eval_set, tuple(paths), tuple(changed))
+    version = content_id(eval_set.questions)
+    files = {path: data for exporter in EXPORTERS for path, data in exporter.export(eval_set).items()}
+    changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
+    for path, data in files.items():
+        key = CorpusGenerationResult.version_key(combination, version, path)
+        if not workspace.store.exists(key):
+            workspace.store.write_bytes(key, data)
+    latest = LatestVersion(
+        content_id=version,
+        timestamp=eval_set.timestamp.isoformat(),
+        made_from=_made_from(workspace, combination, validated),
+        files={path: content_hash(data) for path, data in files.items()},
+    )
+    workspace.store.write(LatestVersion.key(combination), latest)
+    paths = (workspace.store.path(CorpusGenerationResult.file_key(combination, path)) for path in files)
+    return Published(eval_set, version, tuple(paths), tuple(changed))
+
+
+def _put(workspace: Workspace, combination: Combination, run_id: str, path: str, data: bytes) -> bool:
+    """Write a file of the set, also to the history of the run, if it changed."""
+    changed = workspace.store.write_if_changed(CorpusGenerationResult.file_key(combination, path), data)
+    if changed:
+        workspace.store.write_bytes(combination.history_key(run_id, path), data)
+    return changed
 
 
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
@@ -76,26 +97,44 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
         return False
     if unfinished(workspace, planned):
         return False
-    published = _published(workspace, combination)
-    if published is None or published != _eval_set(workspace, combination, validated).published():
+    return is_graded(workspace, combination) and _is_published(workspace, combination, validated)
+
+
+def _is_published(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> bool:
+    """Whether the files of the set are those that publishing it again would write."""
+    latest = workspace.store.find_valid(LatestVersion.key(combination), LatestVersion)
+    if latest is None or latest.made_from != _made_from(workspace, combination, validated):
         return False
-    return is_graded(workspace, combination)
+    keys = {CorpusGenerationResult.file_key(combination, path): known for path, known in latest.files.items()}
+    return all(content_hash(workspace.store.get(key) or b"") == known for key, known in keys.items())
+
+
+def _made_from(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> str:
+    """Changes when publishing again might write other files. It reads no results of documents, so it is quick."""
+    candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
+    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
+    graded = "" if report is None else report.model_dump_json(include=_GRADED)
+    results = (str(one.result_key) for one in candidates.documents)
+    name = workspace.corpus(combination.corpus).config.name
+    questions = validated.model_dump_json(include={"questions", "removed"})
+    return fingerprint([PUBLISHED_VERSION, name, graded, questions, *results])
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
     """The set with its time, which is that of the published set if the questions are the same."""
-    eval_set = EvalSet(
+    rows = PublishedRows(workspace, combination, validated)
+    questions = rows.questions()
+    before = _published(workspace, combination)
+    same = before is not None and content_id(before.questions) == content_id(questions)
+    return EvalSet(
         corpus_name=workspace.corpus(combination.corpus).config.name,
         corpus_path=combination.corpus,
         scenario=combination.scenario,
         mode=combination.mode,
-        questions=validated.questions,
-        timestamp=datetime.now(UTC),
+        questions=questions,
+        rejected=rows.rejected(),
+        timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
-    before = _published(workspace, combination)
-    if before is None or before != eval_set.published().model_copy(update={"timestamp": before.timestamp}):
-        return eval_set
-    return eval_set.model_copy(update={"timestamp": datetime.fromisoformat(before.timestamp)})
 
 
 def _published(workspace: Workspace, combination: Combination) -> CorpusGenerationResult | None:

@@ -16,6 +16,7 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.history import REMOVED
+from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CallSummary,
     CandidateSet,
@@ -146,7 +147,9 @@ def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -
     )
 
 
-def broken_evidence(workspace: Workspace, corpus: str, questions: Sequence[QAPair]) -> list[str]:
+def broken_evidence(
+    workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
+) -> list[str]:
     """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
     texts: dict[str, list[str]] = {}
     broken: list[str] = []

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.records.questions.results import CorpusGenerationResult
+from qagen_dagster.records.questions.published import CorpusGenerationResult
 
 FILE = "corpus.json"
 

@@ -6,17 +6,22 @@ from pydantic import AwareDatetime
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CorpusGenerationResult, PublishedQuestion, QAPair
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    PublishedQuestion,
+    RejectedQuestion,
+)
 
 
 class EvalSet(Record):
-    """The accepted questions of one combination, with what names them towards a reader."""
+    """The accepted questions of one combination, what was rejected, and what names the set towards a reader."""
 
     corpus_name: str
     corpus_path: str
     scenario: str
     mode: Mode
-    questions: tuple[QAPair, ...]
+    questions: tuple[PublishedQuestion, ...]
+    rejected: tuple[RejectedQuestion, ...] = ()
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:
@@ -26,15 +31,11 @@ class EvalSet(Record):
             corpus_path=self.corpus_path,
             scenario=self.scenario,
             mode=self.mode,
-            questions=tuple(_published(question) for question in sorted(self.questions, key=_place)),
+            questions=tuple(sorted(self.questions, key=_place)),
             timestamp=self.timestamp.isoformat(),
         )
 
 
-def _published(question: QAPair) -> PublishedQuestion:
-    return PublishedQuestion(**{name: getattr(question, name) for name in PublishedQuestion.model_fields})
-
-
-def _place(question: QAPair) -> tuple[str, str, int, str]:
+def _place(question: PublishedQuestion) -> tuple[str, str, int, str]:
     lines = [span.start_line for span in question.evidence if span.start_line is not None]
     return (question.source_document, question.document_id, min(lines, default=0), question.id)

@@ -209,39 +209,6 @@ class ValidatedSet(Record):
         return store_key(f"validated/{combination.key}", "set.json")
 
 
-class PublishedQuestion(Record):
-    """One question of the published JSON: the described QAPair plus `id` and `evidence`."""
-
-    id: str
-    question: str
-    answer: str
-    source_document: str
-    category: Mode
-    content_refs: tuple[str, ...]
-    generation_metadata: GenerationMetadata
-    evidence: tuple[Evidence, ...]
-
-
-class CorpusGenerationResult(Record):
-    """The published JSON of one combination."""
-
-    corpus_name: str
-    corpus_path: str
-    scenario: str
-    mode: Mode
-    questions: tuple[PublishedQuestion, ...] = Field(default=())
-    timestamp: str
-
-    @staticmethod
-    def key(combination: Combination) -> str:
-        return store_key(f"published/{combination.key}", "corpus.json")
-
-    @staticmethod
-    def file_key(combination: Combination, path: str) -> str:
-        """Another file of the published set."""
-        return store_key(f"published/{combination.key}", *path.split("/"))
-
-
 class Candidate(Record):
     """A proposed question after its evidence was looked up in the document by code.
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from qagen_dagster.loop.questions.publish import is_up_to_date, publish
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
-from qagen_dagster.records.questions.results import CorpusGenerationResult, RejectionReason, ValidatedSet
+from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion
+from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
 
@@ -39,9 +42,9 @@ def make(workspace: PlayedWorkspace, run_id: str = "run-1", options: RunOptions 
 
 
 def finish(workspace: PlayedWorkspace) -> None:
-    """Publish and grade what `make` made."""
-    publish(workspace, COMBINATION, "run-1")
+    """Grade and publish what `make` made."""
     grade_set(workspace, COMBINATION, RunMark("run-1", "launch-1"))
+    publish(workspace, COMBINATION, "run-1")
 
 
 def published(workspace: PlayedWorkspace) -> Any:
@@ -72,10 +75,72 @@ def test_the_published_set_is_the_described_json(workspace: PlayedWorkspace) -> 
         "content_refs",
         "generation_metadata",
         "evidence",
+        "document_id",
+        "text_path",
+        "row",
+        "mode",
+        "question_type",
+        "hops",
+        "visuals",
+        "verdict",
+        "grade",
     }
     assert set(found["questions"][0]["evidence"][0]) == {"quote", "start_line", "end_line", "page", "visual"}
     assert workspace.store.path(JSON) in result.paths
     assert "corpus.json" in result.changed
+
+
+def test_a_row_names_its_text_its_verdict_and_its_grade(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    row = published(workspace)["questions"][0]
+    folder = Path(workspace.store.path(JSON)).parent
+    text = (folder / row["text_path"]).read_text().split("\n")
+    (span,) = row["evidence"]
+    assert span["quote"] in "\n".join(text[span["start_line"] - 1 : span["end_line"]])
+    assert (row["document_id"], row["row"], row["mode"], row["hops"]) == ("a.txt", None, "textual", 1)
+    assert row["verdict"]["matches"]
+    assert row["verdict"]["blind_answer"] == row["answer"]
+    assert row["grade"]["grade"] in "ABCDF"
+
+
+def test_rejected_candidates_are_published_with_reason_and_verdict(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    data = workspace.store.read_bytes(CorpusGenerationResult.file_key(COMBINATION, "rejected.jsonl"))
+    rows = [json.loads(line) for line in data.splitlines()]
+    assert Counter(row["rejection_reason"] for row in rows) == {"wrong_answer": 3, "duplicate": 4}
+    wrong = next(row for row in rows if row["rejection_reason"] == "wrong_answer")
+    assert (wrong["source_document"], wrong["verdict"]["matches"]) == ("a.txt", False)
+
+
+def test_a_version_is_named_by_its_questions_and_never_changes(workspace: PlayedWorkspace) -> None:
+    make(workspace)
+    finish(workspace)
+    first = workspace.store.read(LatestVersion.key(COMBINATION), LatestVersion)
+    make(workspace, "run-2")
+    publish(workspace, COMBINATION, "run-2")
+    assert versions(workspace) == {first.content_id}
+    kept = workspace.store.read_bytes(
+        CorpusGenerationResult.version_key(COMBINATION, first.content_id, "corpus.json")
+    )
+    assert kept == workspace.store.read_bytes(JSON)
+    make(workspace, "run-3", RunOptions(target_count=3))
+    publish(workspace, COMBINATION, "run-3")
+    latest = workspace.store.read(LatestVersion.key(COMBINATION), LatestVersion)
+    assert versions(workspace) == {first.content_id, latest.content_id}
+    assert latest.content_id != first.content_id
+    assert (
+        workspace.store.read_bytes(
+            CorpusGenerationResult.version_key(COMBINATION, first.content_id, "corpus.json")
+        )
+        == kept
+    )
+
+
+def versions(workspace: PlayedWorkspace) -> set[str]:
+    keys = workspace.store.list(f"published/{COMBINATION.key}/versions")
+    return {key.split("/")[5] for key in keys}
 
 
 def test_the_same_questions_publish_the_same_bytes(workspace: PlayedWorkspace) -> None:

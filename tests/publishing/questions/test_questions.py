@@ -15,24 +15,21 @@ from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.jsonl import Jsonl
 from qagen_dagster.publishing.questions.registry import EXPORTERS
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import (
-    CorpusGenerationResult,
-    Evidence,
-    GenerationMetadata,
-    QAPair,
-)
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, PublishedQuestion
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def pair(identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int | None = 3) -> QAPair:
-    return QAPair(
+def pair(identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int | None = 3) -> PublishedQuestion:
+    return PublishedQuestion(
         id=identifier,
         question=question,
         answer="42",
         source_document="a.txt",
         document_id="a.txt",
         category=Mode.TEXTUAL,
+        content_refs=(),
         evidence=(Evidence(quote="it is 42", start_line=line, end_line=line),),
         generation_metadata=GenerationMetadata(
             generator_model="e:a", validator_model="e:b", attempt_number=1
@@ -40,7 +37,7 @@ def pair(identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int |
     )
 
 
-def eval_set(*questions: QAPair) -> EvalSet:
+def eval_set(*questions: PublishedQuestion) -> EvalSet:
     return EvalSet(
         corpus_name="C", corpus_path="corpora/c", scenario="s", mode=Mode.TEXTUAL, questions=questions,
         timestamp=TIME,
@@ -56,7 +53,7 @@ def test_corpus_json_is_the_described_record() -> None:
     assert list(value) == ["corpus_name", "corpus_path", "scenario", "mode", "questions", "timestamp"]
     assert set(value["questions"][0]) == {
         "id", "question", "answer", "source_document", "category", "content_refs", "generation_metadata",
-        "evidence",
+        "evidence", "document_id", "text_path", "row", "mode", "question_type", "hops", "visuals", "verdict", "grade",
     }  # fmt: skip
     assert value["questions"][0]["evidence"][0] == {
         "quote": "it is 42", "start_line": 3, "end_line": 3, "page": None, "visual": None,

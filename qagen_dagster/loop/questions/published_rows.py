@@ -1,0 +1,144 @@
+"""Makes the rows of a published set: each question and each rejected candidate with its document, verdict and grade."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.grounding.grade import letter
+from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Document, IndexEntry, Visual, VisualManifest
+from qagen_dagster.records.grading import AnswerGrade, GroundingReport
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    PublishedGrade,
+    PublishedQuestion,
+    PublishedVerdict,
+    PublishedVisual,
+    RejectedQuestion,
+)
+from qagen_dagster.records.questions.results import (
+    CandidateSet,
+    Evidence,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    ValidatedSet,
+)
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """Reads what belongs to the questions of a validated set. Raises StoreError."""
+
+    space: Workspace
+    combination: Combination
+    validated: ValidatedSet
+
+    def questions(self) -> tuple[PublishedQuestion, ...]:
+        return tuple(self._question(pair) for pair in self.validated.questions)
+
+    def rejected(self) -> tuple[RejectedQuestion, ...]:
+        """Rejected candidates of each document, then the duplicates of other documents."""
+        found = (one for result in self._results.values() for one in result.rejected)
+        return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
+
+    def _question(self, pair: QAPair) -> PublishedQuestion:
+        given = {
+            name: getattr(pair, name)
+            for name in QAPair.model_fields
+            if name in PublishedQuestion.model_fields
+        }
+        return PublishedQuestion(
+            **given,
+            text_path=self._text_path(pair.document_id),
+            row=self._row(pair.document_id),
+            mode=pair.category,
+            hops=hops(pair.evidence),
+            visuals=self._visuals(pair),
+            verdict=self._verdict(pair.document_id, pair.generation_metadata.attempt_number, pair.question),
+            grade=_grade(self._grades.get(pair.id)),
+        )
+
+    def _rejected(self, one: RejectedQA) -> RejectedQuestion:
+        entry = self._entries.get(one.document_id)
+        return RejectedQuestion(
+            **{name: getattr(one, name) for name in RejectedQA.model_fields},
+            source_document=entry.source if entry is not None else "",
+            row=self._row(one.document_id),
+            verdict=self._verdict(one.document_id, one.attempt_number, one.question),
+        )
+
+    @cached_property
+    def _results(self) -> Mapping[str, GenerationResult]:
+        candidates = self.space.store.read(CandidateSet.key(self.combination), CandidateSet)
+        return {result.document_id: result for result in results_of(self.space, candidates)}
+
+    @cached_property
+    def _entries(self) -> Mapping[str, IndexEntry]:
+        return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
+
+    @cached_property
+    def _grades(self) -> Mapping[str, AnswerGrade]:
+        report = self.space.store.find_valid(GroundingReport.key(self.combination), GroundingReport)
+        documents = report.documents if report is not None else ()
+        return {one.id: one.grading for document in documents for one in document.answers}
+
+    def _row(self, document_id: str) -> str | None:
+        entry = self._entries.get(document_id)
+        return entry.row if entry is not None else None
+
+    def _text_path(self, document_id: str) -> str:
+        folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
+        return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
+
+    def _visuals(self, pair: QAPair) -> tuple[PublishedVisual, ...]:
+        labels = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
+        if not labels:
+            return ()
+        key = VisualManifest.key(self.combination.corpus, pair.document_id)
+        manifest = self.space.store.find_valid(key, VisualManifest)
+        known = {one.label: one for one in manifest.visuals} if manifest is not None else {}
+        return tuple(_visual(known[label]) for label in labels if label in known)
+
+    def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
+        result = self._results.get(document_id)
+        found = (
+            (one for one in result.verdicts if (one.attempt, one.question) == (attempt, question))
+            if result
+            else ()
+        )
+        verdict = next(iter(found), None)
+        return None if verdict is None else PublishedVerdict.of(verdict)
+
+
+def hops(evidence: Iterable[Evidence]) -> int:
+    """The number of passages that stand apart: lines that overlap or touch are one passage, a visual is one, too."""
+    visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
+    passages, end = 0, -1
+    for start, last in sorted(
+        (one.start_line, one.end_line or 0) for one in evidence if one.start_line is not None
+    ):
+        if start > end + 1:
+            passages += 1
+        end = max(end, last)
+    return passages + len(visuals)
+
+
+def _visual(visual: Visual) -> PublishedVisual:
+    return PublishedVisual(label=visual.label, type=visual.type, page=visual.page, box=visual.box)
+
+
+def _grade(found: AnswerGrade | None) -> PublishedGrade | None:
+    if found is None:
+        return None
+    return PublishedGrade(
+        grade=None if found.confidence is None else letter(found.confidence),
+        confidence=found.confidence,
+        is_grounded=found.is_grounded,
+        decided_by=found.decided_by,
+    )

@@ -1,0 +1,137 @@
+"""The published set of a combination: its questions with what proves them, its rejected candidates, and its versions.
+
+The fields that a reader of "Single-Document Question Generator Architecture" expects come first; the others were added.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.document import Box, VisualType
+from qagen_dagster.records.grading import Decider, Grade
+from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
+from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectedQA, VerdictRecord
+
+
+class PublishedVisual(Record):
+    """A table, figure or image that a question is about, and its place."""
+
+    label: str
+    type: VisualType
+    page: int | None  # 1-based
+    box: Box | None
+
+
+class PublishedVerdict(Record):
+    """What the validator found: its own answer, given without the proposed one, and the criteria."""
+
+    blind_answer: str
+    answerable: bool
+    matches: bool
+    non_trivial: bool
+    unambiguous: bool
+    relevant: bool
+    explanation: str
+
+    @classmethod
+    def of(cls, verdict: VerdictRecord) -> PublishedVerdict:
+        return cls(**{name: getattr(verdict, name) for name in cls.model_fields})
+
+
+class PublishedGrade(Record):
+    """How well the answer is grounded. `grade`, `confidence` and `is_grounded` are None when that was not measured."""
+
+    grade: Grade | None
+    confidence: Share | None
+    is_grounded: bool | None
+    decided_by: Decider | None
+
+
+class PublishedQuestion(Record):
+    """One published question."""
+
+    id: str
+    question: str
+    answer: str
+    source_document: str
+    category: Mode
+    content_refs: tuple[str, ...]
+    generation_metadata: GenerationMetadata
+    evidence: tuple[Evidence, ...]
+    document_id: str = ""
+    text_path: str = ""  # of the parsed text, relative to the folder of the set
+    row: str | None = None  # of a JSONL file
+    mode: Mode | None = None
+    question_type: str = ""
+    hops: int | None = None  # passages that stand apart in the evidence
+    visuals: tuple[PublishedVisual, ...] = ()
+    verdict: PublishedVerdict | None = None  # None: the strategy has no validator
+    grade: PublishedGrade | None = None  # None: never graded
+
+
+class RejectedQuestion(RejectedQA):
+    """One candidate that was not published, with the validator's verdict if there was one."""
+
+    source_document: str
+    row: str | None
+    verdict: PublishedVerdict | None
+
+
+class CorpusGenerationResult(Record):
+    """The published JSON of one combination."""
+
+    corpus_name: str
+    corpus_path: str
+    scenario: str
+    mode: Mode
+    questions: tuple[PublishedQuestion, ...] = Field(default=())
+    timestamp: str
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"published/{combination.key}", "corpus.json")
+
+    @staticmethod
+    def file_key(combination: Combination, path: str) -> str:
+        """Another file of the published set."""
+        return store_key(f"published/{combination.key}", *path.split("/"))
+
+    @staticmethod
+    def version_key(combination: Combination, content_id: str, path: str) -> str:
+        """A file of one version of the published set."""
+        return store_key(f"published/{combination.key}/versions", content_id, *path.split("/"))
+
+
+class LatestVersion(Record):
+    """The version of the published set that its files show."""
+
+    content_id: str
+    timestamp: str  # when the version was first published, ISO 8601
+    made_from: str  # fingerprint of the validated set, its grades and its names
+    files: dict[str, str]  # path -> SHA-256
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"published/{combination.key}", "latest.json")
+
+
+_CONTENT = (
+    "id",
+    "question",
+    "answer",
+    "document_id",
+    "source_document",
+    "content_refs",
+    "question_type",
+    "evidence",
+)
+
+
+def content_id(questions: Iterable[PublishedQuestion]) -> str:
+    """Names a version of a set by its questions alone: not by models, verdicts, grades, times or order."""
+    rows = (one.model_dump(mode="json", include=set(_CONTENT)) for one in questions)
+    return fingerprint(sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows))[:16]
