@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.grounding.words import content_stems
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.models.vectors.minilm import Vectors, shared
 

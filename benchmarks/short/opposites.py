@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from qagen_dagster.facts.words import stem
 from qagen_dagster.grounding.opposites import by_form
-from qagen_dagster.grounding.words import stem
 from qagen_dagster.models.embedded.text.opposites import FILE
 
 TARGET = Path(__file__).parents[2] / "qagen_dagster" / "models" / "embedded" / "text" / FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from functools import lru_cache
 
-from qagen_dagster.grounding.words import listed
+from qagen_dagster.facts.words import listed
 
 BESIDE = 2  # content words of the claim on each side of the word
 AROUND = 3  # content words of the evidence on each side of the opposite

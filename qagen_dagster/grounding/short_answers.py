@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from qagen_dagster.grounding.facts import facts
+from qagen_dagster.facts.facts import facts
+from qagen_dagster.facts.words import content_stems, tokens
 from qagen_dagster.grounding.source import Source, Window
-from qagen_dagster.grounding.words import content_stems, tokens
 
 EACH = 4  # candidate windows of each size
 NEIGHBOURS = 2  # sentences that hold answer and question together

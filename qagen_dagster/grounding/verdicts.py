@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from qagen_dagster.grounding.facts import (
+from qagen_dagster.facts.facts import (
     Facts,
     Kind,
     differences,
@@ -20,12 +20,12 @@ from qagen_dagster.grounding.facts import (
     missing_dates,
     missing_names,
 )
+from qagen_dagster.facts.polarity import leaves_open
+from qagen_dagster.facts.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.opposites import opposite_in
-from qagen_dagster.grounding.polarity import leaves_open
 from qagen_dagster.grounding.question import is_limit
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
 from qagen_dagster.grounding.source import Source, Window
-from qagen_dagster.grounding.words import content_stems, listed, stem, tokens
 
 VERSION = "1"  # increase when the same claim may get another verdict or score
 EACH = 4  # candidate windows of each size

@@ -10,12 +10,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from qagen_dagster.grounding.amounts import Amount
-from qagen_dagster.grounding.dates import Date
-from qagen_dagster.grounding.facts import Facts, differences, facts
-from qagen_dagster.grounding.facts import Kind as Difference
-from qagen_dagster.grounding.polarity import negates
-from qagen_dagster.grounding.words import STOP_WORDS, is_content, stem, tokens
+from qagen_dagster.facts.amounts import Amount
+from qagen_dagster.facts.dates import Date
+from qagen_dagster.facts.facts import Facts, differences, facts
+from qagen_dagster.facts.facts import Kind as Difference
+from qagen_dagster.facts.polarity import negates
+from qagen_dagster.facts.words import STOP_WORDS, is_content, stem, tokens
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.records.ids import normalise
 

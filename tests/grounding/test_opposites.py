@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.facts.words import content_stems, stem
 from qagen_dagster.grounding.opposites import by_form, opposite_in
-from qagen_dagster.grounding.words import content_stems, stem
 
 EVIDENCE = "The new method efficiently removes old noise before the recording of each neuron."
 

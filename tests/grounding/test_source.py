@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.facts import facts, missing_amounts
+from qagen_dagster.facts.facts import facts, missing_amounts
+from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.source import Source, Window
-from qagen_dagster.grounding.words import content_stems
 
 TEXT = st.text(alphabet=st.sampled_from("ab AB.\n!?é1 "), max_size=300)
 LONG = "\n".join(f"The barrel number {n} holds {n * 7} litres of oil." for n in range(1, 2001))

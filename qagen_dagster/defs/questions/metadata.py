@@ -14,6 +14,7 @@ from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     GenerationResult,
@@ -87,6 +88,7 @@ def of_published(published: Published) -> Metadata:
     """The published questions, where their files are, and which of them changed."""
     return {
         "dagster/row_count": len(published.eval_set.questions),
+        "version": published.version,
         "corpus_json": path(published.paths[0]),
         "files": list(published.paths),
         "changed": list(published.changed),
@@ -94,7 +96,7 @@ def of_published(published: Published) -> Metadata:
     }
 
 
-def _questions(pairs: Sequence[QAPair]) -> dg.MarkdownMetadataValue:
+def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetadataValue:
     rows = [
         (
             pair.question,
@@ -131,7 +133,7 @@ def _missing(results: Sequence[GenerationResult]) -> Metadata:
     return {"missing": count, "missing_by_type": markdown_table(header, rows)}
 
 
-def _lines(pair: QAPair) -> str:
+def _lines(pair: QAPair | PublishedQuestion) -> str:
     place = pair.evidence[0]
     page = f"p. {place.page}, " if place.page else ""
     return f"{page}lines {place.start_line}-{place.end_line}" if place.start_line else page

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
+from qagen_dagster.facts.polarity import negates
+from qagen_dagster.facts.words import STOP_WORDS, tokens
 from qagen_dagster.grounding.generic import is_generic, is_refusal, is_unsure
-from qagen_dagster.grounding.polarity import negates
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.grounding.verdicts import decide
-from qagen_dagster.grounding.words import STOP_WORDS, tokens
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 

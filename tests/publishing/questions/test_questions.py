@@ -16,12 +16,14 @@ from qagen_dagster.publishing.questions.jsonl import Jsonl
 from qagen_dagster.publishing.questions.registry import EXPORTERS
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
-from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, PublishedQuestion
+from qagen_dagster.records.questions.results import Evidence, GenerationMetadata
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-def pair(identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int | None = 3) -> PublishedQuestion:
+def pair(
+    identifier: str = "q-1", question: str = "Was ist \u00fc?", line: int | None = 3
+) -> PublishedQuestion:
     return PublishedQuestion(
         id=identifier,
         question=question,

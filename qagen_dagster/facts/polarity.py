@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from qagen_dagster.grounding.words import is_content, plain, stem, tokens
+from qagen_dagster.facts.words import is_content, plain, stem, tokens
 
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",

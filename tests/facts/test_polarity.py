@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.grounding.polarity import denied, leaves_open
+from qagen_dagster.facts.polarity import denied, leaves_open
 
 
 @pytest.mark.parametrize(

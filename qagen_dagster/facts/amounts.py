@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from qagen_dagster.grounding.bounds import Bound, bound_of
-from qagen_dagster.grounding.words import listed
+from qagen_dagster.facts.bounds import Bound, bound_of
+from qagen_dagster.facts.words import listed
 
 _SMALL = {
     word: value

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from qagen_dagster.grounding.amounts import Amount, amounts
-from qagen_dagster.grounding.bounds import with_bound
-from qagen_dagster.grounding.dates import Date, dates
-from qagen_dagster.grounding.polarity import denied, polarities
-from qagen_dagster.grounding.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
+from qagen_dagster.facts.amounts import Amount, amounts
+from qagen_dagster.facts.bounds import with_bound
+from qagen_dagster.facts.dates import Date, dates
+from qagen_dagster.facts.polarity import denied, polarities
+from qagen_dagster.facts.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
     r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
