@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from qagen_dagster.facts.facts import facts
+from qagen_dagster.facts.statement import facts
 from qagen_dagster.facts.words import content_stems, tokens
 from qagen_dagster.grounding.source import Source, Window
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.facts.facts import Facts, facts_of_document
+from qagen_dagster.facts.statement import Facts, facts_of_document
 from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.rows import stated_rows

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from qagen_dagster.facts.facts import (
+from qagen_dagster.facts.statement import (
     Facts,
     Kind,
     differences,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.facts.facts import facts, missing_amounts
+from qagen_dagster.facts.statement import facts, missing_amounts
 from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.source import Source, Window
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.facts.dates import dates
-from qagen_dagster.facts.facts import Kind, differences, facts, facts_of_document, missing_names, names
+from qagen_dagster.facts.statement import Kind, differences, facts, facts_of_document, missing_names, names
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
