@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from qagen_dagster.facts.polarity import leaves_open
 from qagen_dagster.facts.statement import (
     Facts,
     Kind,
@@ -20,7 +21,6 @@ from qagen_dagster.facts.statement import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.facts.polarity import leaves_open
 from qagen_dagster.facts.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.opposites import opposite_in
 from qagen_dagster.grounding.question import is_limit

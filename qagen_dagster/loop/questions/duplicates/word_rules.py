@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 
 from qagen_dagster.facts.amounts import unit_of
-from qagen_dagster.facts.statement import Facts, Kind, differences, facts, missing_amounts, missing_dates
 from qagen_dagster.facts.polarity import negates
+from qagen_dagster.facts.statement import Facts, Kind, differences, facts, missing_amounts, missing_dates
 from qagen_dagster.facts.words import content_stems, plain, tokens
 from qagen_dagster.loop.answer_match import Match, clearly_different, match
 from qagen_dagster.loop.questions.duplicates.converse import same_exchange
