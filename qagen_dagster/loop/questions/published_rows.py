@@ -10,7 +10,7 @@ from functools import cached_property
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import Document, IndexEntry, Visual, VisualManifest
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
@@ -75,12 +75,14 @@ class PublishedRows:
 
     @cached_property
     def _results(self) -> Mapping[str, GenerationResult]:
-        candidates = self.space.store.read(CandidateSet.key(self.combination), CandidateSet)
-        return {result.document_id: result for result in results_of(self.space, candidates)}
+        candidates = self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
+        found = results_of(self.space, candidates) if candidates is not None else ()
+        return {result.document_id: result for result in found}
 
     @cached_property
     def _entries(self) -> Mapping[str, IndexEntry]:
-        return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
+        index = self.space.store.find_valid(CorpusIndex.key(self.combination.corpus), CorpusIndex)
+        return {entry.id: entry for entry in index.documents} if index is not None else {}
 
     @cached_property
     def _grades(self) -> Mapping[str, AnswerGrade]:

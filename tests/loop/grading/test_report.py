@@ -113,6 +113,8 @@ def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspac
     publish(workspace, COMBINATION, "run-1")
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
     grade_set(workspace, COMBINATION, RUN)
+    assert not is_up_to_date(workspace, COMBINATION, RunOptions())  # the set has no grades yet
+    publish(workspace, COMBINATION, "run-1")
     assert is_up_to_date(workspace, COMBINATION, RunOptions())
 
 
