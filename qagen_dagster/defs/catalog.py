@@ -7,6 +7,7 @@ import dagster as dg
 from qagen_dagster.catalog import stats
 from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
+from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog.source import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
@@ -16,7 +17,7 @@ def build_catalog() -> dg.AssetsDefinition:
     """The asset `catalog`, unpartitioned. Its pool of one keeps concurrent runs from waiting for the file lock."""
 
     @dg.asset(
-        group_name="catalog",
+        group_name=Group.CATALOG,
         kinds={"duckdb"},
         pool="catalog",
         deps=[

@@ -5,7 +5,7 @@ from pydantic import Field
 
 from qagen_dagster.models.budget import Allowance
 
-SPENDING_TAG = "qagen/spending"  # runs with the same value share one budget
+SPENDING_TAG = ".dagster/qagen_spending"  # runs with the same value share one budget; the UI hides it
 BACKFILL_TAG = "dagster/backfill"
 
 

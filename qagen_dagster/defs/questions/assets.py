@@ -10,6 +10,7 @@ from pydantic import Field
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -34,8 +35,6 @@ from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination, fingerprint
-
-GROUP = "questions"
 
 
 class PublishConfig(dg.Config):
@@ -103,7 +102,7 @@ def collect_candidates(
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
         None,
-        metadata=metadata.of_candidates(found, results, len(results) - fresh),
+        metadata=metadata.of_candidates(space, found, results, len(results) - fresh),
         data_version=dg.DataVersion(fingerprint(str(document.result_key) for document in found.documents)),
     )
 
@@ -116,8 +115,8 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.QUESTIONS,
+        kinds={MODELS},
         ins={
             "parsed_documents": _per_corpus("parsed_documents", partitions),
             "visual_manifests": _per_corpus("visual_manifests", partitions),
@@ -139,8 +138,8 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
 def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.QUESTIONS,
+        kinds={MODELS},
         deps=["candidate_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
@@ -164,8 +163,8 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
 def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"json"},
+        group_name=Group.QUESTIONS,
+        kinds={PUBLISHED, "json"},
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),

@@ -10,15 +10,15 @@ import dagster as dg
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures
+from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     GenerationResult,
     QAPair,
-    RejectedQA,
     ValidatedSet,
 )
 
@@ -46,8 +46,11 @@ def log_documents(
     return progress
 
 
-def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reused: int) -> Metadata:
+def of_candidates(
+    space: Workspace, found: CandidateSet, results: Sequence[GenerationResult], reused: int
+) -> Metadata:
     """Counts, a row per document, accepted and rejected questions, cost."""
+    combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
     accepted = [pair for result in results for pair in result.accepted]
     rejected = [one for result in results for one in result.rejected]
     reasons = Counter(one.rejection_reason.value for one in rejected)
@@ -63,7 +66,7 @@ def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reus
         "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
         "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "accepted_questions": _questions(accepted),
-        "rejected_questions": _rejections(rejected),
+        **rejections.told(space, combination, rejected, "rejected_questions"),
         **_missing(results),
         **cost((call for result in results for call in result.calls), len(accepted)),
     }
@@ -71,10 +74,11 @@ def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reus
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     """Counts, the questions, those removed and why, and in visual mode crops of the visuals asked about."""
+    combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     shown: Metadata = {
         "dagster/row_count": len(validated.questions),
         "questions": _questions(validated.questions),
-        "removed": _rejections(validated.removed),
+        **rejections.told(space, combination, validated.removed, "removed"),
         "removed_count": len(validated.removed),
         **cost(validated.calls),
     }
@@ -97,24 +101,15 @@ def of_published(published: Published) -> Metadata:
 def _questions(pairs: Sequence[QAPair]) -> dg.MarkdownMetadataValue:
     rows = [
         (
+            pair.id,
             pair.question,
             pair.answer,
             pair.document_id,
             ", ".join(pair.content_refs) or _lines(pair),
-            pair.evidence[0].quote if pair.evidence else "",
-            pair.id,
         )
         for pair in pairs
     ]
-    return markdown_table(("question", "answer", "document", "location", "evidence", "id"), rows)
-
-
-def _rejections(rejected: Sequence[RejectedQA]) -> dg.MarkdownMetadataValue:
-    rows = [
-        (one.rejection_reason.value, one.question, one.answer, one.rejection_detail, one.document_id)
-        for one in rejected
-    ]
-    return markdown_table(("reason", "question", "answer", "detail", "document"), rows)
+    return markdown_table(("id", "question", "answer", "document", "location"), rows)
 
 
 def _missing(results: Sequence[GenerationResult]) -> Metadata:

@@ -1,0 +1,103 @@
+"""Why candidates were rejected: a short table, a report that tells each case, and links to the lines of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from qagen_dagster.defs.metadata import Metadata, cell, markdown_table
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.ids import Combination, question_id
+from qagen_dagster.records.questions.results import Evidence, RejectedQA, RejectionReason
+
+MOST_TOLD = 50  # rejections in the report
+_MOST_LINES, _LINE = 8, 1_000  # lines of a document under one rejection, characters of a line
+_HAPPENED = {
+    RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
+    RejectionReason.DUPLICATE: "The question asks the same as another one",
+    RejectionReason.UNANSWERABLE: "No answer was found in the document",
+    RejectionReason.WRONG_ANSWER: "The validator read the document and found another answer",
+    RejectionReason.AMBIGUOUS: "The question can be understood in more than one way",
+    RejectionReason.TRIVIAL: "The question can be answered without the document",
+    RejectionReason.IRRELEVANT: "The question does not fit the scenario or its type",
+    RejectionReason.EVIDENCE_NOT_FOUND: "The evidence is not in the document",
+    RejectionReason.ANSWER_NOT_SUPPORTED: "The evidence does not contain the answer",
+    RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
+    RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
+    RejectionReason.UNGROUNDED: "The document does not support the answer",
+}
+
+
+def told(space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], label: str) -> Metadata:
+    """The table as `label`, and with rejections the report and the links beside it."""
+    ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
+    rows = [
+        (name, one.rejection_reason.value, one.question, _place(one))
+        for name, one in zip(ids, rejected, strict=True)
+    ]
+    shown: Metadata = {label: markdown_table(("id", "reason", "question", "document"), rows)}
+    if rejected:
+        numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_TOLD]
+        cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
+        if len(rejected) > len(cases):
+            cases.append(f"... and {len(rejected) - len(cases)} more: `qagen questions --outcome rejected`")
+        shown[f"why_{label}"] = dg.MetadataValue.md("\n\n---\n\n".join(cases))
+        shown |= _links(space, combination.corpus, [(number, one) for number, (_, one) in numbered], label)
+    return shown
+
+
+def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
+    """What happened, what was asked, what the document says."""
+    parts = [
+        f"**{number}. {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)",
+        f"**Asked:** {cell(one.question)}",
+        f"**Proposed answer:** {cell(one.answer)}",
+        f"**Finding:** {cell(one.rejection_detail, 600)}",
+    ]
+    if one.duplicate_of:
+        parts.append(f"**The other question:** {cell(one.duplicate_of)}")
+    for place in one.evidence:
+        lines = list(_lines(space, combination.corpus, one.document_id, place))
+        said = lines or [cell(place.quote, _LINE)]
+        parts.append(f"**The document says** ({cell(_place(one, place))}):")
+        parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
+    parts.append(f"`qagen questions {name}`")
+    return "\n\n".join(parts)
+
+
+def _lines(space: Workspace, corpus: str, document: str, place: Evidence) -> Iterator[str]:
+    """The lines of a quote with their numbers, and the lines before and after it."""
+    if place.start_line is None or place.end_line is None:
+        return
+    text = (space.store.get(Document.text_key(corpus, document)) or b"").decode("utf-8").split("\n")
+    first = max(1, place.start_line - 1)
+    for number in range(first, min(len(text), place.end_line + 1, first + _MOST_LINES - 1) + 1):
+        mark = "**" if place.start_line <= number <= place.end_line else ""
+        yield f"{mark}{number}{mark} {cell(text[number - 1], _LINE)}"
+
+
+def _links(
+    space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], label: str
+) -> Metadata:
+    """Links that open the texts of the documents in an editor, at the lines of the evidence."""
+    links: list[dg.LocalFileCodeReference] = []
+    for number, one in rejected:
+        file = space.store.local_path(Document.text_key(corpus, one.document_id))
+        for place in one.evidence:
+            if file is not None and place.start_line is not None:
+                links.append(
+                    dg.LocalFileCodeReference(
+                        file_path=str(file), line_number=place.start_line, label=f"{number}. {_place(one, place)}"
+                    )
+                )
+    return {f"lines_of_{label}": dg.CodeReferencesMetadataValue(code_references=links)} if links else {}
+
+
+def _place(one: RejectedQA, place: Evidence | None = None) -> str:
+    """The document, and the first line of the evidence."""
+    found = place or next((each for each in one.evidence if each.start_line), None)
+    page = f", page {found.page}" if found is not None and found.page else ""
+    line = f", line {found.start_line}" if found is not None and found.start_line else ""
+    return f"{one.document_id}{page}{line}"
