@@ -32,8 +32,8 @@ def build_catalog() -> dg.AssetsDefinition:
             "problem_bank",
         ],
         automation_condition=follow_upstream(),
-        description="DuckDB tables of documents, questions, verdicts, exam items, physics problems, model calls, and the history of "
-        "runs and sets, rebuilt from the store.",
+        description="A DuckDB database of everything. It has tables of documents, questions, verdicts, exam items, physics "
+        "problems, model calls, and the history of runs and sets. It is rebuilt from the store.",
     )
     def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import dagster as dg
 
 from qagen_dagster.settings import PROJECT_ROOT
 
 
-class Group(StrEnum):
+class Group:
     """The groups of assets. The UI sorts them by name, so the names begin with numbers."""
 
     DOCUMENTS = "1_documents"
@@ -23,7 +21,7 @@ class Group(StrEnum):
 OWNER = "team:qagen"
 MODELS = "models"  # the kind of an asset that asks models of the profile
 PUBLISHED = "published"  # the kind of an asset that other programs read: the result of its product
-_PAGES = {
+PAGES = {
     Group.DOCUMENTS: "corpora.md",
     Group.QUESTIONS: "how-it-works.md",
     Group.EVALUATION: "evaluation.md",
@@ -31,12 +29,16 @@ _PAGES = {
     Group.PROBLEMS: "problems.md",
     Group.CATALOG: "catalog.md",
 }
-_OTHER_PAGES = {"document_index": "search.md", "grounding_report": "grading.md", "corpus_json": "contracts.md"}
+_OTHER_PAGES = {
+    "document_index": "search.md",
+    "grounding_report": "grading.md",
+    "corpus_json": "contracts.md",
+}
 
 
 def presented(spec: dg.AssetSpec) -> dg.AssetSpec:
     """The spec with an owner, a tag that tells whether it may cost money, and its page of the documentation."""
-    page = _OTHER_PAGES.get(spec.key.to_user_string()) or _PAGES[Group(spec.group_name or "")]
+    page = _OTHER_PAGES.get(spec.key.to_user_string()) or PAGES[spec.group_name or ""]
     link = dg.LocalFileCodeReference(file_path=str(PROJECT_ROOT / "docs" / page), label=f"docs/{page}")
     described = spec.replace_attributes(description=f"{spec.description}\n\nSee docs/{page}.")
     return described.merge_attributes(

@@ -23,8 +23,8 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         group_name=Group.DOCUMENTS,
         kinds={"parser"},
         metadata={"broken_corpora": fault_list(corpora.faults)},
-        description="The text of every file of the corpus, with line positions. A file that cannot be parsed "
-        "does not fail the run: its outcome says why.",
+        description="The text of every file of a corpus. It has the lines that evidence refers to. A file that cannot "
+        "be parsed does not fail the run: its outcome says why.",
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -47,7 +47,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         group_name=Group.DOCUMENTS,
         kinds={"parser"},
         deps=[parsed_documents],
-        description="The tables, figures, images and diagrams of each document, with page, box and caption.",
+        description="The tables, figures and images of a corpus. Each has its page, box and caption.",
     )
     def visual_manifests(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource

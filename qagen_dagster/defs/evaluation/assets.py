@@ -47,8 +47,8 @@ STAGES = {
     Kind.CLOSED_BOOK: Stage(
         asset="closed_book_check",
         kinds={MODELS},
-        description="Every published question, answered by a model without the document. A question that it answers "
-        "correctly counts as leaked.",
+        description="Questions answered without their document. A published question that a model answers correctly "
+        "in this way counts as leaked.",
         verb="asked",
         measure=check_closed_book,
         shown=metadata.of_closed_book,
@@ -61,8 +61,8 @@ STAGES = {
     Kind.RETRIEVAL: Stage(
         asset="retrieval_baseline",
         kinds={MODELS, "duckdb"},
-        description="How well search finds the document and the evidence of each published question: by BM25, by "
-        "embeddings, and by both combined (fused).",
+        description="How well search finds the questions. It looks for the document and the evidence of each published "
+        "question by BM25, by embeddings, and by both combined (fused).",
         verb="searched",
         measure=measure_retrieval,
         shown=metadata.of_retrieval,
@@ -76,8 +76,8 @@ STAGES = {
     Kind.ANSWERS: Stage(
         asset="answer_baseline",
         kinds={MODELS},
-        description="Every published question, answered by a model from its own document: exact match, token F1 and "
-        "the share of grounded answers.",
+        description="Questions answered from their own document. The answers of a model are measured by exact match, "
+        "token F1 and the share of grounded answers.",
         verb="answered",
         measure=measure_answers,
         shown=metadata.of_answers,

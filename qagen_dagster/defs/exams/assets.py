@@ -82,7 +82,7 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
         partitions_def=partitions.exams,
         group_name=Group.EXAMS,
         kinds={"markdown"},
-        description="The schemas of an exam: kinds of reasoning, each with the mistakes that lead to wrong options.",
+        description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
     )
     def exam_schemas(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -105,7 +105,8 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
         group_name=Group.EXAMS,
         kinds={MODELS},
         deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out)],
-        description="The idea of each item of a part: what it asks, and which mistakes lead to its wrong options. "
+        description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
+        "wrong options. "
         "A failed design is a warning; the asset fails only when no idea was designed.",
     )
     def idea_plans(
@@ -161,7 +162,8 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
         automation_condition=follow_upstream(),
         check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
-        description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
+        description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
+        "exports to other formats.",
     )
     def item_bank(
         context: dg.AssetExecutionContext, config: BankConfig, workspace: WorkspaceResource

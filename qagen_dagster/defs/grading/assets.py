@@ -33,7 +33,8 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("grounding_report", GROUNDING_CHECKS, partitions.combinations),
-        description="How well each answer is grounded in its document: grades, confidence, and what is not grounded.",
+        description="Grades of the answers. They say how well the document supports each answer, and name what is "
+        "not supported.",
     )
     def grounding_report(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource

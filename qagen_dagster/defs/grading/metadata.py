@@ -114,12 +114,12 @@ def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
     parts: list[str] = []
     x = 0
     for count, (_, color) in zip(counts, _PARTS, strict=True):
-        width = round(430 * count / max(1, sum(counts)))
+        width = round(380 * count / max(1, sum(counts)))
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
     words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
     parts.append(f'<text y="36" fill="#555">{words}</text>')
-    return dg.MetadataValue.md(chart(words, 430, 40, parts))
+    return dg.MetadataValue.md(chart(words, 380, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:

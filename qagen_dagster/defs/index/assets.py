@@ -25,7 +25,7 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
         kinds={MODELS, "parquet"},
         deps=["parsed_documents"],
         automation_condition=keep_once_made(),
-        description="The search index of a corpus: chunks of each document with their embeddings and words. "
+        description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "
         "`retrieval_baseline` needs it; generating questions does not.",
     )
     def document_index(

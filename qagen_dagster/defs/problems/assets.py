@@ -62,7 +62,7 @@ def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSet
         group_name=Group.PROBLEMS,
         kinds={"file"},
         metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set as they are in its sources: items of TeX files, pictures, pages of PDFs.",
+        description="The problems of a set in their sources. These are items of TeX files, pictures, and pages of PDFs.",
     )
     def problem_sources(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -165,8 +165,8 @@ def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinit
         deps=["alternates", "variants", "conversions"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("problem_bank", PROBLEM_CHECKS, partitions),
-        description="All problems of a set with their variants, conversions and other solutions, and exports to other "
-        "formats.",
+        description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
+        "other solutions, and exports to other formats.",
     )
     def problem_bank(
         context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource

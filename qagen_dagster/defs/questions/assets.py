@@ -46,7 +46,9 @@ class PublishConfig(dg.Config):
 class PlanConfig(ShardConfig):
     """What a launch may change; what is not set is as configured."""
 
-    target_count: int | None = Field(None, description="Questions per document, in place of the scenario's.")
+    target_count: int | None = Field(
+        0, description="Questions per document. 0: as the scenario says.", validate_default=True
+    )
 
     def plan(self, space: Workspace, key: str) -> CombinationPlan:
         options = RunOptions(self.profile, self.target_count, self.allowance)
@@ -123,8 +125,8 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
         automation_condition=refresh_on_model_change(),
-        description="The candidates of a combination: questions that models proposed, accepted or rejected with a "
-        "reason. Fails when a model fails on a document; a rerun works only on the failed documents.",
+        description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
+        "a document; a rerun works only on the failed documents.",
     )
     def candidate_qa(parsed_documents: Any, visual_manifests: Any, model_config: Any) -> Any:
         shards, options = plan_shards(
@@ -143,7 +145,8 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         deps=["candidate_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
-        description="The accepted questions of a combination, deduplicated across its documents.",
+        description="The accepted questions without duplicates. Questions of different documents are compared, and "
+        "one of two that ask the same is removed.",
     )
     def validated_qa(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
@@ -168,7 +171,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
-        description="The published set: the validated questions as JSON for other programs. "
+        description="The published set: the main result. It has the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
     def corpus_json(

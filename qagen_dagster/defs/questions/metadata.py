@@ -59,16 +59,16 @@ def of_candidates(
         "dagster/row_count": len(accepted),
         "accepted": len(accepted),
         "rejected": len(rejected),
+        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
+        **rejections.told(space, combination, rejected, "rejected"),
+        "accepted_questions": _questions(accepted),
+        "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": reused,
+        **_missing(results),
         "profile": found.profile,
         "models": found.models,
-        "fingerprint": found.fingerprint,
-        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
-        "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
-        "accepted_questions": _questions(accepted),
-        **rejections.told(space, combination, rejected, "rejected_questions"),
-        **_missing(results),
         **cost((call for result in results for call in result.calls), len(accepted)),
+        "fingerprint": found.fingerprint,
     }
 
 
@@ -78,8 +78,8 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     shown: Metadata = {
         "dagster/row_count": len(validated.questions),
         "questions": _questions(validated.questions),
+        "removed": len(validated.removed),
         **rejections.told(space, combination, validated.removed, "removed"),
-        "removed_count": len(validated.removed),
         **cost(validated.calls),
     }
     if validated.mode is Mode.VISUAL:
@@ -91,10 +91,10 @@ def of_published(published: Published) -> Metadata:
     """The published questions, where their files are, and which of them changed."""
     return {
         "dagster/row_count": len(published.eval_set.questions),
-        "corpus_json": path(published.paths[0]),
-        "files": list(published.paths),
-        "changed": list(published.changed),
         "questions": _questions(published.eval_set.questions),
+        "corpus_json": path(published.paths[0]),
+        "files": [name.rpartition("/")[2] for name in published.paths],
+        "changed": list(published.changed),
     }
 
 
@@ -104,12 +104,11 @@ def _questions(pairs: Sequence[QAPair]) -> dg.MarkdownMetadataValue:
             pair.id,
             pair.question,
             pair.answer,
-            pair.document_id,
-            ", ".join(pair.content_refs) or _lines(pair),
+            ", ".join([rejections.placed(pair.document_id, pair.evidence), *pair.content_refs]),
         )
         for pair in pairs
     ]
-    return markdown_table(("id", "question", "answer", "document", "location"), rows)
+    return markdown_table(("id", "question", "answer", "document"), rows)
 
 
 def _missing(results: Sequence[GenerationResult]) -> Metadata:
@@ -124,12 +123,6 @@ def _missing(results: Sequence[GenerationResult]) -> Metadata:
     header = ("document", "type", "wanted", "accepted", "reason")
     count = sum(one.missing for result in results for one in result.shortfalls)
     return {"missing": count, "missing_by_type": markdown_table(header, rows)}
-
-
-def _lines(pair: QAPair) -> str:
-    place = pair.evidence[0]
-    page = f"p. {place.page}, " if place.page else ""
-    return f"{page}lines {place.start_line}-{place.end_line}" if place.start_line else page
 
 
 def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:

@@ -30,28 +30,28 @@ _HAPPENED = {
 }
 
 
-def told(space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], label: str) -> Metadata:
-    """The table as `label`, and with rejections the report and the links beside it."""
+def told(space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str) -> Metadata:
+    """The table, and with rejections the report and the links; `verb`, "rejected" or "removed", is in their labels."""
     ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
     rows = [
-        (name, one.rejection_reason.value, one.question, _place(one))
+        (name, one.rejection_reason.value, one.question, placed(one.document_id, one.evidence))
         for name, one in zip(ids, rejected, strict=True)
     ]
-    shown: Metadata = {label: markdown_table(("id", "reason", "question", "document"), rows)}
+    shown: Metadata = {f"{verb}_questions": markdown_table(("id", "reason", "question", "document"), rows)}
     if rejected:
         numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_TOLD]
         cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
         if len(rejected) > len(cases):
             cases.append(f"... and {len(rejected) - len(cases)} more: `qagen questions --outcome rejected`")
-        shown[f"why_{label}"] = dg.MetadataValue.md("\n\n---\n\n".join(cases))
-        shown |= _links(space, combination.corpus, [(number, one) for number, (_, one) in numbered], label)
+        shown[f"why_{verb}"] = dg.MetadataValue.md("\n\n---\n\n".join(cases))
+        shown |= _links(space, combination.corpus, [(number, one) for number, (_, one) in numbered], verb)
     return shown
 
 
 def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
     """What happened, what was asked, what the document says."""
     parts = [
-        f"**{number}. {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)",
+        f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)",
         f"**Asked:** {cell(one.question)}",
         f"**Proposed answer:** {cell(one.answer)}",
         f"**Finding:** {cell(one.rejection_detail, 600)}",
@@ -61,7 +61,7 @@ def _case(space: Workspace, combination: Combination, number: int, name: str, on
     for place in one.evidence:
         lines = list(_lines(space, combination.corpus, one.document_id, place))
         said = lines or [cell(place.quote, _LINE)]
-        parts.append(f"**The document says** ({cell(_place(one, place))}):")
+        parts.append(f"**The document says** ({cell(placed(one.document_id, [place]))}):")
         parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
     parts.append(f"`qagen questions {name}`")
     return "\n\n".join(parts)
@@ -78,26 +78,26 @@ def _lines(space: Workspace, corpus: str, document: str, place: Evidence) -> Ite
         yield f"{mark}{number}{mark} {cell(text[number - 1], _LINE)}"
 
 
-def _links(
-    space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], label: str
-) -> Metadata:
+def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str) -> Metadata:
     """Links that open the texts of the documents in an editor, at the lines of the evidence."""
     links: list[dg.LocalFileCodeReference] = []
     for number, one in rejected:
         file = space.store.local_path(Document.text_key(corpus, one.document_id))
         for place in one.evidence:
             if file is not None and place.start_line is not None:
+                label = f"{number}. {placed(one.document_id, [place])}"
                 links.append(
-                    dg.LocalFileCodeReference(
-                        file_path=str(file), line_number=place.start_line, label=f"{number}. {_place(one, place)}"
-                    )
+                    dg.LocalFileCodeReference(file_path=str(file), line_number=place.start_line, label=label)
                 )
-    return {f"lines_of_{label}": dg.CodeReferencesMetadataValue(code_references=links)} if links else {}
+    return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=links)} if links else {}
 
 
-def _place(one: RejectedQA, place: Evidence | None = None) -> str:
-    """The document, and the first line of the evidence."""
-    found = place or next((each for each in one.evidence if each.start_line), None)
-    page = f", page {found.page}" if found is not None and found.page else ""
-    line = f", line {found.start_line}" if found is not None and found.start_line else ""
-    return f"{one.document_id}{page}{line}"
+def placed(document: str, evidence: Sequence[Evidence]) -> str:
+    """The document, and the page and lines of the first evidence."""
+    parts = [document]
+    for place in evidence[:1]:
+        parts += [f"page {place.page}"] if place.page else []
+        if place.start_line is not None:
+            last = "" if place.end_line in (None, place.start_line) else f"-{place.end_line}"
+            parts.append(f"line{'s' if last else ''} {place.start_line}{last}")
+    return ", ".join(parts)

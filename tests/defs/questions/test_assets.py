@@ -4,7 +4,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+import yaml
+from dagster._core.snap.snap_to_yaml import default_values_yaml_from_type_snap
 
+from qagen_dagster.defs.questions.assets import PlanConfig
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support import waterworks
@@ -58,7 +61,7 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
     run = made.runs["textual"]
     validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
     assert validated["dagster/row_count"] == published["dagster/row_count"] == 6
-    assert validated["removed_count"] == 0
+    assert validated["removed"] == 0
     assert published["corpus_json"] == f"{made.project.assets}/published/{TEXTUAL}/{FILE}"
     assert published["changed"] == [FILE, "questions.jsonl"]
     for question in made.project.published(TEXTUAL)["questions"]:
@@ -220,3 +223,16 @@ def _project(folder: Path) -> Project:
     documents = {f"{station}.txt": waterworks.notes(station) for station in STATIONS}
     project.corpus("water", waterworks.corpus(), documents)
     return project
+
+
+def test_the_launchpad_offers_what_people_change_and_its_defaults_mean_as_configured(made: Made) -> None:
+    job = made.graph.definitions.resolve_job_def("question_set")
+    schema = job.config_schema_snapshot
+    shown = yaml.safe_load(
+        default_values_yaml_from_type_snap(
+            schema, schema.get_config_snap(str(job.run_config_schema.config_type.key))
+        )
+    )
+    offered = shown["ops"]["candidate_qa"]["ops"]["plan_shards"]["config"]
+    assert offered == {"profile": "", "target_count": 0}
+    assert PlanConfig(**offered) == PlanConfig(profile=None, target_count=None)

@@ -50,15 +50,15 @@ def test_a_rejection_tells_what_happened_what_was_asked_and_what_the_document_sa
     space = _space(tmp_path)
     space.store.write_bytes(Document.text_key("water", "ridge.txt"), TEXT.encode())
     wrong, nothing = _rejections()
-    shown = told(space, WATER, (wrong, nothing), "rejected_questions")
+    shown = told(space, WATER, (wrong, nothing), "rejected")
     ids = [question_id(WATER, "ridge.txt", each.question, each.answer) for each in (wrong, nothing)]
     assert str(plain(shown)["rejected_questions"]).splitlines()[2:] == [
         f"| {ids[0]} | wrong_answer | How deep is the intake? | ridge.txt, line 2 |",
         f"| {ids[1]} | generation_failed |  | ridge.txt |",
     ]
-    report = str(plain(shown)["why_rejected_questions"]).split("\n\n---\n\n")
+    report = str(plain(shown)["why_rejected"]).split("\n\n---\n\n")
     assert report[0].split("\n\n") == [
-        "**1. The validator read the document and found another answer** (`wrong_answer`)",
+        f"**1. {ids[0]}: The validator read the document and found another answer** (`wrong_answer`)",
         "**Asked:** How deep is the intake?",
         "**Proposed answer:** 21 m",
         "**Finding:** the validator answered '12 m'",
@@ -67,11 +67,13 @@ def test_a_rejection_tells_what_happened_what_was_asked_and_what_the_document_sa
         f"`qagen questions {ids[0]}`",
     ]
     assert "The document says" not in report[1]
-    links = shown["lines_of_rejected_questions"]
+    links = shown["rejected_lines"]
     assert isinstance(links, dg.CodeReferencesMetadataValue)
     (link,) = links.code_references
     assert link == dg.LocalFileCodeReference(
-        str(space.store.local_path(Document.text_key("water", "ridge.txt"))), 2, "1. ridge.txt, line 2"
+        file_path=str(space.store.local_path(Document.text_key("water", "ridge.txt"))),
+        line_number=2,
+        label="1. ridge.txt, line 2",
     )
 
 
@@ -79,7 +81,7 @@ def test_a_report_of_many_rejections_says_how_to_see_the_others(tmp_path: Path) 
     (_, nothing) = _rejections()
     shown = plain(told(_space(tmp_path), WATER, [nothing] * (MOST_TOLD + 2), "removed"))
     assert str(shown["why_removed"]).endswith("... and 2 more: `qagen questions --outcome rejected`")
-    assert plain(told(_space(tmp_path), WATER, [], "removed")) == {"removed": "none"}
+    assert plain(told(_space(tmp_path), WATER, [], "removed")) == {"removed_questions": "none"}
 
 
 def _rejections() -> tuple[RejectedQA, RejectedQA]:
