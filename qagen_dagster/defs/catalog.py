@@ -71,8 +71,8 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
     )
     return {
         "dagster/row_count": sum(counts.values()),
-        "rows": counts,
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
         "file": path(space.store.path(CATALOG)),
+        "rows": counts,
     }

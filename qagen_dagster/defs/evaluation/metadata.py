@@ -130,10 +130,12 @@ def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[s
         )
         for one in runs
     ]
+    names = (name.replace("_", " ") for name in metrics)  # headers that can wrap
+    header = ("time (UTC)", "run", "profile", "model", "questions", *names)
     key = report.combination.history_key(report.run_id, f"{report.kind.value}.json")
     return {
         "asked_again": report.unheard,
-        "runs": markdown_table(("time (UTC)", "run", "profile", "model", "questions", *metrics), rows),
+        "runs": markdown_table(header, rows),
         "report": path(space.store.path(key)),
         **cost(call for one in report.questions for call in one.calls),
     }

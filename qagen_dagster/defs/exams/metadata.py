@@ -110,7 +110,7 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         **_cards(_one_of_each(found.bank.items)),
         "items": _items(found.bank.items),
         "rejected_items": _rejections(found.rejected),
-        "exports": exports,
+        "exports": list(exports),
         "changed": list(found.changed),
         **cost((call for one in found.results for call in one.calls), stats.accepted),
     }

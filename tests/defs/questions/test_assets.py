@@ -5,6 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.snap import JobSnap
 from dagster._core.snap.snap_to_yaml import default_values_yaml_from_type_snap
 
 from qagen_dagster.defs.questions.assets import PlanConfig
@@ -226,13 +227,9 @@ def _project(folder: Path) -> Project:
 
 
 def test_the_launchpad_offers_what_people_change_and_its_defaults_mean_as_configured(made: Made) -> None:
-    job = made.graph.definitions.resolve_job_def("question_set")
-    schema = job.config_schema_snapshot
-    shown = yaml.safe_load(
-        default_values_yaml_from_type_snap(
-            schema, schema.get_config_snap(str(job.run_config_schema.config_type.key))
-        )
-    )
+    job = JobSnap.from_job_def(made.graph.definitions.resolve_job_def("question_set"))
+    schema, root = job.config_schema_snapshot, job.mode_def_snaps[0].root_config_key
+    shown = yaml.safe_load(default_values_yaml_from_type_snap(schema, schema.get_config_snap(str(root))))
     offered = shown["ops"]["candidate_qa"]["ops"]["plan_shards"]["config"]
     assert offered == {"profile": "", "target_count": 0}
     assert PlanConfig(**offered) == PlanConfig(profile=None, target_count=None)
