@@ -40,7 +40,8 @@ def presented(spec: dg.AssetSpec) -> dg.AssetSpec:
     """The spec with an owner, a tag that tells whether it may cost money, and its page of the documentation."""
     page = _OTHER_PAGES.get(spec.key.to_user_string()) or PAGES[spec.group_name or ""]
     link = dg.LocalFileCodeReference(file_path=str(PROJECT_ROOT / "docs" / page), label=f"docs/{page}")
-    described = spec.replace_attributes(description=f"{spec.description}\n\nSee docs/{page}.")
+    text = f"{spec.description}\n\nSee docs/{page}."
+    described = spec.replace_attributes(description=text)  # pyright: ignore[reportUnknownMemberType]
     return described.merge_attributes(
         owners=[OWNER],
         tags={"cost": "models" if MODELS in spec.kinds else "free"},

@@ -89,7 +89,7 @@ def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, Rejected
                 links.append(
                     dg.LocalFileCodeReference(file_path=str(file), line_number=place.start_line, label=label)
                 )
-    return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=links)} if links else {}
+    return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
 
 
 def placed(document: str, evidence: Sequence[Evidence]) -> str:
