@@ -13,7 +13,11 @@ from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import Evidence, RejectedQA, RejectionReason
 
 MOST_TOLD = 50  # rejections in the report
-_MOST_LINES, _LINE = 8, 1_000  # lines of a document under one rejection, characters of a line
+_MOST_LINES, _LINE, _FACT = (
+    12,
+    1_000,
+    600,
+)  # lines under one rejection; characters of a line, and of other texts
 _HAPPENED = {
     RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
     RejectionReason.DUPLICATE: "The question asks the same as another one",
@@ -50,32 +54,38 @@ def told(space: Workspace, combination: Combination, rejected: Sequence[Rejected
 
 def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
     """What happened, what was asked, what the document says."""
-    parts = [
-        f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)",
-        f"**Asked:** {cell(one.question)}",
-        f"**Proposed answer:** {cell(one.answer)}",
-        f"**Finding:** {cell(one.rejection_detail, 600)}",
+    parts = [f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)"]
+    facts = {
+        "Asked": one.question,
+        "Proposed answer": one.answer,
+        "Finding": one.rejection_detail,
+        "The other question": one.duplicate_of,
+    }
+    parts += [f"**{label}:** {cell(fact, _FACT)}" for label, fact in facts.items() if fact]
+    said = list(_lines(space, combination.corpus, one)) or [
+        cell(place.quote, _LINE) for place in one.evidence
     ]
-    if one.duplicate_of:
-        parts.append(f"**The other question:** {cell(one.duplicate_of)}")
-    for place in one.evidence:
-        lines = list(_lines(space, combination.corpus, one.document_id, place))
-        said = lines or [cell(place.quote, _LINE)]
-        parts.append(f"**The document says** ({cell(placed(one.document_id, [place]))}):")
+    if said:
+        parts.append(f"**The document says** ({cell(placed(one.document_id, one.evidence))}):")
         parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
     parts.append(f"`qagen questions {name}`")
     return "\n\n".join(parts)
 
 
-def _lines(space: Workspace, corpus: str, document: str, place: Evidence) -> Iterator[str]:
-    """The lines of a quote with their numbers, and the lines before and after it."""
-    if place.start_line is None or place.end_line is None:
-        return
-    text = (space.store.get(Document.text_key(corpus, document)) or b"").decode("utf-8").split("\n")
-    first = max(1, place.start_line - 1)
-    for number in range(first, min(len(text), place.end_line + 1, first + _MOST_LINES - 1) + 1):
-        mark = "**" if place.start_line <= number <= place.end_line else ""
-        yield f"{mark}{number}{mark} {cell(text[number - 1], _LINE)}"
+def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
+    """The lines of the quotes with their numbers in bold, and the lines before and after them."""
+    quoted = {
+        number
+        for place in one.evidence
+        if place.start_line is not None and place.end_line is not None
+        for number in range(place.start_line, place.end_line + 1)
+    }
+    data = space.store.get(Document.text_key(corpus, one.document_id)) if quoted else None
+    text = dict(enumerate((data or b"").decode("utf-8").split("\n"), 1))
+    near = sorted({number + step for number in quoted for step in (-1, 0, 1)})
+    for number in [number for number in near if text.get(number, "").strip()][:_MOST_LINES]:
+        mark = "**" if number in quoted else ""
+        yield f"{mark}{number}{mark} {cell(text[number], _LINE)}"
 
 
 def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str) -> Metadata:
@@ -83,12 +93,10 @@ def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, Rejected
     links: list[dg.LocalFileCodeReference] = []
     for number, one in rejected:
         file = space.store.local_path(Document.text_key(corpus, one.document_id))
-        for place in one.evidence:
-            if file is not None and place.start_line is not None:
-                label = f"{number}. {placed(one.document_id, [place])}"
-                links.append(
-                    dg.LocalFileCodeReference(file_path=str(file), line_number=place.start_line, label=label)
-                )
+        line = next((place.start_line for place in one.evidence if place.start_line is not None), None)
+        if file is not None and line is not None:
+            label = f"{number}. {placed(one.document_id, one.evidence)}"
+            links.append(dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label))
     return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
 
 
