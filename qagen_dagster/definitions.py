@@ -20,6 +20,7 @@ from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.jobs import JOBS
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
+from qagen_dagster.defs.presentation import presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -43,18 +44,18 @@ def build_definitions(
     chosen = settings or load_settings()
     corpora = load_corpora(chosen.corpora)
     partitions = build_partitions(corpora)
+    assets = [
+        *build_document_assets(partitions, corpora),
+        build_document_index(partitions),
+        *build_question_assets(partitions),
+        build_grounding_report(partitions),
+        *build_evaluation_assets(partitions),
+        *build_exam_assets(build_exam_partitions(load_exams(chosen.corpora))),
+        *build_problem_assets(load_problem_sets(chosen.corpora)),
+        build_catalog(),
+    ]
     return dg.Definitions(
-        assets=[
-            *build_document_assets(partitions, corpora),
-            build_document_index(partitions),
-            build_model_config(partitions),
-            *build_question_assets(partitions),
-            build_grounding_report(partitions),
-            *build_evaluation_assets(partitions),
-            *build_exam_assets(build_exam_partitions(load_exams(chosen.corpora))),
-            *build_problem_assets(load_problem_sets(chosen.corpora)),
-            build_catalog(),
-        ],
+        assets=[build_model_config(partitions), *dg.map_asset_specs(presented, assets)],
         jobs=[
             dg.define_asset_job(name, dg.AssetSelection.assets(*assets), description=description)  # pyright: ignore[reportUnknownMemberType]
             for name, (assets, description) in JOBS.items()

@@ -7,6 +7,7 @@ import dagster as dg
 from qagen_dagster.catalog import stats
 from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
+from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog.source import CATALOG, catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
@@ -16,7 +17,7 @@ def build_catalog() -> dg.AssetsDefinition:
     """The asset `catalog`, unpartitioned. Its pool of one keeps concurrent runs from waiting for the file lock."""
 
     @dg.asset(
-        group_name="catalog",
+        group_name=Group.CATALOG,
         kinds={"duckdb"},
         pool="catalog",
         deps=[
@@ -31,8 +32,8 @@ def build_catalog() -> dg.AssetsDefinition:
             "problem_bank",
         ],
         automation_condition=follow_upstream(),
-        description="DuckDB tables of documents, questions, verdicts, exam items, physics problems, model calls, and the history of "
-        "runs and sets, rebuilt from the store.",
+        description="A DuckDB database of everything. It has tables of documents, questions, verdicts, exam items, physics "
+        "problems, model calls, and the history of runs and sets. It is rebuilt from the store.",
     )
     def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
         space = workspace.open()
@@ -70,8 +71,8 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
     )
     return {
         "dagster/row_count": sum(counts.values()),
-        "rows": counts,
         "combinations": markdown_table(header, rows),
         "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
         "file": path(space.store.path(CATALOG)),
+        "rows": counts,
     }

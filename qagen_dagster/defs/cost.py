@@ -17,9 +17,12 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
     """Calls, tokens, cost, time and retries, each request counted once; a row per role and model.
 
     `accepted`, a count of what was accepted, adds the cost per accepted one. The cost is "unknown" when the price of a call is.
+    Without paid calls only their count is a number: the UI draws a chart of every number, and these would be zeros.
     """
     every = unique_calls(calls)
     usd = _money(every)
+    if usd == 0:
+        return {"model_calls": len(every), "usd": shown_money(usd), "cost_by_role": _by_role(every)}
     shown: Metadata = {
         "model_calls": len(every),
         **{name: sum(getattr(call, name) for call in every) for name in _TOKENS},
@@ -37,7 +40,9 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
 
 
 def shown_money(usd: float | None) -> str | float:
-    return "unknown price" if usd is None else round(usd, 6)
+    if usd is None:
+        return "unknown price"
+    return round(usd, 6) if usd else "nothing was paid"
 
 
 def _by_role(calls: Sequence[CallSummary]) -> dg.MarkdownMetadataValue:

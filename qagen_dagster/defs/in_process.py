@@ -28,7 +28,8 @@ from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply, dagster_home
 
 KILLED = "the process of this run was killed; start it again to resume"
-HOST, PROCESS = "qagen/host", "qagen/process"  # tags of a run: the machine and the process it runs in
+# Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
+HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
 
 
 class Progress(Protocol):

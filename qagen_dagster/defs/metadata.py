@@ -15,6 +15,9 @@ Metadata = dict[
     str, Any
 ]  # a label and its value: plain ones are what Dagster makes of them, others say their kind
 MAX_ROWS = 200
+INLINE = 1_000  # characters; the UI shows shorter Markdown in a narrow cell and the rest in a dialog 1,100 pixels wide
+_NARROW = 3  # columns that fit the cell
+_LETTERS = 21  # of a name beside its bar
 
 
 def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
@@ -28,11 +31,15 @@ def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int,
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
-    """A Markdown table with escaped cells. A long table is cut with a note; an empty one is the word "none"."""
+    """A Markdown table with escaped cells. A long table is cut with a note; an empty one is the word "none".
+
+    A wide table gets so many dashes below its header that the UI shows it in a dialog, where its columns are not cut off.
+    """
     if not rows:
         return dg.MetadataValue.md("none")
     shown = rows[:MAX_ROWS]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    dashes = "-" * (3 if len(header) <= _NARROW else INLINE)
+    lines = ["| " + " | ".join(header) + " |", f"|{dashes}|" + "---|" * (len(header) - 1)]
     lines += ["| " + " | ".join(cell(value) for value in row) + " |" for row in shown]
     if len(rows) > len(shown):
         lines.append(f"\n... and {len(rows) - len(shown)} more")
@@ -59,13 +66,20 @@ def bar_chart(counts: Mapping[str, int], title: str) -> dg.MarkdownMetadataValue
     if not rows:
         return dg.MetadataValue.md("none")
     top = max(1, rows[0][1])
+    above = any(
+        len(name) > _LETTERS for name in counts
+    )  # long names are above their bars, others beside them
+    left, row, anchor = (0, 42, "start") if above else (140, 26, "end")
     parts: list[str] = []
     for number, (name, count) in enumerate(rows):
-        y, width = 26 * number + 4, round(230 * count / top)
-        parts.append(f'<text x="142" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>')
-        parts.append(f'<rect x="150" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
-        parts.append(f'<text x="{158 + width}" y="{y + 15}" fill="#555">{count}</text>')
-    return dg.MetadataValue.md(chart(title, 430, 26 * len(rows) + 8, parts))
+        y, width = row * number + (20 if above else 4), round(190 * count / top)
+        at = (0, y - 6) if above else (left - 8, y + 15)
+        parts.append(
+            f'<text x="{at[0]}" y="{at[1]}" text-anchor="{anchor}" fill="#555">{escape(name)}</text>'
+        )
+        parts.append(f'<rect x="{left}" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
+        parts.append(f'<text x="{left + 8 + width}" y="{y + 15}" fill="#555">{count}</text>')
+    return dg.MetadataValue.md(chart(title, 380, row * len(rows) + 8, parts))
 
 
 def chart(title: str, width: int, height: int, parts: Iterable[str]) -> str:

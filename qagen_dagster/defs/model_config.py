@@ -7,6 +7,7 @@ combination becomes stale.
 import dagster as dg
 
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import effective_fingerprint
@@ -34,7 +35,7 @@ def build_model_config(partitions: Partitions) -> dg.SourceAsset:
     @dg.observable_source_asset(  # pyright: ignore[reportUnknownMemberType]
         name="model_config",
         partitions_def=partitions.combinations,
-        group_name="questions",
+        group_name=Group.QUESTIONS,
         description="The models, prompts, scenario and limits of each combination. When one of them changes, the data "
         "version changes and the combination becomes stale.",
     )

@@ -1,11 +1,11 @@
 """The profile and the budget that a launch may choose, and which runs share a budget."""
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from qagen_dagster.models.budget import Allowance
 
-SPENDING_TAG = "qagen/spending"  # runs with the same value share one budget
+SPENDING_TAG = ".dagster/qagen_spending"  # runs with the same value share one budget; the UI hides it
 BACKFILL_TAG = "dagster/backfill"
 
 
@@ -29,9 +29,19 @@ class SpendingConfig(dg.Config):
 
 
 class ModelConfig(SpendingConfig):
-    """The profile and the budget of the launch; what is not set is as configured."""
+    """The profile and the budget of the launch; what is not set is as configured.
 
-    profile: str | None = Field(None, description="The profile to use; by default the configured one.")
+    The launchpad shows only fields whose default is not null, so the fields that people change are empty or 0 by default.
+    """
+
+    profile: str | None = Field(
+        "", description="The profile to use. Empty: the configured one.", validate_default=True
+    )
+
+    @field_validator("profile", "target_count", "num_documents", check_fields=False)
+    @classmethod
+    def _as_configured(cls, value: str | int | None) -> str | int | None:
+        return value or None
 
 
 def spending_id(run: dg.DagsterRun) -> str:

@@ -33,6 +33,14 @@ def test_a_replayed_call_is_not_paid_twice() -> None:
     ]
 
 
+def test_calls_that_cost_nothing_are_no_numbers_that_the_ui_would_plot() -> None:
+    found = shown([call("a", usd=0.0), call("b", usd=0.0)], accepted=2)
+    assert found.pop("cost_by_role").splitlines()[2:] == [
+        "| generator | p:generator | 2 | 200 | 80 | 20 | 6 | 1.0 | 2 | 0.0000 |"
+    ]
+    assert found == {"model_calls": 2, "usd": "nothing was paid"}
+
+
 def test_calls_without_an_address_are_each_their_own() -> None:
     assert shown([call(""), call("")])["model_calls"] == 2
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.storage.tags import TagType, get_tag_type
 
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs
+from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.run import RunRecord
@@ -61,6 +63,8 @@ def test_runs_are_real_and_told_as_they_go(project: Project) -> None:
         partitions = [run.tags.get("dagster/partition") for run in reversed(runs)]
         assert partitions == ["water", WHERE.key, None]
         assert {run.tags[PROCESS] for run in runs} == {str(os.getpid())}
+        tags = (HOST, PROCESS, SPENDING_TAG)
+        assert {get_tag_type(name) for name in tags} == {TagType.HIDDEN}  # the run list does not show them
 
 
 def test_what_failed_is_told_in_lines(project: Project) -> None:

@@ -8,12 +8,11 @@ from qagen_dagster.configuration.corpora import Corpora
 from qagen_dagster.defs.documents import metadata
 from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.ingest.parsing import keep_changes, parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.ids import fingerprint
-
-GROUP = "documents"
 
 
 def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.AssetsDefinition]:
@@ -21,11 +20,11 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
 
     @dg.asset(
         partitions_def=partitions.corpora,
-        group_name=GROUP,
+        group_name=Group.DOCUMENTS,
         kinds={"parser"},
         metadata={"broken_corpora": fault_list(corpora.faults)},
-        description="The text of every file of the corpus, with line positions. A file that cannot be parsed "
-        "does not fail the run: its outcome says why.",
+        description="The text of every file of a corpus. It has the lines that evidence refers to. A file that cannot "
+        "be parsed does not fail the run: its outcome says why.",
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -45,10 +44,10 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
 
     @dg.asset(
         partitions_def=partitions.corpora,
-        group_name=GROUP,
+        group_name=Group.DOCUMENTS,
         kinds={"parser"},
         deps=[parsed_documents],
-        description="The tables, figures, images and diagrams of each document, with page, box and caption.",
+        description="The tables, figures and images of a corpus. Each has its page, box and caption.",
     )
     def visual_manifests(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource

@@ -11,6 +11,7 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.metadata import Metadata, log_progress
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import MODELS, Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
@@ -30,7 +31,7 @@ class Stage:
     """One kind of evaluation: its asset, what it runs and shows, and the check that holds a metric to a bound."""
 
     asset: str
-    technology: str  # as the UI shows it
+    kinds: set[str]  # as the UI shows them
     description: str
     verb: str  # in progress lines
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
@@ -45,9 +46,9 @@ class Stage:
 STAGES = {
     Kind.CLOSED_BOOK: Stage(
         asset="closed_book_check",
-        technology="llm",
-        description="Every published question, answered by a model without the document. A question that it answers "
-        "correctly counts as leaked.",
+        kinds={MODELS},
+        description="Questions answered without their document. A published question that a model answers correctly "
+        "in this way counts as leaked.",
         verb="asked",
         measure=check_closed_book,
         shown=metadata.of_closed_book,
@@ -59,9 +60,9 @@ STAGES = {
     ),
     Kind.RETRIEVAL: Stage(
         asset="retrieval_baseline",
-        technology="parquet",
-        description="How well search finds the document and the evidence of each published question: by BM25, by "
-        "embeddings, and by both combined (fused).",
+        kinds={MODELS, "duckdb"},
+        description="How well search finds the questions. It looks for the document and the evidence of each published "
+        "question by BM25, by embeddings, and by both combined (fused).",
         verb="searched",
         measure=measure_retrieval,
         shown=metadata.of_retrieval,
@@ -74,9 +75,9 @@ STAGES = {
     ),
     Kind.ANSWERS: Stage(
         asset="answer_baseline",
-        technology="llm",
-        description="Every published question, answered by a model from its own document: exact match, token F1 and "
-        "the share of grounded answers.",
+        kinds={MODELS},
+        description="Questions answered from their own document. The answers of a model are measured by exact match, "
+        "token F1 and the share of grounded answers.",
         verb="answered",
         measure=measure_answers,
         shown=metadata.of_answers,
@@ -105,8 +106,8 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
     @dg.asset(
         name=stage.asset,
         partitions_def=partitions.combinations,
-        group_name="evaluation",
-        kinds={stage.technology},
+        group_name=Group.EVALUATION,
+        kinds=stage.kinds,
         deps=["corpus_json", *(searched if kind is Kind.RETRIEVAL else [])],
         automation_condition=keep_once_made(),
         check_specs=check_specs(stage.asset, descriptions, partitions.combinations),

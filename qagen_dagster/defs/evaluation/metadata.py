@@ -36,17 +36,17 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     ends = Counter(_closed_end(one) for one in report.questions)
     rows = [
         (
+            one.question_id,
             _closed_end(one),
             one.question,
             one.answer,
             one.given,
             one.explanation or one.failure,
-            one.question_id,
         )
         for one in sorted(report.questions, key=_closed_order)
         if one.leaked is not False or one.given
     ]
-    header = ("outcome", "question", "answer", "answer without the document", "explanation", "id")
+    header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
     return {
         **_numbers(report),
         "answers": bar_chart(ends, "answers without the document"),
@@ -85,19 +85,18 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     bands = Counter(_band(one) for one in report.questions)
     rows = [
         (
+            one.question_id,
             "" if one.f1 is None else f"{one.f1:.2f}",
             _grounded(one),
             one.question,
             one.answer,
-            one.given,
-            one.failure,
-            one.document_id,
+            one.given or one.failure,
         )
         for one in sorted(
             report.questions, key=lambda one: (-1.0 if one.f1 is None else one.f1, one.question_id)
         )
     ]
-    header = ("F1", "grounded", "question", "answer", "answer from the document", "failure", "document")
+    header = ("id", "F1", "grounded", "question", "answer", "answer from the document, or failure")
     return {
         **_numbers(report),
         "answers": bar_chart(bands, "answers by token F1"),
@@ -131,10 +130,12 @@ def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[s
         )
         for one in runs
     ]
+    names = (name.replace("_", " ") for name in metrics)  # headers that can wrap
+    header = ("time (UTC)", "run", "profile", "model", "questions", *names)
     key = report.combination.history_key(report.run_id, f"{report.kind.value}.json")
     return {
         "asked_again": report.unheard,
-        "runs": markdown_table(("time (UTC)", "run", "profile", "model", "questions", *metrics), rows),
+        "runs": markdown_table(header, rows),
         "report": path(space.store.path(key)),
         **cost(call for one in report.questions for call in one.calls),
     }
@@ -190,15 +191,15 @@ def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMeta
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))
     rows = [
         (
-            "" if place is None else place.document or "not found",
+            one.question_id,
+            one.failure if place is None else place.document or "not found",
             "" if place is None else ", ".join("-" if at is None else str(at) for at in place.evidence),
             one.question,
             one.document_id,
-            one.failure,
         )
         for one, place in late
     ]
-    return markdown_table(("rank of document", "ranks of evidence", "question", "document", "failure"), rows)
+    return markdown_table(("id", "rank of document", "ranks of evidence", "question", "document"), rows)
 
 
 def _recall_chart(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:

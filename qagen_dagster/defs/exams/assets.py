@@ -13,6 +13,7 @@ from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.exams.partitions import ExamPartitions
 from qagen_dagster.defs.metadata import log_progress
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
@@ -24,8 +25,6 @@ from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.ids import fingerprint
-
-GROUP = "exams"
 
 
 class ExamRunConfig(ModelConfig):
@@ -81,9 +80,9 @@ def build_exam_assets(partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
 def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.exams,
-        group_name=GROUP,
+        group_name=Group.EXAMS,
         kinds={"markdown"},
-        description="The schemas of an exam: kinds of reasoning, each with the mistakes that lead to wrong options.",
+        description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
     )
     def exam_schemas(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -103,10 +102,11 @@ def _exam_schemas(partitions: ExamPartitions) -> dg.AssetsDefinition:
 def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.parts,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.EXAMS,
+        kinds={MODELS},
         deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out)],
-        description="The idea of each item of a part: what it asks, and which mistakes lead to its wrong options. "
+        description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
+        "wrong options. "
         "A failed design is a warning; the asset fails only when no idea was designed.",
     )
     def idea_plans(
@@ -130,8 +130,8 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
 def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.parts,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.EXAMS,
+        kinds={MODELS},
         deps=["idea_plans"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
         "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
@@ -157,12 +157,13 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
 def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.exams,
-        group_name=GROUP,
-        kinds={"json"},
+        group_name=Group.EXAMS,
+        kinds={PUBLISHED, "json"},
         deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
         automation_condition=follow_upstream(),
         check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
-        description="All accepted items of an exam, deduplicated, with statistics and exports to other formats.",
+        description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
+        "exports to other formats.",
     )
     def item_bank(
         context: dg.AssetExecutionContext, config: BankConfig, workspace: WorkspaceResource

@@ -110,7 +110,7 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         **_cards(_one_of_each(found.bank.items)),
         "items": _items(found.bank.items),
         "rejected_items": _rejections(found.rejected),
-        "exports": exports,
+        "exports": list(exports),
         "changed": list(found.changed),
         **cost((call for one in found.results for call in one.calls), stats.accepted),
     }
@@ -169,15 +169,15 @@ def _rejections(rejected: Sequence[RejectedItem]) -> dg.MarkdownMetadataValue:
     rows = [
         (
             f"{one.schema_id}/{one.difficulty.value} {one.slot}",
-            one.stage,
             one.failure_type,
+            "; ".join(one.reasons),
+            one.stage,
             one.severity.value,
             one.attempts,
-            "; ".join(one.reasons),
         )
         for one in rejected
     ]
-    return markdown_table(("slot", "rejected by", "failure", "severity", "attempts", "reasons"), rows)
+    return markdown_table(("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows)
 
 
 def _one_of_each(items: Sequence[ExamItem]) -> list[ExamItem]:

@@ -7,6 +7,7 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import MODELS, Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.loop.grading.grade_answers import in_picture
@@ -27,12 +28,13 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
 
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name="questions",
-        kinds={"json"},
+        group_name=Group.QUESTIONS,
+        kinds={MODELS, "json"},
         deps=["validated_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("grounding_report", GROUNDING_CHECKS, partitions.combinations),
-        description="How well each answer is grounded in its document: grades, confidence, and what is not grounded.",
+        description="Grades of the answers. They say how well the document supports each answer, and name what is "
+        "not supported.",
     )
     def grounding_report(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource

@@ -88,19 +88,19 @@ def _documents(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
 
 def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
     rows = [
-        (one.document_id, one.question, one.answer, _number(one.confidence), "; ".join(one.reasons))
+        ("; ".join(one.reasons), one.question, one.answer, _number(one.confidence), one.document_id)
         for one in report.ungrounded_highlights
     ]
-    return markdown_table(("document", "question", "answer", "confidence", "reasons"), rows)
+    return markdown_table(("reasons", "question", "answer", "confidence", "document"), rows)
 
 
 def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.MarkdownMetadataValue:
     rows = [
-        (one.document_id, answer.question, answer.answer, _why(answer))
+        (answer.id, _why(answer), answer.question, answer.answer, one.document_id)
         for one, answer in answers
         if answer.grading.is_grounded is None
     ]
-    return markdown_table(("document", "question", "answer", "reason"), rows)
+    return markdown_table(("id", "reason", "question", "answer", "document"), rows)
 
 
 def _why(answer: GradedAnswer) -> str:
@@ -114,12 +114,12 @@ def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
     parts: list[str] = []
     x = 0
     for count, (_, color) in zip(counts, _PARTS, strict=True):
-        width = round(430 * count / max(1, sum(counts)))
+        width = round(380 * count / max(1, sum(counts)))
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
     words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _PARTS, strict=True))
     parts.append(f'<text y="36" fill="#555">{words}</text>')
-    return dg.MetadataValue.md(chart(words, 430, 40, parts))
+    return dg.MetadataValue.md(chart(words, 380, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:

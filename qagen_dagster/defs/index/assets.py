@@ -5,10 +5,10 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs.automation import keep_once_made
-from qagen_dagster.defs.documents.assets import GROUP
 from qagen_dagster.defs.index import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import MODELS, Group
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.index.budget import index_meter
@@ -21,11 +21,11 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
 
     @dg.asset(
         partitions_def=partitions.corpora,
-        group_name=GROUP,
-        kinds={"parquet"},
+        group_name=Group.DOCUMENTS,
+        kinds={MODELS, "parquet"},
         deps=["parsed_documents"],
         automation_condition=keep_once_made(),
-        description="The search index of a corpus: chunks of each document with their embeddings and words. "
+        description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "
         "`retrieval_baseline` needs it; generating questions does not.",
     )
     def document_index(

@@ -10,6 +10,7 @@ from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
 from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.metadata import fault_list
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -22,7 +23,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.result import Stage
 
-GROUP = "problems"
 STAGES: dict[str, tuple[Stage, str, str]] = {  # asset: its stage, its upstream asset, its description
     "classifications": (
         Stage.CLASSIFY, "problem_sources", "The kind of question, topic and difficulty of each problem."
@@ -59,10 +59,10 @@ def build_problem_assets(sets: ProblemSets) -> list[dg.AssetsDefinition]:
 def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSets) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions,
-        group_name=GROUP,
+        group_name=Group.PROBLEMS,
         kinds={"file"},
         metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set as they are in its sources: items of TeX files, pictures, pages of PDFs.",
+        description="The problems of a set in their sources. These are items of TeX files, pictures, and pages of PDFs.",
     )
     def problem_sources(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -85,8 +85,8 @@ def _stage(name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDef
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         name=name,
         partitions_def=partitions,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.PROBLEMS,
+        kinds={MODELS},
         ins={upstream: dg.AssetIn(upstream, dagster_type=dg.Nothing)},
         description=f"{description} Fails when a model fails on a problem; a rerun works only on the failed ones.",
     )
@@ -160,13 +160,13 @@ def _collect_op(stage: Stage) -> dg.OpDefinition:
 def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions,
-        group_name=GROUP,
-        kinds={"json"},
+        group_name=Group.PROBLEMS,
+        kinds={PUBLISHED, "json"},
         deps=["alternates", "variants", "conversions"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("problem_bank", PROBLEM_CHECKS, partitions),
-        description="All problems of a set with their variants, conversions and other solutions, and exports to other "
-        "formats.",
+        description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
+        "other solutions, and exports to other formats.",
     )
     def problem_bank(
         context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource

@@ -10,6 +10,7 @@ from pydantic import Field
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -35,8 +36,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
 from qagen_dagster.records.ids import Combination, fingerprint
 
-GROUP = "questions"
-
 
 class PublishConfig(dg.Config):
     """What a launch may change."""
@@ -47,7 +46,9 @@ class PublishConfig(dg.Config):
 class PlanConfig(ShardConfig):
     """What a launch may change; what is not set is as configured."""
 
-    target_count: int | None = Field(None, description="Questions per document, in place of the scenario's.")
+    target_count: int | None = Field(
+        0, description="Questions per document. 0: as the scenario says.", validate_default=True
+    )
 
     def plan(self, space: Workspace, key: str) -> CombinationPlan:
         options = RunOptions(self.profile, self.target_count, self.allowance)
@@ -103,7 +104,7 @@ def collect_candidates(
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
         None,
-        metadata=metadata.of_candidates(found, results, len(results) - fresh),
+        metadata=metadata.of_candidates(space, found, results, len(results) - fresh),
         data_version=dg.DataVersion(fingerprint(str(document.result_key) for document in found.documents)),
     )
 
@@ -116,16 +117,16 @@ def build_question_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.QUESTIONS,
+        kinds={MODELS},
         ins={
             "parsed_documents": _per_corpus("parsed_documents", partitions),
             "visual_manifests": _per_corpus("visual_manifests", partitions),
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
         automation_condition=refresh_on_model_change(),
-        description="The candidates of a combination: questions that models proposed, accepted or rejected with a "
-        "reason. Fails when a model fails on a document; a rerun works only on the failed documents.",
+        description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
+        "a document; a rerun works only on the failed documents.",
     )
     def candidate_qa(parsed_documents: Any, visual_manifests: Any, model_config: Any) -> Any:
         shards, options = plan_shards(
@@ -139,12 +140,13 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
 def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"llm"},
+        group_name=Group.QUESTIONS,
+        kinds={MODELS},
         deps=["candidate_qa"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
-        description="The accepted questions of a combination, deduplicated across its documents.",
+        description="The accepted questions without duplicates. Questions of different documents are compared, and "
+        "one of two that ask the same is removed.",
     )
     def validated_qa(
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
@@ -164,12 +166,12 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
 def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
-        group_name=GROUP,
-        kinds={"json"},
+        group_name=Group.QUESTIONS,
+        kinds={PUBLISHED, "json"},
         deps=["validated_qa", "grounding_report"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
-        description="The published set: the validated questions as JSON for other programs. "
+        description="The published set: the main result. It has the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
     def corpus_json(

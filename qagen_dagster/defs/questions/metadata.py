@@ -10,16 +10,16 @@ import dagster as dg
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures
+from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     GenerationResult,
     QAPair,
-    RejectedQA,
     ValidatedSet,
 )
 
@@ -47,8 +47,11 @@ def log_documents(
     return progress
 
 
-def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reused: int) -> Metadata:
+def of_candidates(
+    space: Workspace, found: CandidateSet, results: Sequence[GenerationResult], reused: int
+) -> Metadata:
     """Counts, a row per document, accepted and rejected questions, cost."""
+    combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
     accepted = [pair for result in results for pair in result.accepted]
     rejected = [one for result in results for one in result.rejected]
     reasons = Counter(one.rejection_reason.value for one in rejected)
@@ -57,26 +60,27 @@ def of_candidates(found: CandidateSet, results: Sequence[GenerationResult], reus
         "dagster/row_count": len(accepted),
         "accepted": len(accepted),
         "rejected": len(rejected),
+        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
+        **rejections.told(space, combination, rejected, "rejected"),
+        "accepted_questions": _questions(accepted),
+        "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": reused,
+        **_missing(results),
         "profile": found.profile,
         "models": found.models,
-        "fingerprint": found.fingerprint,
-        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
-        "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
-        "accepted_questions": _questions(accepted),
-        "rejected_questions": _rejections(rejected),
-        **_missing(results),
         **cost((call for result in results for call in result.calls), len(accepted)),
+        "fingerprint": found.fingerprint,
     }
 
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     """Counts, the questions, those removed and why, and in visual mode crops of the visuals asked about."""
+    combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     shown: Metadata = {
         "dagster/row_count": len(validated.questions),
         "questions": _questions(validated.questions),
-        "removed": _rejections(validated.removed),
-        "removed_count": len(validated.removed),
+        "removed": len(validated.removed),
+        **rejections.told(space, combination, validated.removed, "removed"),
         **cost(validated.calls),
     }
     if validated.mode is Mode.VISUAL:
@@ -89,34 +93,24 @@ def of_published(published: Published) -> Metadata:
     return {
         "dagster/row_count": len(published.eval_set.questions),
         "version": published.version,
-        "corpus_json": path(published.paths[0]),
-        "files": list(published.paths),
-        "changed": list(published.changed),
         "questions": _questions(published.eval_set.questions),
+        "corpus_json": path(published.paths[0]),
+        "files": [name.rpartition("/")[2] for name in published.paths],
+        "changed": list(published.changed),
     }
 
 
 def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetadataValue:
     rows = [
         (
+            pair.id,
             pair.question,
             pair.answer,
-            pair.document_id,
-            ", ".join(pair.content_refs) or _lines(pair),
-            pair.evidence[0].quote if pair.evidence else "",
-            pair.id,
+            ", ".join([rejections.placed(pair.document_id, pair.evidence), *pair.content_refs]),
         )
         for pair in pairs
     ]
-    return markdown_table(("question", "answer", "document", "location", "evidence", "id"), rows)
-
-
-def _rejections(rejected: Sequence[RejectedQA]) -> dg.MarkdownMetadataValue:
-    rows = [
-        (one.rejection_reason.value, one.question, one.answer, one.rejection_detail, one.document_id)
-        for one in rejected
-    ]
-    return markdown_table(("reason", "question", "answer", "detail", "document"), rows)
+    return markdown_table(("id", "question", "answer", "document"), rows)
 
 
 def _missing(results: Sequence[GenerationResult]) -> Metadata:
@@ -131,12 +125,6 @@ def _missing(results: Sequence[GenerationResult]) -> Metadata:
     header = ("document", "type", "wanted", "accepted", "reason")
     count = sum(one.missing for result in results for one in result.shortfalls)
     return {"missing": count, "missing_by_type": markdown_table(header, rows)}
-
-
-def _lines(pair: QAPair | PublishedQuestion) -> str:
-    place = pair.evidence[0]
-    page = f"p. {place.page}, " if place.page else ""
-    return f"{page}lines {place.start_line}-{place.end_line}" if place.start_line else page
 
 
 def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:

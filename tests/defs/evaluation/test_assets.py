@@ -158,7 +158,7 @@ def test_leaked_questions_come_first(space: Workspace) -> None:
     )
     shown = plain(of_closed_book(space, found))
     rows = [[cell.strip() for cell in row.split("|")] for row in str(shown["questions"]).splitlines()[2:]]
-    assert [row[1] for row in rows] == ["leaked", "undecided", "wrong", "unknown"]
+    assert [row[2] for row in rows] == ["leaked", "undecided", "wrong", "unknown"]
     assert "Budget: used up" in rows[1]
     assert (shown["failed"], shown["asked_again"]) == (1, 1)
     ((title, texts),) = _charts(shown["answers"])
@@ -183,8 +183,8 @@ def test_questions_that_search_misses_come_first_and_recall_is_drawn(space: Work
     ]
     found = report(RetrievalReport, Kind.RETRIEVAL, questions, metrics(questions))
     shown = plain(of_retrieval(space, found))
-    rows = [row.split("|")[1].strip() for row in str(shown["not_ranked_first"]).splitlines()[2:]]
-    assert rows == ["", "not found", "7"]
+    rows = [row.split("|")[2].strip() for row in str(shown["not_ranked_first"]).splitlines()[2:]]
+    assert rows == ["the document has no text", "not found", "7"]
     assert shown["fused_document_recall_at_1"] == 0.3333
     assert shown["bm25_document_recall_at_5"] == 0.3333
     ((title, texts),) = _charts(shown["recall"])
@@ -214,7 +214,7 @@ def test_the_worst_answers_come_first(space: Workspace) -> None:
     )
     shown = plain(of_answers(space, found))
     rows = [[cell.strip() for cell in row.split("|")] for row in str(shown["questions"]).splitlines()[2:]]
-    assert [row[1:3] for row in rows] == [["", ""], ["0.40", "no"], ["1.00", "yes"]]
+    assert [row[2:4] for row in rows] == [["", ""], ["0.40", "no"], ["1.00", "yes"]]
     assert shown["failed"] == 1
     ((_, texts),) = _charts(shown["answers"])
     assert {"exact match", "below 0.5", "no answer"} <= set(texts)

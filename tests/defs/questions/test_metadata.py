@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from qagen_dagster.defs.questions.metadata import of_candidates
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
     CandidateSet,
@@ -10,10 +13,11 @@ from qagen_dagster.records.questions.results import (
     GenerationStats,
     Shortfall,
 )
+from qagen_dagster.settings import Settings
 from tests.support.graph import plain
 
 
-def test_what_is_missing_of_the_mix_is_a_row_per_type() -> None:
+def test_what_is_missing_of_the_mix_is_a_row_per_type(tmp_path: Path) -> None:
     stats = GenerationStats(
         document_path="documents/a.txt", mode=Mode.TEXTUAL, target_count=5, accepted_count=3, rejected_count=0,
         total_attempts=3, validation_pass_rate=1.0, dedup_rejection_rate=None, exhausted=True, rejection_reasons={},
@@ -25,7 +29,8 @@ def test_what_is_missing_of_the_mix_is_a_row_per_type() -> None:
         corpus="c", scenario="s", mode=Mode.TEXTUAL, run_id="r", profile="p", models={}, prompts={}, fingerprint="f",
         configuration="g", target_count=5, started="", ended="",
     )  # fmt: skip
-    shown = plain(of_candidates(found, [whole, short], 0))
+    space = Workspace(Settings(corpora=tmp_path, assets=str(tmp_path / "assets")))
+    shown = plain(of_candidates(space, found, [whole, short], 0))
     assert shown["missing"] == 2
     assert shown["missing_by_type"].splitlines()[2:] == ["| b.txt | causal | 3 | 1 | no reasons in it |"]
-    assert "missing" not in of_candidates(found, [whole], 0)
+    assert "missing" not in of_candidates(space, found, [whole], 0)

@@ -1,0 +1,111 @@
+"""Why candidates were rejected: a short table, a report that tells each case, and links to the lines of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from qagen_dagster.defs.metadata import Metadata, cell, markdown_table
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.ids import Combination, question_id
+from qagen_dagster.records.questions.results import Evidence, RejectedQA, RejectionReason
+
+MOST_TOLD = 50  # rejections in the report
+_MOST_LINES, _LINE, _FACT = (
+    12,
+    1_000,
+    600,
+)  # lines under one rejection; characters of a line, and of other texts
+_HAPPENED = {
+    RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
+    RejectionReason.DUPLICATE: "The question asks the same as another one",
+    RejectionReason.UNANSWERABLE: "No answer was found in the document",
+    RejectionReason.WRONG_ANSWER: "The validator read the document and found another answer",
+    RejectionReason.AMBIGUOUS: "The question can be understood in more than one way",
+    RejectionReason.TRIVIAL: "The question can be answered without the document",
+    RejectionReason.IRRELEVANT: "The question does not fit the scenario or its type",
+    RejectionReason.EVIDENCE_NOT_FOUND: "The evidence is not in the document",
+    RejectionReason.ANSWER_NOT_SUPPORTED: "The evidence does not contain the answer",
+    RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
+    RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
+    RejectionReason.UNGROUNDED: "The document does not support the answer",
+}
+
+
+def told(space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str) -> Metadata:
+    """The table, and with rejections the report and the links; `verb`, "rejected" or "removed", is in their labels."""
+    ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
+    rows = [
+        (name, one.rejection_reason.value, one.question, placed(one.document_id, one.evidence))
+        for name, one in zip(ids, rejected, strict=True)
+    ]
+    shown: Metadata = {f"{verb}_questions": markdown_table(("id", "reason", "question", "document"), rows)}
+    if rejected:
+        numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_TOLD]
+        cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
+        if len(rejected) > len(cases):
+            cases.append(f"... and {len(rejected) - len(cases)} more: `qagen questions --outcome rejected`")
+        shown[f"why_{verb}"] = dg.MetadataValue.md("\n\n---\n\n".join(cases))
+        shown |= _links(space, combination.corpus, [(number, one) for number, (_, one) in numbered], verb)
+    return shown
+
+
+def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
+    """What happened, what was asked, what the document says."""
+    parts = [f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)"]
+    facts = {
+        "Asked": one.question,
+        "Proposed answer": one.answer,
+        "Finding": one.rejection_detail,
+        "The other question": one.duplicate_of,
+    }
+    parts += [f"**{label}:** {cell(fact, _FACT)}" for label, fact in facts.items() if fact]
+    said = list(_lines(space, combination.corpus, one)) or [
+        cell(place.quote, _LINE) for place in one.evidence
+    ]
+    if said:
+        parts.append(f"**The document says** ({cell(placed(one.document_id, one.evidence))}):")
+        parts.append("\n".join(f"> {line}\\" for line in said).removesuffix("\\"))
+    parts.append(f"`qagen questions {name}`")
+    return "\n\n".join(parts)
+
+
+def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
+    """The lines of the quotes with their numbers in bold, and the lines before and after them."""
+    quoted = {
+        number
+        for place in one.evidence
+        if place.start_line is not None and place.end_line is not None
+        for number in range(place.start_line, place.end_line + 1)
+    }
+    data = space.store.get(Document.text_key(corpus, one.document_id)) if quoted else None
+    text = dict(enumerate((data or b"").decode("utf-8").split("\n"), 1))
+    near = sorted({number + step for number in quoted for step in (-1, 0, 1)})
+    for number in [number for number in near if text.get(number, "").strip()][:_MOST_LINES]:
+        mark = "**" if number in quoted else ""
+        yield f"{mark}{number}{mark} {cell(text[number], _LINE)}"
+
+
+def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str) -> Metadata:
+    """Links that open the texts of the documents in an editor, at the lines of the evidence."""
+    links: list[dg.LocalFileCodeReference] = []
+    for number, one in rejected:
+        file = space.store.local_path(Document.text_key(corpus, one.document_id))
+        line = next((place.start_line for place in one.evidence if place.start_line is not None), None)
+        if file is not None and line is not None:
+            label = f"{number}. {placed(one.document_id, one.evidence)}"
+            links.append(dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label))
+    return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
+
+
+def placed(document: str, evidence: Sequence[Evidence]) -> str:
+    """The document, and the page and lines of the first evidence."""
+    parts = [document]
+    for place in evidence[:1]:
+        parts += [f"page {place.page}"] if place.page else []
+        if place.start_line is not None:
+            last = "" if place.end_line in (None, place.start_line) else f"-{place.end_line}"
+            parts.append(f"line{'s' if last else ''} {place.start_line}{last}")
+    return ", ".join(parts)
