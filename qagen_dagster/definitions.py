@@ -12,6 +12,7 @@ from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
+from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.exams.assets import build_exam_assets
 from qagen_dagster.defs.exams.partitions import build_exam_partitions
 from qagen_dagster.defs.grading.assets import build_grounding_report
@@ -61,9 +62,9 @@ def build_definitions(
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),
-        resources={"workspace": WorkspaceResource.of(chosen), **overrides},
+        resources={"workspace": WorkspaceResource.of(chosen), **build_outputs(chosen), **overrides},
         loggers=loggers,
-        executor=dg.in_process_executor,
+        executor=build_executor(),
     )
 
 
