@@ -53,6 +53,7 @@ $(MANY)/.ready: deploy/requirements-test.lock pyproject.toml
 	test -x $(MANY)/bin/python || $(PYTHON) -m venv $(MANY)
 	$(MANY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deploy/requirements-test.lock
 	$(MANY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	cd $(MANY) && apt-get download -q docker-compose && dpkg-deb --extract docker-compose_*.deb compose
 	touch $@
 
 check: $(READY) ## formatting, lint, types, architecture

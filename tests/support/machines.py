@@ -5,6 +5,7 @@ Only for `make test-distributed`, which installs all of them.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
@@ -17,6 +18,8 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -94,10 +97,24 @@ class Worker:
         self._process.wait()
 
 
-def bucket(servers: Servers, name: str) -> Store:
+def bucket(environment: Mapping[str, str], name: str) -> Store:
     """A store on the S3 server, for this process."""
-    os.environ.update(servers.environment)
+    os.environ.update(environment)
     return Store(f"s3://{BUCKET}/{name}")
+
+
+def bucket_roots() -> list[str]:
+    """For tests that run on any root: `bucket` where the packages for it are installed."""
+    return ["bucket"] if find_spec("s3fs") and find_spec("moto") else []
+
+
+@cache
+def bucket_root() -> str:
+    """The URL of a bucket on a server that lives as long as this process."""
+    running = ExitStack()
+    atexit.register(running.close)
+    os.environ.update({**_KEY, "AWS_ENDPOINT_URL": running.enter_context(s3_server())})
+    return f"s3://{BUCKET}"
 
 
 def until(now: Callable[[], bool], seconds: float = 120) -> None:
