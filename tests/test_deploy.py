@@ -48,8 +48,12 @@ def steps(word: str) -> list[str]:
 
 
 def test_every_variable_that_they_set_is_one_that_is_read() -> None:
-    documented = {name for row in markdown.table(CONTRACTS, "| variable ") for name in re.findall(r"`(\w+)`", row[0])}
-    set_here = set(re.findall(r"\b(QAGEN_[A-Z_]+)", "".join(path.read_text() for path in DEPLOY.glob("[!r]*"))))
+    documented = {
+        name for row in markdown.table(CONTRACTS, "| variable ") for name in re.findall(r"`(\w+)`", row[0])
+    }
+    set_here = set(
+        re.findall(r"\b(QAGEN_[A-Z_]+)", "".join(path.read_text() for path in DEPLOY.glob("[!r]*")))
+    )
     assert set_here <= documented
     chosen = {service["environment"]["QAGEN_EXECUTOR"] for service in OURS.values()}
     chosen |= {one["value"] for one in DEPLOYMENT["env"] if one["name"] == "QAGEN_EXECUTOR"}
@@ -74,11 +78,23 @@ def test_the_image_is_made_of_locked_packages_and_its_processes_are_not_root() -
 
 def test_the_lock_of_the_image_has_the_versions_of_the_project() -> None:
     project, image, tests = (
-        dict(re.findall(r"^([\w.-]+)(?:\[\w+\])?==([^ ;\\]+)", (PROJECT_ROOT / name).read_text(), re.MULTILINE))
+        dict(
+            re.findall(r"^([\w.-]+)(?:\[\w+\])?==([^ ;\\]+)", (PROJECT_ROOT / name).read_text(), re.MULTILINE)
+        )
         for name in ("requirements.lock", "deploy/requirements.lock", "deploy/requirements-test.lock")
     )
-    assert {"dagster-celery", "dagster-k8s", "dagster-postgres", "s3fs", "redis", "psycopg2-binary"} <= image.keys()
-    assert {name for name in image.keys() & project.keys() if image[name] != project[name]} <= {"sqlalchemy", "fsspec"}
+    assert {
+        "dagster-celery",
+        "dagster-k8s",
+        "dagster-postgres",
+        "s3fs",
+        "redis",
+        "psycopg2-binary",
+    } <= image.keys()
+    assert {name for name in image.keys() & project.keys() if image[name] != project[name]} <= {
+        "sqlalchemy",
+        "fsspec",
+    }
     assert {name for name in image if tests.get(name) != image[name]} == set()
 
 
@@ -112,7 +128,9 @@ def test_each_model_server_has_a_gpu_and_the_model_that_the_profile_asks() -> No
     assert served == asked
     assert gpus == ["0", "1"]
     (rewrite,) = (step for step in steps("RUN") if "sed " in step)
-    assert set(re.findall(r"s/localhost:\d+/([\w-]+):(\d+)/", rewrite)) == {(n, str(p)) for n, p in ADDRESSES.items()}
+    assert set(re.findall(r"s/localhost:\d+/([\w-]+):(\d+)/", rewrite)) == {
+        (n, str(p)) for n, p in ADDRESSES.items()
+    }
 
 
 def test_the_instance_is_one_that_dagster_reads() -> None:
@@ -145,7 +163,9 @@ def test_pods_are_what_kubernetes_and_dagster_know() -> None:
             model = getattr(k8s, kind)
             models.k8s_model_from_dict(model, models.k8s_snake_case_dict(model, one))
     launcher = VALUES["runLauncher"]["config"]["k8sRunLauncher"]
-    sections = {re.sub(r"([A-Z])", r"_\1", name).lower(): value for name, value in launcher["runK8sConfig"].items()}
+    sections = {
+        re.sub(r"([A-Z])", r"_\1", name).lower(): value for name, value in launcher["runK8sConfig"].items()
+    }
     import_module("dagster_k8s.job").UserDefinedDagsterK8sConfig.from_dict(sections)
 
 
@@ -170,10 +190,19 @@ def test_the_steps_of_the_dockerfile_make_an_environment_that_works(tmp_path: Pa
         "QAGEN_CELERY_BACKEND": "redis://127.0.0.1:1/0",
         "QAGEN_ASSETS": str(tmp_path / "assets"),
     }
-    program = "import qagen_dagster.defs.celery_worker, psycopg2, s3fs, dagster_k8s; print(qagen_dagster.__file__)"
-    said = subprocess.run(["python", "-c", program], cwd=tmp_path, env=made, check=True, capture_output=True, text=True)
+    program = (
+        "import qagen_dagster.defs.celery_worker, psycopg2, s3fs, dagster_k8s; print(qagen_dagster.__file__)"
+    )
+    said = subprocess.run(
+        ["python", "-c", program], cwd=tmp_path, env=made, check=True, capture_output=True, text=True
+    )
     assert said.stdout.startswith(str(root))
-    for command in (["qagen", "--version"], ["dagster", "definitions", "validate", "-m", "qagen_dagster.definitions"]):
+    for command in (
+        ["qagen", "--version"],
+        ["dagster", "definitions", "validate", "-m", "qagen_dagster.definitions"],
+    ):
         subprocess.run(command, cwd=tmp_path, env=made, check=True, capture_output=True)
     profile = (source / "profiles" / "vllm.yaml").read_text()
-    assert set(re.findall(r"base_url: http://([\w:-]+)/v1", profile)) == {f"{n}:{p}" for n, p in ADDRESSES.items()}
+    assert set(re.findall(r"base_url: http://([\w:-]+)/v1", profile)) == {
+        f"{n}:{p}" for n, p in ADDRESSES.items()
+    }

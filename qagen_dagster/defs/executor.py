@@ -65,7 +65,9 @@ def build_outputs(settings: Settings) -> dict[str, Any]:
 
 
 def _key(context: dg.OutputContext | dg.InputContext) -> str:
-    return "/".join(("outputs", *(re.sub(r"[^\w.-]", "-", part) for part in context.get_identifier()))) + ".json"
+    return (
+        "/".join(("outputs", *(re.sub(r"[^\w.-]", "-", part) for part in context.get_identifier()))) + ".json"
+    )
 
 
 def _celery_settings() -> dict[str, Any]:

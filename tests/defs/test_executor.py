@@ -10,8 +10,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qagen_dagster.defs.executor import StoredOutputs, build_celery_app, build_executor, separate
 from qagen_dagster.definitions import build_definitions
+from qagen_dagster.defs.executor import StoredOutputs, build_celery_app, build_executor, separate
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import EXECUTORS, Settings
 from qagen_dagster.store import Store

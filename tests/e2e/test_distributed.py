@@ -94,7 +94,9 @@ def test_a_killed_worker_loses_nothing_and_only_calls_in_flight_are_paid_again(
 
 def _project(folder: Path, wire: WireServer) -> Project:
     project = Project.make(folder)
-    names = [a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in _SYLLABLES][:: 512 // DOCUMENTS][:DOCUMENTS]
+    names = [a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in _SYLLABLES][:: 512 // DOCUMENTS][
+        :DOCUMENTS
+    ]
     documents: dict[str, str | bytes] = {f"{name}.txt": waterworks.notes(name) for name in names}
     project.corpus("water", waterworks.corpus(1), documents)
     project.profile("remote", PROFILE.format(url=wire.url("openai_compatible")))

@@ -31,8 +31,8 @@ from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
-from tests.support.machines import bucket_root, bucket_roots
 from tests.support.forked import ForkedChild
+from tests.support.machines import bucket_root, bucket_roots
 from tests.support.wire_server import Reply, WireServer
 
 SPEC = ModelSpec(provider="scripted", model="test")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -144,8 +145,18 @@ def _postgres(folder: Path, port: int) -> Generator[None]:
     user = pwd.getpwnam("postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name)
     folder.mkdir()
     shutil.chown(folder, user.pw_uid, user.pw_gid)
-    run_as = {"user": user.pw_uid, "group": user.pw_gid, "cwd": folder} if os.geteuid() == 0 else {"cwd": folder}
-    make = [str(programs / "initdb"), "--username", "postgres", "--auth", "trust", "--no-sync", str(folder / "data")]
+    run_as = (
+        {"user": user.pw_uid, "group": user.pw_gid, "cwd": folder} if os.geteuid() == 0 else {"cwd": folder}
+    )
+    make = [
+        str(programs / "initdb"),
+        "--username",
+        "postgres",
+        "--auth",
+        "trust",
+        "--no-sync",
+        str(folder / "data"),
+    ]
     subprocess.run(make, check=True, stdout=subprocess.DEVNULL, **run_as)
     serve = ["-D", str(folder / "data"), "-p", str(port), "-h", "127.0.0.1", "-k", str(folder), "-F"]
     with _process([str(programs / "postgres"), *serve], **run_as):
@@ -153,8 +164,8 @@ def _postgres(folder: Path, port: int) -> Generator[None]:
 
 
 @contextmanager
-def _process(command: list[str], **options: object) -> Generator[None]:
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)  # pyright: ignore
+def _process(command: list[str], **options: Any) -> Generator[None]:
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
         yield
     finally:

@@ -12,7 +12,6 @@ from dagster._core.execution.retries import RetryMode
 from dagster._core.executor.in_process import InProcessExecutor
 
 from qagen_dagster.loop.questions import run_shard
-
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support import waterworks
@@ -125,8 +124,10 @@ def test_ops_in_several_processes_work_on_their_own_documents(
 
     package = ModuleType("dagster_celery")
     schema = dict.fromkeys(("broker", "backend", "config_source"), dg.Permissive())
-    create = dg.ExecutorDefinition("celery", schema, executor_creation_fn=lambda _: InProcessExecutor(RetryMode.DISABLED))
-    package.celery_executor = create  # type: ignore[attr-defined]
+    create = dg.ExecutorDefinition(
+        "celery", schema, executor_creation_fn=lambda _: InProcessExecutor(RetryMode.DISABLED)
+    )
+    vars(package)["celery_executor"] = create
     monkeypatch.setitem(sys.modules, "dagster_celery", package)
     monkeypatch.setenv("QAGEN_EXECUTOR", "celery")
     project = _project(tmp_path)
