@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MANY := .venv-distributed
 PORT ?= 3000
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -40,6 +42,19 @@ test-tex: $(READY) ## real TeX through a real engine, which is installed first w
 	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }
 	command -v pdflatex >/dev/null || apt-get install -y -q --no-install-recommends texlive-latex-base texlive-latex-extra texlive-pictures texlive-science
 	$(BIN)/python -m pytest -m tex tests/real
+
+test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL and an S3 server, which are installed first (Debian, Ubuntu, as root)
+	command -v redis-server >/dev/null || apt-get install -y -q --no-install-recommends redis-server
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null || apt-get install -y -q --no-install-recommends postgresql
+	$(MANY)/bin/python -m pytest -m distributed tests/e2e tests/test_deploy.py
+	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_lease.py tests/models/test_ledger.py
+
+$(MANY)/.ready: deploy/requirements-test.lock pyproject.toml
+	test -x $(MANY)/bin/python || $(PYTHON) -m venv $(MANY)
+	$(MANY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r deploy/requirements-test.lock
+	$(MANY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	cd $(MANY) && apt-get download -q docker-compose && dpkg-deb --extract docker-compose_*.deb compose
+	touch $@
 
 check: $(READY) ## formatting, lint, types, architecture
 	$(BIN)/ruff format --check .
@@ -105,7 +120,10 @@ samples: $(READY) ## make the PDFs and pictures of the sample corpora again
 
 lock: $(READY) ## resolve the dependencies again
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --group dev -o requirements.lock pyproject.toml
+	$(COMPILE) --group dev -o requirements.lock pyproject.toml
+	cp requirements.lock deploy/requirements.lock # its versions are kept
+	$(COMPILE) --extra distributed --group image -o deploy/requirements.lock pyproject.toml
+	$(COMPILE) --extra distributed --group image --group dev --group distributed-test -c deploy/requirements.lock -o deploy/requirements-test.lock pyproject.toml
 
 clean: ## forget what was made; corpora and the environment stay
 	rm -rf assets/* .dagster_home/history .dagster_home/storage .dagster_home/schedules .dagster_home/logs

@@ -14,6 +14,7 @@ from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
 from qagen_dagster.defs.exams.assets import build_exam_assets
 from qagen_dagster.defs.exams.partitions import build_exam_partitions
+from qagen_dagster.defs.executor import build_executor, build_outputs
 from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
@@ -62,9 +63,9 @@ def build_definitions(
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),
-        resources={"workspace": WorkspaceResource.of(chosen), **overrides},
+        resources={"workspace": WorkspaceResource.of(chosen), **build_outputs(chosen), **overrides},
         loggers=loggers,
-        executor=dg.in_process_executor,
+        executor=build_executor(),
     )
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from qagen_dagster.errors import ConfigError
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
+EXECUTORS = ("in_process", "multiprocess", "celery", "k8s")
+CELERY_BROKER, CELERY_BACKEND = "QAGEN_CELERY_BROKER", "QAGEN_CELERY_BACKEND"
 
 
 def _user_state() -> Path:
@@ -117,6 +119,19 @@ def apply(values: Mapping[str, str]) -> None:
 def dagster_home() -> Path:
     """The folder of the Dagster instance: `DAGSTER_HOME`, else `.dagster_home` of the project."""
     return Path(os.environ.get("DAGSTER_HOME") or PROJECT_ROOT / ".dagster_home").expanduser().resolve()
+
+
+def executor() -> str:
+    """Where Dagster runs ops: `QAGEN_EXECUTOR`, one of EXECUTORS. Raises ConfigError for another one."""
+    name = os.environ.get("QAGEN_EXECUTOR") or EXECUTORS[0]
+    if name not in EXECUTORS:
+        raise ConfigError(f"QAGEN_EXECUTOR={name!r} is not one of {', '.join(EXECUTORS)}")
+    return name
+
+
+def op_seconds() -> int:
+    """After how long Celery takes the worker of an op for dead. Raises ConfigError."""
+    return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
 
 
 def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:

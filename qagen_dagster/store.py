@@ -16,6 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -23,6 +24,7 @@ import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.lease import lease
 from qagen_dagster.records.ids import store_key
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
@@ -141,6 +143,14 @@ class Store:
         except OSError as error:
             raise StoreError(f"{self.path(key)} cannot be written: {error.strerror}") from error
 
+    def create(self, key: str, data: bytes) -> bool:
+        """Write bytes only if the key is missing, in one step on object stores. Returns whether it wrote."""
+        try:
+            self._fs.pipe_file(f"{self._base}/{key}", data, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
     def write_if_changed(self, key: str, data: bytes) -> bool:
         """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it wrote."""
         if self.get(key) == data:
@@ -232,7 +242,14 @@ class Blobs:
 
     def lock_file(self, key: str) -> Path | None:
         """The file by which processes lock a key; None when the store is elsewhere than on this machine."""
-        return self._store.local_path(store_key("locks", self._prefix, key))
+        return self._store.local_path(self._lock_key(key))
+
+    def lease(self, key: str) -> AbstractContextManager[None]:
+        """The lock of a key in a store that is elsewhere, among all machines that use the store."""
+        return lease(self._store, self._lock_key(key))
+
+    def _lock_key(self, key: str) -> str:
+        return store_key("locks", self._prefix, key)
 
     def _key(self, key: str) -> str:
         return store_key(self._prefix, key[:2], key)

@@ -14,6 +14,7 @@ import pytest
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Store
+from tests.support.machines import bucket_root, bucket_roots
 
 
 class Note(Record):
@@ -21,13 +22,15 @@ class Note(Record):
     number: int = 0
 
 
-@pytest.fixture(params=["folder", "memory", "file-url"])
+@pytest.fixture(params=["folder", "memory", "file-url", *bucket_roots()])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     roots = {
         "folder": str(tmp_path / "assets"),
         "memory": f"memory://{uuid.uuid4().hex}/assets",
         "file-url": f"file://{tmp_path}/assets/",
     }
+    if request.param == "bucket":
+        return Store(f"{bucket_root()}/{uuid.uuid4().hex}/assets")
     return Store(roots[str(request.param)])
 
 

@@ -15,7 +15,7 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import print_json
-from qagen_dagster.errors import QagenError
+from qagen_dagster.errors import QagenError, StoreError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
@@ -99,8 +99,13 @@ def _try(what: str, probe: Callable[[], str]) -> Finding:
 
 
 def _write_probe(space: Workspace) -> str:
-    space.store.write_bytes("doctor/probe", b"ready\n")
-    return space.store.root
+    store = space.store
+    store.write_bytes("doctor/probe", b"ready\n")
+    if store.local_path("doctor/probe") is None and store.create("doctor/probe", b"ready\n"):
+        raise StoreError(
+            f"{store.root} ignores `If-None-Match: *`, so that machines may pay for the same request"
+        )
+    return store.root
 
 
 def _roles(space: Workspace) -> str:

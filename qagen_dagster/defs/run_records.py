@@ -15,10 +15,12 @@ import dagster as dg
 from qagen_dagster.defs.shards import by_reason
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.run import CheckOutcome, RunRecord, RunStatus
+from qagen_dagster.settings import EXECUTORS, executor
 from qagen_dagster.store import Store
 
 PARTITION_TAG = "dagster/partition"
 _PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
+_MADE = dg.DagsterEventType.ASSET_MATERIALIZATION
 _TOLD = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.ASSET_CHECK_EVALUATION}
 _LOG = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
 
 
 def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record how a run ended, and the outcome of its checks."""
+    """Record how a run ended, and the outcome of its checks. Where each op has a process, the one that makes the last asset does."""
     try:
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
         if record is None:
@@ -53,6 +55,12 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
         entries = instance.all_logs(run.run_id, of_type=_TOLD)
         events = list(_events(entries))
         failed = any(event.is_step_failure for event in events)
+        if (
+            not failed
+            and executor() != EXECUTORS[0]
+            and _assets(instance, run, _PLANNED) - _assets(instance, run, _MADE)
+        ):
+            return
         ended = {
             "status": _status(events) if failed else RunStatus.SUCCESS,
             "error": failure_lines(events)[0] if failed else "",
@@ -101,6 +109,12 @@ def failure_lines(events: Iterable[dg.DagsterEvent]) -> list[str]:
     lines += [f"{number} {text}" for text, number in sums.items()]
     lines += [f"{names}: {why}" for names, why in by_reason(reasons).items()]
     return lines or ["the run failed"]
+
+
+def _assets(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, kind: dg.DagsterEventType
+) -> set[dg.AssetKey | None]:
+    return {event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=kind))}
 
 
 def _status(events: Iterable[dg.DagsterEvent]) -> RunStatus:

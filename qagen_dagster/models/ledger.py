@@ -21,7 +21,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -54,6 +54,10 @@ class Blobs(Protocol):
 
     def lock_file(self, key: str) -> Path | None:
         """The file by which processes lock `key`; None without a local disk."""
+        ...
+
+    def lease(self, key: str) -> AbstractContextManager[None]:
+        """The lock of `key` where there is no such file."""
         ...
 
 
@@ -186,15 +190,16 @@ class Ledger:
 
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
-        """Lock `key`, so that the same request is not paid twice: against all threads of this process and, if the
-        entries are on a local disk, all processes that use it. The end of a process releases its locks. Yields the open
-        lock file, if there is one.
+        """Lock `key`, so that the same request is not paid twice, against all threads and processes that use these
+        entries, on all machines. The end of a process releases its locks, on a store that is elsewhere after a while.
+        Yields the open lock file, if there is one.
         """
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
         try:
-            with ours, _among_processes(self._blobs.lock_file(key)) as file:
+            path = self._blobs.lock_file(key)
+            with ours, self._blobs.lease(key) if path is None else _among_processes(path) as file:
                 yield file
         finally:
             with self._guard:
@@ -331,13 +336,13 @@ def unseal(data: bytes, key: str) -> Entry:
 
 
 @contextmanager
-def _among_processes(path: Path | None) -> Generator[int | None]:
-    """Hold a lock file, if there is one and its file system has locks."""
-    file = None if path is None else _locked(path)
+def _among_processes(path: Path) -> Generator[int | None]:
+    """Hold a lock file, if its file system has locks."""
+    file = _locked(path)
     try:
         yield file
     finally:
-        if path is not None and file is not None:
+        if file is not None:
             path.unlink(missing_ok=True)  # while we hold it: waiting processes notice that and lock a new one
             unlock(file)
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import json
+import uuid
+from typing import Any
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.cli.conftest import Command
 from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
@@ -67,3 +71,23 @@ def test_the_help_says_that_it_costs(qagen: Command) -> None:
     told = " ".join(qagen("doctor", "--help").out.split())
     assert "costs a few thousand tokens at most" in told
     assert "--offline" in told
+
+
+class Careless(MemoryFileSystem):
+    """A server that writes an object whether it exists or not."""
+
+    protocol = "careless"
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
+        super().pipe_file(path, value, "overwrite", **kwargs)
+
+
+@pytest.mark.parametrize("protocol", ["memory", "careless"])
+def test_a_store_that_cannot_lock_is_named(
+    qagen: Command, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    fsspec.register_implementation("careless", Careless, clobber=True)
+    monkeypatch.setenv("QAGEN_ASSETS", f"{protocol}://{uuid.uuid4().hex}")
+    found = {one["check"]: one for one in qagen("doctor", "--offline", "--json").value}["store"]
+    assert found["ok"] is (protocol == "memory")
+    assert ("ignores `If-None-Match: *`" in found["detail"]) is (protocol == "careless")

@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.catalog.database import TABLES, snapshot
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.run_records import PARTITION_TAG
+from qagen_dagster.defs.run_records import PARTITION_TAG, close_record
 from qagen_dagster.loop.catalog.source import CATALOG, rebuild_catalog
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.settings import Settings
@@ -169,6 +169,31 @@ def test_a_store_that_cannot_be_written_does_not_stop_the_run(
     project.assets.write_text("a file")
     _run(project, project.settings(), None)
     assert "the catalog will not know this run: " in caplog.text
+
+
+@pytest.mark.parametrize("name", ["in_process", "celery"])
+def test_a_run_whose_ops_have_processes_of_their_own_ends_with_its_last_asset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    project = Project.make(tmp_path / "project")
+    store = Store(project.assets)
+    found: list[str] = []
+
+    @dg.asset
+    def first(workspace: WorkspaceResource) -> None: ...
+
+    @dg.asset(deps=[first])
+    def second(context, workspace: WorkspaceResource) -> None:
+        close_record(store, context.instance, context.run)  # as the process of `first` did
+        found.append(store.read(RunRecord.key(context.run.run_id), RunRecord).status.value)
+
+    monkeypatch.setenv("QAGEN_EXECUTOR", name)
+    with project.instance() as instance:
+        resources = {"workspace": WorkspaceResource.of(project.settings())}
+        tags = {PARTITION_TAG: "somewhere"}
+        run = dg.materialize([first, second], instance=instance, resources=resources, tags=tags)
+    assert found == (["success"] if name == "in_process" else ["started"])
+    assert store.read(RunRecord.key(run.run_id), RunRecord).status.value == "success"
 
 
 def _run(project: Project, settings: Settings, error: BaseException | None) -> str:

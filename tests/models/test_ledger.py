@@ -32,6 +32,7 @@ from qagen_dagster.store import Store
 from tests.models.conftest import PICTURE, ModelMaker, ask, long_conversation
 from tests.support.blobs import MemoryBlobs
 from tests.support.forked import ForkedChild
+from tests.support.machines import bucket_root, bucket_roots
 from tests.support.wire_server import Reply, WireServer
 
 SPEC = ModelSpec(provider="scripted", model="test")
@@ -229,8 +230,10 @@ def test_an_entry_holds_the_response_and_nothing_of_the_request(
     assert b"seen" in data
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", *bucket_roots()])
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "bucket":
+        return Store(f"{bucket_root()}/{uuid.uuid4().hex}/assets")
     return Store(tmp_path if request.param == "folder" else f"memory://{uuid.uuid4().hex}/assets")
 
 

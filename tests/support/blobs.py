@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 
@@ -17,3 +18,6 @@ class MemoryBlobs:
 
     def lock_file(self, key: str) -> Path | None:
         return None
+
+    def lease(self, key: str) -> AbstractContextManager[None]:
+        return nullcontext()

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
+from qagen_dagster.defs.executor import separate
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
 from qagen_dagster.defs.questions import metadata
@@ -71,7 +72,8 @@ def plan_shards(
     if run is None:
         names = tuple(unfinished(space, planned))
         run = CombinationRun(space, planned, names, context.run_id, spending_id(context.run))
-        announce(run)
+        if not separate(context.job_def.executor_def):
+            announce(run)
     what = f"of {len(planned.documents)} documents"
     yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
 

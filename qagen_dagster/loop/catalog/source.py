@@ -25,6 +25,7 @@ from qagen_dagster.catalog.source import (
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
+from qagen_dagster.lease import lease
 from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
@@ -47,7 +48,7 @@ def rebuild_catalog(store: Store) -> dict[str, int]:
     local = store.local_path(CATALOG)
     if local is not None:
         return rebuild(source_of(store), local)
-    with tempfile.TemporaryDirectory() as folder:
+    with lease(store, "locks/catalog"), tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / CATALOG
         counts = rebuild(source_of(store), file)
         store.publish_file(CATALOG, file)

@@ -7,6 +7,7 @@ What belongs here: the call, and one line that says what would fail. What does n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from qagen_dagster.errors import MalformedResponseError, ModelError
@@ -32,6 +33,9 @@ class _NoBlobs:
 
     def lock_file(self, key: str) -> Path | None:
         return None
+
+    def lease(self, key: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def probe_embedder(

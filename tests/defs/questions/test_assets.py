@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
+from dagster._core.execution.retries import RetryMode
+from dagster._core.executor.in_process import InProcessExecutor
 from dagster._core.snap import JobSnap
 from dagster._core.snap.snap_to_yaml import default_values_yaml_from_type_snap
 
 from qagen_dagster.defs.questions.assets import PlanConfig
+from qagen_dagster.loop.questions import run_shard
 from qagen_dagster.publishing.questions.corpus_json import FILE
 from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support import waterworks
@@ -107,6 +114,36 @@ def test_documents_are_split_into_ops_of_the_wanted_size(tmp_path: Path, size: i
     assert run.success
     steps = [event for event in run.all_node_events if event.is_step_success]
     assert len([event for event in steps if "run_documents[" in (event.step_key or "")]) == ops
+
+
+def test_ops_in_several_processes_work_on_their_own_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Celery worker runs many ops in one process: what one op announces there must not reach the next."""
+    known: list[int] = []
+
+    def answer(seen: Seen, number: int) -> Step:
+        known.append(len(run_shard._ANNOUNCED))
+        return waterworks.answer(seen, number)
+
+    package = ModuleType("dagster_celery")
+    schema = dict.fromkeys(("broker", "backend", "config_source"), dg.Permissive())
+    create = dg.ExecutorDefinition(
+        "celery", schema, executor_creation_fn=lambda _: InProcessExecutor(RetryMode.DISABLED)
+    )
+    vars(package)["celery_executor"] = create
+    monkeypatch.setitem(sys.modules, "dagster_celery", package)
+    monkeypatch.setenv("QAGEN_EXECUTOR", "celery")
+    project = _project(tmp_path)
+    with WireServer(answer) as server, GraphRun(project, shard_size=1, profile="remote") as graph:
+        project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
+        assert graph.materialize("water", *DOCUMENTS).success
+        job = graph.definitions.resolve_job_def("question_set")
+        run = graph.instance.create_run_for_job(job, tags={"dagster/partition": TEXTUAL})
+        assert execute_run(InMemoryJob(job), run, graph.instance).success
+    assert set(known) == {0}
+    assert len(project.published(TEXTUAL)["questions"]) == 2 * len(STATIONS)
+    assert (project.assets / "outputs" / run.run_id).is_dir()
 
 
 class Stubborn:

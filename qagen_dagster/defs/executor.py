@@ -1,0 +1,88 @@
+"""Where ops run: in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses.
+
+The executors for several machines are optional packages, so they are imported only when they are chosen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.settings import CELERY_BACKEND, CELERY_BROKER, Settings, executor, op_seconds, secret
+from qagen_dagster.store import Store
+
+_SEVERAL_MACHINES = ("celery", "k8s")
+
+
+def build_executor() -> dg.ExecutorDefinition:
+    """The executor of all jobs. Raises ConfigError when its package is not installed."""
+    name = executor()
+    if name == "celery":
+        urls = {"broker": {"env": CELERY_BROKER}, "backend": {"env": CELERY_BACKEND}}
+        config = {**urls, "config_source": _celery_settings()}
+        return _package("dagster_celery").celery_executor.configured(config, name="celery")
+    if name == "k8s":
+        return _package("dagster_k8s").k8s_job_executor
+    return dg.multiprocess_executor if name == "multiprocess" else dg.in_process_executor
+
+
+def build_celery_app() -> Any:
+    """The application of a Celery worker, with the settings of the executor. Raises ConfigError."""
+    make = _package("dagster_celery.make_app").make_app
+    celery_executor = _package("dagster_celery.executor").CeleryExecutor
+    urls = {"broker": secret(CELERY_BROKER), "backend": secret(CELERY_BACKEND)}
+    app = make(celery_executor.for_cli(**urls, config_source=_celery_settings()).app_args())
+    _package("dagster_celery.tasks").create_task(app)
+    return app
+
+
+def separate(chosen: dg.ExecutorDefinition) -> bool:
+    """Whether an executor runs the ops of one run in several processes."""
+    return chosen.name in ("multiprocess", *_SEVERAL_MACHINES)
+
+
+class StoredOutputs(dg.ConfigurableIOManager):
+    """Keeps the outputs of ops as JSON in the store, where ops on other machines find them."""
+
+    assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        Store(self.assets).write_bytes(_key(context), json.dumps(obj).encode())
+
+    def load_input(self, context: dg.InputContext) -> Any:
+        return json.loads(Store(self.assets).read_bytes(_key(context)))
+
+
+def build_outputs(settings: Settings) -> dict[str, Any]:
+    """The resource that keeps outputs of ops, if ops run on several machines; else Dagster's own is used."""
+    return {"io_manager": StoredOutputs(assets=settings.assets)} if executor() in _SEVERAL_MACHINES else {}
+
+
+def _key(context: dg.OutputContext | dg.InputContext) -> str:
+    return (
+        "/".join(("outputs", *(re.sub(r"[^\w.-]", "-", part) for part in context.get_identifier()))) + ".json"
+    )
+
+
+def _celery_settings() -> dict[str, Any]:
+    """An op is handed out again when its worker dies: at once if the rest of the worker lives, else after `op_seconds`."""
+    return {
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        "broker_transport_options": {"visibility_timeout": op_seconds()},
+    }
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"QAGEN_EXECUTOR={executor()} needs {error.name}: install the lock file of deploy/"
+        ) from None
