@@ -7,7 +7,8 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.run_records import close_record, open_record
+from qagen_dagster.defs.configurations import observe_launch
+from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -45,6 +46,10 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
             open_record(Store(self.assets), context.instance, context.run)
+            key = context.run.tags.get(PARTITION_TAG)
+            if key is not None:
+                assets = planned_assets(context.instance, context.run)
+                observe_launch(self.open(), context.instance, context.run, assets, key)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:

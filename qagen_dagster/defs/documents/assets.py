@@ -23,6 +23,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         partitions_def=partitions.corpora,
         group_name=GROUP,
         kinds={"parser"},
+        deps=["corpus_files"],
         metadata={"broken_corpora": fault_list(corpora.faults)},
         description="The text of every file of the corpus, with line positions. A file that cannot be parsed "
         "does not fail the run: its outcome says why.",

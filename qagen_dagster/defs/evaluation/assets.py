@@ -6,7 +6,6 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.automation import keep_once_made
 from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.metadata import Metadata, log_progress
@@ -30,6 +29,7 @@ class Stage:
     """One kind of evaluation: its asset, what it runs and shows, and the check that holds a metric to a bound."""
 
     asset: str
+    configuration: str  # the observed asset that has its configuration
     technology: str  # as the UI shows it
     description: str
     verb: str  # in progress lines
@@ -45,6 +45,7 @@ class Stage:
 STAGES = {
     Kind.CLOSED_BOOK: Stage(
         asset="closed_book_check",
+        configuration="closed_book_config",
         technology="llm",
         description="Every published question, answered by a model without the document. A question that it answers "
         "correctly counts as leaked.",
@@ -59,6 +60,7 @@ STAGES = {
     ),
     Kind.RETRIEVAL: Stage(
         asset="retrieval_baseline",
+        configuration="retrieval_config",
         technology="parquet",
         description="How well search finds the document and the evidence of each published question: by BM25, by "
         "embeddings, and by both combined (fused).",
@@ -74,6 +76,7 @@ STAGES = {
     ),
     Kind.ANSWERS: Stage(
         asset="answer_baseline",
+        configuration="answer_config",
         technology="llm",
         description="Every published question, answered by a model from its own document: exact match, token F1 and "
         "the share of grounded answers.",
@@ -107,8 +110,7 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name="evaluation",
         kinds={stage.technology},
-        deps=["corpus_json", *(searched if kind is Kind.RETRIEVAL else [])],
-        automation_condition=keep_once_made(),
+        deps=["corpus_json", stage.configuration, *(searched if kind is Kind.RETRIEVAL else [])],
         check_specs=check_specs(stage.asset, descriptions, partitions.combinations),
         description=stage.description,
     )

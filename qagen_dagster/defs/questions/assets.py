@@ -7,7 +7,6 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.questions import metadata
@@ -123,7 +122,6 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
             "visual_manifests": _per_corpus("visual_manifests", partitions),
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
-        automation_condition=refresh_on_model_change(),
         description="The candidates of a combination: questions that models proposed, accepted or rejected with a "
         "reason. Fails when a model fails on a document; a rerun works only on the failed documents.",
     )
@@ -142,7 +140,6 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"llm"},
         deps=["candidate_qa"],
-        automation_condition=follow_upstream(),
         check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
         description="The accepted questions of a combination, deduplicated across its documents.",
     )
@@ -167,7 +164,6 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"json"},
         deps=["validated_qa"],
-        automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
         description="The published set: the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
