@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 
@@ -195,9 +195,8 @@ def latest(instance: dg.DagsterInstance, name: str, key: str) -> Configuration |
         found = record.asset_observation
         if found is not None and VERSION_TAG in found.tags:
             parts = found.metadata.get(_PARTS)
-            return Configuration(
-                found.tags[VERSION_TAG], {} if parts is None else dict(_mapping(parts.value))
-            )
+            named = cast(dict[str, str], {} if parts is None else parts.value)
+            return Configuration(found.tags[VERSION_TAG], named)
     return None
 
 
@@ -225,9 +224,5 @@ def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a run configuration, without their places."""
     found: dict[str, Any] = {}
     for name, value in config.items():
-        found |= _fields(_mapping(value)) if isinstance(value, Mapping) else {name: value}
+        found |= _fields(cast(Mapping[str, Any], value)) if isinstance(value, Mapping) else {name: value}
     return found
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

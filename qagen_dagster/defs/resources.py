@@ -35,6 +35,12 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")
     state: str = Field(description="Local folder by which processes share rate limits.")
     shard_size: int | None = Field(None, description="Documents per op; by default at most 32 ops are used.")
+    automation_max_usd: float | None = Field(
+        None, description="Limit in US dollars of what one tick of a sensor or schedule launches."
+    )
+    automation_max_usd_per_day: float | None = Field(
+        None, description="Limit in US dollars of what sensors and schedules launch in a day (UTC)."
+    )
 
     @classmethod
     def of(cls, settings: Settings) -> Self:

@@ -32,8 +32,10 @@ class GraphRun:
     """A context manager around the instance."""
 
     def __init__(self, project: Project, **settings: Any) -> None:
-        self.definitions = build_definitions(project.settings(**settings))
+        self.settings = project.settings(**settings)
+        self.definitions = build_definitions(self.settings)
         self.instance = project.instance()
+        self._check: list[dg.AssetCheckEvaluation] = []
 
     def __enter__(self) -> GraphRun:
         return self
@@ -62,9 +64,17 @@ class GraphRun:
         sensor = self.definitions.resolve_sensor_def("observe_model_config")
         with dg.build_sensor_context(self.instance, resources=self.definitions.resources) as context:
             tick = sensor.evaluate_tick(context)
+        self._check = [event for event in tick.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
         for event in tick.asset_events:
             self.instance.report_runless_asset_event(event)
         return [event for event in tick.asset_events if isinstance(event, dg.AssetObservation)]
+
+    def reload_check(self) -> str:
+        """What the sensor reports about corpora that the definitions do not have."""
+        self.seen()
+        (check,) = self._check
+        assert check.passed == (check.metadata["definitions"].value == "all are loaded")
+        return str(check.metadata["definitions"].value)
 
     def requests(self, sensor: str = "refresh_changed_combinations", cursor: str | None = None) -> Tick:
         """What a sensor launches, as the daemon hears it."""
