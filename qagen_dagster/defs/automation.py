@@ -77,7 +77,7 @@ class Launch:
         busy = {run.tags.get(PARTITION_TAG, "") for run in self._active}
         pending: set[str] = set()
         for task in tasks:
-            if self._tried(task):
+            if self._tried(task) or not (task.due or pending.intersection(task.after)):
                 continue
             if task.partition and task.partition not in self.known:
                 refused[f"reload definitions to run {task.name}"] = None

@@ -92,7 +92,15 @@ class GraphRun:
         """The tasks that the sensor launches. They are not run."""
         return self.requests().tasks
 
-    def run(self, requests: Sequence[dg.RunRequest]) -> None:
+    def begin(self, request: dg.RunRequest) -> None:
+        """Let a requested run stand as queued."""
+        self.instance.create_run_for_job(
+            self.definitions.resolve_implicit_global_asset_job_def(),
+            status=dg.DagsterRunStatus.NOT_STARTED,
+            tags=dict(request.tags),
+        )
+
+    def run(self, requests: Sequence[dg.RunRequest], *, success: bool = True) -> None:
         """Run what was requested, as the daemon does."""
         job = self.definitions.resolve_implicit_global_asset_job_def()
         for request in requests:
@@ -104,7 +112,7 @@ class GraphRun:
                 tags=dict(request.tags),
                 raise_on_error=False,
             )
-            assert ended.success, request.tags
+            assert ended.success is success, request.tags
 
     def settle(self) -> list[list[str]]:
         """Let the sensor launch and the runs end, until nothing is launched any more; the tasks of each tick."""

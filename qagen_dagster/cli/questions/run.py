@@ -103,7 +103,7 @@ def _materialize(
         if to_read:  # reading may have changed which documents there are
             found = find_out_of_date(space, scope)
             progress.begin(len(to_read) + len(found.tasks))
-        due = [Combination.from_key(one.partition) for one in found.of(Product.QUESTIONS)]
+        due = [Combination.from_key(one.partition) for one in found.due(Product.QUESTIONS)]
         graph.start(space, due, wishes.options)
         for one in due:
             failures += graph.questions(
@@ -123,9 +123,9 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, options: RunOptions) -
     """Bring up to date what exists beside the question sets: gradings, then search indexes, then evaluations."""
     failures: list[str] = []
     scope = replace(scope, force=False)
-    for task in find_out_of_date(space, scope).of(Product.GRADING, Product.INDEX):
+    for task in find_out_of_date(space, scope).due(Product.GRADING, Product.INDEX):
         failures += graph.refresh(task, options)
-    for task in find_out_of_date(space, scope).of(*EVALUATIONS):
+    for task in find_out_of_date(space, scope).due(*EVALUATIONS):
         failures += graph.refresh(task, options)
     return failures
 

@@ -62,12 +62,14 @@ class Task(Record):
     Attributes:
         partition: its partition key; empty for the catalog.
         reasons: why it is out of date, in one line each.
+        due: whether it is out of date now; else it may be when the tasks before it have run.
         after: names of the tasks that must run before.
         profile: the profile that its models come from; empty if it asks none.
     """
 
     product: Product
     partition: str = ""
+    due: bool
     reasons: tuple[str, ...]
     after: tuple[str, ...] = ()
     profile: str = ""
@@ -111,6 +113,10 @@ class OutOfDate:
 
     def of(self, *products: Product) -> tuple[Task, ...]:
         return tuple(one for one in self.tasks if one.product in products)
+
+    def due(self, *products: Product) -> tuple[Task, ...]:
+        """Those that are out of date whatever the tasks before them do."""
+        return tuple(one for one in self.of(*products) if one.due)
 
 
 def whole_project(space: Workspace) -> Scope:
@@ -177,7 +183,7 @@ class _Search:
             after = ()
 
         def why() -> tuple[str, ...]:
-            found = why_outdated(space, combination, options) or self._forced or self._because(after)
+            found = why_outdated(space, combination, options) or self._forced
             graded = space.store.exists(GroundingReport.key(combination))
             return found if found or graded else why_ungraded(space, combination)
 
@@ -202,7 +208,7 @@ class _Search:
             self._look(
                 Product.INDEX,
                 corpus,
-                lambda: why_index_outdated(space, corpus, self._profile) or self._because(after),
+                lambda: why_index_outdated(space, corpus, self._profile),
                 lambda: index_version(space, corpus, self._profile) + self._documents(corpus),
                 after,
                 self._profile or space.settings.profile,
@@ -223,7 +229,7 @@ class _Search:
         self._look(
             Product(kind.value),
             key,
-            lambda: why_unevaluated(space, combination, kind, self._profile) or self._because(after),
+            lambda: why_unevaluated(space, combination, kind, self._profile),
             state,
             after,
             space.profile_name(combination, self._profile),
@@ -245,7 +251,7 @@ class _Search:
             self._look(
                 Product.ITEM_BANK,
                 exam.key,
-                lambda exam=exam, after=after: self._because(after) or self._why_bank_outdated(exam.key),
+                lambda exam=exam, after=after: self._why_bank_outdated(exam.key),
                 lambda parts=parts: "".join(self._stored(part.set_key()) for part in parts),
                 after,
             ) if parts else None
@@ -270,8 +276,8 @@ class _Search:
         made = [one for one in self._scope.combinations if store.exists(CandidateSet.key(one))]
 
         def why() -> tuple[str, ...]:
-            if after or (not unknown and catalog_knows(store, made)):
-                return tuple(self._because(after))[:1]
+            if not unknown and (not made or catalog_knows(store, made)):
+                return ()
             return tuple(counted("runs that it does not have", unknown)) or (
                 "it does not have the latest sets",
             )
@@ -287,15 +293,16 @@ class _Search:
         after: tuple[str, ...] = (),
         profile: str = "",
     ) -> bool:
-        """Add a task if there is a reason. Returns whether the product is up to date."""
+        """Add a task if there is a reason of its own or a task before it. Returns whether the product is up to date."""
         try:
-            reasons = why()
-            if not reasons:
+            own = why()
+            if not own and not after:
                 return True
             task = Task(
                 product=product,
                 partition=key,
-                reasons=reasons,
+                due=bool(own),
+                reasons=own or self._because(after),
                 after=after,
                 profile=profile,
                 state=fingerprint([state()]),
@@ -313,8 +320,8 @@ class _Search:
         return tuple(name for name in names if name in self.found)
 
     def _because(self, after: tuple[str, ...]) -> tuple[str, ...]:
-        tasks = (self.found[name] for name in after)
-        return tuple(f"after {one.product.value} ({one.reasons[0]})" for one in tasks)
+        first, *more = after
+        return (f"after {first}" + (f" and {len(more)} more" if more else ""),)
 
     def _documents(self, corpus: str) -> str:
         """Changes with the parsed documents."""
