@@ -6,7 +6,7 @@ A launch is the runs of one tick, or all runs of one night. The next launch begi
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -53,13 +53,13 @@ class Launch:
     known: Collection[str]
     log: logging.Logger
 
-    def in_progress(self) -> bool:
-        """Whether runs of this or another launch have not ended."""
-        return any(TASK_TAG in run.tags for run in self._active)
+    def is_over(self, found: Sequence[dg.RunRequest | dg.SkipReason]) -> bool:
+        """Whether nothing was requested although no run keeps a task waiting."""
+        return not self._active and not any(isinstance(one, dg.RunRequest) for one in found)
 
     def requests(self) -> list[dg.RunRequest | dg.SkipReason]:
         """A run for each task that can run now; else the reason why there is none."""
-        if self.in_progress():
+        if any(TASK_TAG in run.tags for run in self._active):
             return [dg.SkipReason("the runs of the last launch have not ended")]
         found = find_out_of_date(self.space, whole_project(self.space))
         refused: dict[str, None] = {}

@@ -161,6 +161,18 @@ def changed_configurations(
         yield observation(entry, key, wanted, changes)
 
 
+def all_versions(space: Workspace, partitions: Mapping[str, Iterable[str]]) -> str:
+    """Changes when any configuration or any file does. `partitions` has the keys of each kind."""
+    found: list[str] = []
+    for entry in OBSERVED:
+        for key in partitions[entry.partitions]:
+            try:
+                found.append(entry.wanted(space, key, RunOptions()).version)
+            except (QagenError, KeyError) as error:
+                found.append(str(error))
+    return fingerprint(found)
+
+
 def _explained(
     entry: Observed,
     space: Workspace,

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from qagen_dagster.defs.automation import CHANGE, LAUNCH_TAG, NIGHTLY, Launch, launch_id
-from qagen_dagster.defs.configurations import OBSERVED, changed_configurations
+from qagen_dagster.defs.configurations import OBSERVED, all_versions, changed_configurations
 from qagen_dagster.defs.model_config import KnownPartitions, reload_event
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SPENDING_TAG
+from qagen_dagster.records.ids import fingerprint
 
 EVERYTHING = dg.AssetSelection.all(include_sources=False)
 
@@ -19,7 +20,7 @@ EVERYTHING = dg.AssetSelection.all(include_sources=False)
 def build_sensors(partitions: KnownPartitions) -> list[dg.SensorDefinition]:
     """All sensors. Only the one that continues the nightly schedule is on by default."""
     known = known_keys(partitions)
-    return [_observer(partitions), _refresher(known), _continuer(known)]
+    return [_observer(partitions), _refresher(partitions), _continuer(known)]
 
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
@@ -55,7 +56,10 @@ def _observer(partitions: KnownPartitions) -> dg.SensorDefinition:
     return observe_model_config
 
 
-def _refresher(known: frozenset[str]) -> dg.SensorDefinition:
+def _refresher(partitions: KnownPartitions) -> dg.SensorDefinition:
+    known = known_keys(partitions)
+    keys = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
+
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
         name="refresh_changed_combinations",
         asset_selection=EVERYTHING,
@@ -66,8 +70,17 @@ def _refresher(known: frozenset[str]) -> dg.SensorDefinition:
     def refresh_changed_combinations(
         context: dg.SensorEvaluationContext, workspace: WorkspaceResource
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        launch = launch_id(datetime.now(UTC))
-        yield from Launch(workspace.open(), context.instance, launch, CHANGE, known, context.log).requests()
+        space, now = workspace.open(), datetime.now(UTC)
+        runs = {key.split("/")[1] for key in space.store.list("runs")}
+        state = fingerprint([str(now.date()), all_versions(space, keys), *sorted(runs)])
+        if state == context.cursor:
+            yield dg.SkipReason("nothing changed since the last tick")
+            return
+        launch = Launch(space, context.instance, launch_id(now), CHANGE, known, context.log)
+        found = launch.requests()
+        if launch.is_over(found):
+            context.update_cursor(state)
+        yield from found
 
     return refresh_changed_combinations
 
@@ -94,7 +107,7 @@ def _continuer(known: frozenset[str]) -> dg.SensorDefinition:
             return
         begun = Launch(workspace.open(), context.instance, launch, NIGHTLY, known, context.log)
         found = begun.requests()
-        if not begun.in_progress() and not any(isinstance(one, dg.RunRequest) for one in found):
+        if begun.is_over(found):
             context.update_cursor(launch)
         yield from found
 

@@ -63,9 +63,12 @@ def test_a_task_that_changed_nothing_is_not_launched_again_until_it_changes(proj
         graph.run([failing], success=False)
         assert graph.requested() == ["catalog"]
         graph.run(graph.requests().requests)
-        assert graph.requests().skipped == "nothing is out of date that was not tried before"
+        idle = graph.requests()
+        assert idle.skipped == "nothing is out of date that was not tried before"
+        again = graph.requests(cursor=idle.cursor)
+        assert (again.skipped, again.cursor) == ("nothing changed since the last tick", idle.cursor)
         project.corpus("water", waterworks.corpus(3), {})
-        assert graph.requested() == [f"questions {KEY}"]
+        assert graph.requests(cursor=idle.cursor).tasks == [f"questions {KEY}"]
 
 
 @pytest.mark.parametrize(

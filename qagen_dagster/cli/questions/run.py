@@ -19,7 +19,7 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.refresh.tasks import EVALUATIONS, Product, Scope, find_out_of_date
+from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, find_out_of_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
@@ -114,19 +114,20 @@ def _materialize(
                 wishes.options.run_budget,
                 replace=wishes.replace,
             )
-        failures += _follow(graph, space, scope, wishes.options)
+        failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures
 
 
-def _follow(graph: Graph, space: Workspace, scope: Scope, options: RunOptions) -> list[str]:
-    """Bring up to date what exists beside the question sets: gradings, then search indexes, then evaluations."""
+def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
+    """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations."""
     failures: list[str] = []
-    scope = replace(scope, force=False)
-    for task in find_out_of_date(space, scope).due(Product.GRADING, Product.INDEX):
-        failures += graph.refresh(task, options)
-    for task in find_out_of_date(space, scope).due(*EVALUATIONS):
-        failures += graph.refresh(task, options)
+    for task in found.due(Product.GRADING, Product.INDEX):
+        failures += graph.refresh(task, scope.options)
+    if found.of(*EVALUATIONS):  # the new questions decide whether they are out of date
+        now = find_out_of_date(space, replace(scope, force=False))
+        for task in now.due(*EVALUATIONS):
+            failures += graph.refresh(task, scope.options)
     return failures
 
 
