@@ -301,7 +301,7 @@ def configure(desk: Desk) -> None:
         (stop_before_manifests, "documents without a list of their tables and figures (1): a.txt", True),
         (
             configure,
-            "files parsed with other options (5): a.txt, empty.txt, link.txt and 2 more",
+            "files parsed with other options (4): a.txt, empty.txt, n.jsonl and 1 more",
             True,
         ),
     ],
