@@ -232,9 +232,9 @@ def observe_launch(
             instance.report_runless_asset_event(observation(entry, key, wanted))
 
 
-def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(config: object) -> dict[str, Any]:
     """The fields of a run configuration, without their places."""
     found: dict[str, Any] = {}
-    for name, value in config.items():
-        found |= _fields(cast(Mapping[str, Any], value)) if isinstance(value, Mapping) else {name: value}
+    for name, value in cast(Mapping[str, Any], config).items():
+        found |= _fields(value) if isinstance(value, Mapping) else {name: value}
     return found
