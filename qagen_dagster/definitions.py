@@ -19,7 +19,7 @@ from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.jobs import JOBS
-from qagen_dagster.defs.model_config import build_model_config
+from qagen_dagster.defs.model_config import build_observed, build_reload_check
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.presentation import presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
@@ -27,7 +27,7 @@ from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
-from qagen_dagster.defs.sensors import build_sensors
+from qagen_dagster.defs.sensors import build_sensors, known_keys
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
@@ -43,26 +43,33 @@ def build_definitions(
     Raises ConfigError for settings that cannot be used. A corpus that cannot be read is left out and shown in the UI.
     """
     chosen = settings or load_settings()
-    corpora = load_corpora(chosen.corpora)
-    partitions = build_partitions(corpora)
+    corpora, sets = load_corpora(chosen.corpora), load_problem_sets(chosen.corpora)
+    partitions, exams = build_partitions(corpora), build_exam_partitions(load_exams(chosen.corpora))
+    known = {
+        "corpus": partitions.corpora,
+        "combination": partitions.combinations,
+        "part": exams.parts,
+        "set": dg.StaticPartitionsDefinition(list(sets.sets)),
+    }
     assets = [
         *build_document_assets(partitions, corpora),
         build_document_index(partitions),
         *build_question_assets(partitions),
         build_grounding_report(partitions),
         *build_evaluation_assets(partitions),
-        *build_exam_assets(build_exam_partitions(load_exams(chosen.corpora))),
-        *build_problem_assets(load_problem_sets(chosen.corpora)),
+        *build_exam_assets(exams),
+        *build_problem_assets(sets),
         build_catalog(),
     ]
     return dg.Definitions(
-        assets=[build_model_config(partitions), *dg.map_asset_specs(presented, assets)],
+        assets=[*build_observed(known), *dg.map_asset_specs(presented, assets)],
         jobs=[
             dg.define_asset_job(name, dg.AssetSelection.assets(*assets), description=description)  # pyright: ignore[reportUnknownMemberType]
             for name, (assets, description) in JOBS.items()
         ],
-        schedules=[build_nightly_refresh(partitions)],
-        sensors=build_sensors(partitions),
+        asset_checks=[build_reload_check(known)],
+        schedules=[build_nightly_refresh(known_keys(known))],
+        sensors=build_sensors(known),
         resources={"workspace": WorkspaceResource.of(chosen), **build_outputs(chosen), **overrides},
         loggers=loggers,
         executor=build_executor(),

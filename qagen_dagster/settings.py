@@ -6,6 +6,7 @@ Secrets are read one at a time and never stored.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from qagen_dagster.errors import ConfigError
 
+MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 EXECUTORS = ("in_process", "multiprocess", "celery", "k8s")
 CELERY_BROKER, CELERY_BACKEND = "QAGEN_CELERY_BROKER", "QAGEN_CELERY_BACKEND"
@@ -41,6 +43,8 @@ class Settings:
         state: local folder through which the processes of this user share the rate limits of models.
         shard_size: documents or problems per op; None for 1 document, or `document_workers` problems, or more where that would
             give over 32 ops.
+        automation_max_usd: limit in US dollars of what one tick of a sensor or schedule launches; None: paid models are refused.
+        automation_max_usd_per_day: the same for all ticks of a day (UTC).
     """
 
     corpora: Path
@@ -53,6 +57,8 @@ class Settings:
     parser_memory_mb: int = 4096
     state: Path = field(default_factory=_user_state)
     shard_size: int | None = None
+    automation_max_usd: float | None = None
+    automation_max_usd_per_day: float | None = None
 
     def __post_init__(self) -> None:
         for sign in ("::", "?"):  # a chain of URLs for fsspec, a wildcard for DuckDB
@@ -77,6 +83,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", 4096),
         state=Path(state).expanduser().resolve() if state else _user_state(),
         shard_size=shard_size or None,
+        automation_max_usd=_dollars(env, MAX_USD),
+        automation_max_usd_per_day=_dollars(env, MAX_USD_PER_DAY),
     )
 
 
@@ -105,6 +113,8 @@ def export(settings: Settings) -> dict[str, str]:
         "QAGEN_PARSER_MEMORY_MB": str(settings.parser_memory_mb),
         "QAGEN_STATE": str(settings.state),
         "QAGEN_SHARD_SIZE": str(settings.shard_size or ""),
+        MAX_USD: _text(settings.automation_max_usd),
+        MAX_USD_PER_DAY: _text(settings.automation_max_usd_per_day),
     }
     if settings.profiles is not None:
         values["QAGEN_PROFILES"] = str(settings.profiles)
@@ -132,6 +142,21 @@ def executor() -> str:
 def op_seconds() -> int:
     """After how long Celery takes the worker of an op for dead. Raises ConfigError."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _dollars(env: Mapping[str, str], name: str) -> float | None:
+    raw = env.get(name, "").strip()
+    try:
+        value = float(raw) if raw else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise ConfigError(f"{name}={raw!r} is not an amount in US dollars")
+    return value
 
 
 def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:

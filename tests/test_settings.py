@@ -55,6 +55,21 @@ def test_numbers_are_whole_and_positive(name: str, attribute: str) -> None:
             load_settings({name: wrong})
 
 
+DOLLARS = {
+    "QAGEN_AUTOMATION_MAX_USD": "automation_max_usd",
+    "QAGEN_AUTOMATION_MAX_USD_PER_DAY": "automation_max_usd_per_day",
+}
+
+
+@pytest.mark.parametrize(("name", "attribute"), DOLLARS.items())
+def test_amounts_are_dollars_or_not_set(name: str, attribute: str) -> None:
+    for text, value in ((" 1.5 ", 1.5), ("0", 0.0), ("", None)):
+        assert getattr(load_settings({name: text}), attribute) == value
+    for wrong in ("two", "-1", "nan", "inf"):
+        with pytest.raises(ConfigError, match=f"{name}=.* is not an amount in US dollars"):
+            load_settings({name: wrong})
+
+
 @pytest.mark.parametrize("name", [name for name in NUMBERS if name != "QAGEN_SHARD_SIZE"])
 def test_nothing_runs_with_no_workers_or_limits(name: str) -> None:
     with pytest.raises(ConfigError):
@@ -63,7 +78,16 @@ def test_nothing_runs_with_no_workers_or_limits(name: str) -> None:
 
 def test_empty_variables_count_as_unset() -> None:
     empty = dict.fromkeys(
-        ("QAGEN_CORPORA", "QAGEN_ASSETS", "QAGEN_PROFILE", "QAGEN_PROFILES", "QAGEN_STATE", *NUMBERS), ""
+        (
+            "QAGEN_CORPORA",
+            "QAGEN_ASSETS",
+            "QAGEN_PROFILE",
+            "QAGEN_PROFILES",
+            "QAGEN_STATE",
+            *NUMBERS,
+            *DOLLARS,
+        ),
+        "",
     )
     assert load_settings(empty) == load_settings({})
 
@@ -75,7 +99,7 @@ def test_another_process_can_be_given_the_same(tmp_path: Path) -> None:
             "QAGEN_ASSETS": "memory://x",
             "QAGEN_PROFILE": "p",
             "QAGEN_STATE": str(tmp_path / "state"),
-            **dict.fromkeys(NUMBERS, "3"),
+            **dict.fromkeys((*NUMBERS, *DOLLARS), "3"),
         }
     )
     assert load_settings(export(chosen)) == chosen

@@ -185,6 +185,14 @@ def combinations(catalog: Path) -> tuple[CombinationStats, ...]:
         return _combinations(connection)
 
 
+def finished_runs(catalog: Path) -> set[str]:
+    """The ids of the runs whose end the catalog knows. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        return {
+            row["run_id"] for row in query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
+        }
+
+
 def status(catalog: Path) -> CatalogStatus:
     """Raises StoreError when there is no catalog."""
     with snapshot(catalog) as connection:

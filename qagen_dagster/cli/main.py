@@ -47,6 +47,7 @@ COMMANDS = {
     "run": ("questions.run", "Generate, validate and publish question sets."),
     "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
+    "stale": ("stale", "Show what is out of date, and why."),
     "stats": ("stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading.summary", "Show the grades of a run by document."),

@@ -14,7 +14,7 @@ from qagen_dagster.configuration.yaml_file import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
-from qagen_dagster.models.pricing import has_price
+from qagen_dagster.models.pricing import FREE_PROVIDERS, has_price
 from qagen_dagster.models.registry import why_no_batch
 from qagen_dagster.models.vectors.base import EmbedderSpec
 from qagen_dagster.records.base import Record
@@ -171,6 +171,12 @@ def check_priced(profile: Profile, budget: Budget) -> None:
         raise ValueError(
             f"max_usd needs prices: set usd_per_million_input and usd_per_million_output of {', '.join(unknown)}"
         )
+
+
+def is_free(profile: Profile) -> bool:
+    """Whether all models of the profile run in this process and cost nothing."""
+    specs = (*profile.roles.values(), *profile.visual.values())
+    return profile.embedder.local and all(spec.provider in FREE_PROVIDERS for spec in specs)
 
 
 def check_execution(profile: Profile) -> None:

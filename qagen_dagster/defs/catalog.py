@@ -5,7 +5,6 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path
 from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -31,7 +30,6 @@ def build_catalog() -> dg.AssetsDefinition:
             "item_bank",
             "problem_bank",
         ],
-        automation_condition=follow_upstream(),
         description="A DuckDB database of everything. It has tables of documents, questions, verdicts, exam items, physics "
         "problems, model calls, and the history of runs and sets. It is rebuilt from the store.",
     )

@@ -15,12 +15,13 @@ import dagster as dg
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
 from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, QUESTIONS
-from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
+from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
+from qagen_dagster.loop.refresh.tasks import Task
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
@@ -103,12 +104,7 @@ class Graph:
         chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
         money = {} if budget is None else budget.model_dump(exclude_none=True)
         given = {name: value for name, value in chosen.items() if value is not None} | money
-        ops = {
-            "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
-            "validated_qa": {"config": money},
-            "corpus_json": {"config": {"replace": replace}},
-            "grounding_report": {"config": money},
-        }
+        ops = question_ops(given, money, replace=replace)
         run_id = self._started.get(combination.key)
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
 
@@ -123,8 +119,14 @@ class Graph:
         money = {} if budget is None else budget.model_dump(exclude_none=True)
         given = ({} if profile is None else {"profile": profile}) | money
         assets = tuple(EVALUATION_STAGES[kind].asset for kind in kinds)
-        ops = {name: {"config": given} for name in assets}
-        return self.materialize(f"evaluate {combination.key}", assets, combination.key, {"ops": ops})
+        config = {"ops": every(assets, given)}
+        return self.materialize(f"evaluate {combination.key}", assets, combination.key, config)
+
+    def refresh(self, task: Task, options: RunOptions) -> list[str]:
+        """Bring one product up to date."""
+        limits = {} if options.run_budget is None else options.run_budget.model_dump(exclude_none=True)
+        config = config_of(task, limits, options.profile)
+        return self.materialize(task.name, assets_of(task), task.partition or None, config)
 
     def exam_schemas(self, exam: str) -> list[str]:
         """Read the schemas of an exam."""
@@ -132,22 +134,16 @@ class Graph:
 
     def exam_part(self, part: str, chosen: dict[str, Any]) -> list[str]:
         """Make the items of one part. `chosen` holds fields of ExamRunConfig."""
-        ops = {name: {"config": chosen} for name in EXAM_PART}
-        return self.materialize(part, EXAM_PART, part, {"ops": ops})
+        return self.materialize(part, EXAM_PART, part, {"ops": every(EXAM_PART, chosen)})
 
     def item_bank(self, exam: str, *, replace: bool = False) -> list[str]:
         """Collect the items of an exam into its bank and export it."""
-        ops = {ITEM_BANK[0]: {"config": {"replace": replace}}}
-        return self.materialize(f"bank {exam}", ITEM_BANK, exam, {"ops": ops})
+        config = {"ops": every(ITEM_BANK, {"replace": replace})}
+        return self.materialize(f"bank {exam}", ITEM_BANK, exam, config)
 
     def problem_set(self, key: str, chosen: dict[str, Any]) -> list[str]:
         """Make the bank of a problem set. `chosen` holds fields of ProblemConfig."""
-        ops: dict[str, Any] = {
-            name: {"ops": {f"plan_{stage.value}": {"config": chosen}}}
-            for name, (stage, *_) in PROBLEM_STAGES.items()
-        }
-        ops["problem_bank"] = {"config": chosen}
-        return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": ops})
+        return self.materialize(f"problems {key}", PROBLEMS, key, {"ops": problem_ops(chosen)})
 
     def catalog(self) -> list[str]:
         """Rebuild the catalog."""

@@ -2,7 +2,8 @@
 
 DOCUMENTS = ("parsed_documents", "visual_manifests")
 INDEX = ("document_index",)
-QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
+GRADING = ("grounding_report",)
+QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", *GRADING)
 EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
 EXAM_PART = ("idea_plans", "exam_items")
 ITEM_BANK = ("item_bank",)

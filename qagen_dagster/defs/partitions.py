@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
+from qagen_dagster.configuration.exams.loading import load_exams
+from qagen_dagster.configuration.problems import load_problem_sets
+from qagen_dagster.loop.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -30,3 +34,22 @@ def build_partitions(corpora: Corpora) -> Partitions:
         combinations=dg.StaticPartitionsDefinition(keys),
         fan_out=dg.StaticPartitionMapping(by_corpus),
     )
+
+
+def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
+    """What is in the corpora folder now and was not there when the definitions were loaded, in words."""
+    corpora = space.corpora.corpora
+    folder = space.settings.corpora
+    now = {
+        "corpus": list(corpora),
+        "combination": [one.key for corpus in corpora.values() for one in corpus.combinations()],
+        "part": [one.key for one in load_exams(folder).parts()],
+        "set": list(load_problem_sets(folder).sets),
+    }
+    loaded = {kind: set(partitions.get_partition_keys()) for kind, partitions in known.items()}
+    return [
+        f"{kind} {key}"
+        for kind, keys in now.items()
+        for key in keys
+        if key not in loaded[kind] and (kind != "combination" or key.split("/")[0] in loaded["corpus"])
+    ]

@@ -7,7 +7,8 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.run_records import close_record, open_record
+from qagen_dagster.defs.configurations import observe_launch
+from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -34,6 +35,12 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")
     state: str = Field(description="Local folder by which processes share rate limits.")
     shard_size: int | None = Field(None, description="Documents per op; by default at most 32 ops are used.")
+    automation_max_usd: float | None = Field(
+        None, description="Limit in US dollars of what one tick of a sensor or schedule launches."
+    )
+    automation_max_usd_per_day: float | None = Field(
+        None, description="Limit in US dollars of what sensors and schedules launch in a day (UTC)."
+    )
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -45,6 +52,10 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
             open_record(Store(self.assets), context.instance, context.run)
+            key = context.run.tags.get(PARTITION_TAG)
+            if key is not None:
+                assets = planned_assets(context.instance, context.run)
+                observe_launch(self.open(), context.instance, context.run, assets, key)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:

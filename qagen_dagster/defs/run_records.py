@@ -32,18 +32,22 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
         return
     try:
         known = store.find_valid(key, RunRecord)
-        planned = instance.all_logs(run.run_id, of_type=_PLANNED)
-        assets = (event.asset_key for event in _events(planned))
         record = known or RunRecord(
             run_id=run.run_id,
             job=run.job_name,
-            assets=tuple(sorted({one.to_user_string() for one in assets if one is not None})),
+            assets=tuple(sorted(planned_assets(instance, run))),
             partition=partition,
             started=datetime.now(UTC).isoformat(),
         )
         store.write(key, record.model_copy(update={"status": RunStatus.STARTED, "ended": ""}))
     except (OSError, StoreError) as error:
         _LOG.warning("the catalog will not know this run: %s", error)
+
+
+def planned_assets(instance: dg.DagsterInstance, run: dg.DagsterRun) -> set[str]:
+    """The assets that a run is going to materialize."""
+    assets = (event.asset_key for event in _events(instance.all_logs(run.run_id, of_type=_PLANNED)))
+    return {one.to_user_string() for one in assets if one is not None}
 
 
 def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:

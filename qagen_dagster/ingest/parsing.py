@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from enum import Enum
+from functools import lru_cache, partial
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
@@ -15,6 +16,7 @@ from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOp
 from qagen_dagster.formats.sandbox import ParserPool
 from qagen_dagster.ingest.files import CorpusFile, discover, file_hash, options_fingerprint, parse_options
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
+from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import (
     CorpusIndex,
     Document,
@@ -27,10 +29,24 @@ from qagen_dagster.records.ids import content_hash, document_id, fingerprint
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
+NEVER_PARSED = "its documents were never parsed"
 _RETRIED = (Outcome.ENCRYPTED, Outcome.CRASHED)  # the password may be set now; the crash may not happen again
 USABLE = (Outcome.PARSED, Outcome.NO_TEXT)
 _PARSERS = tuple(f"{name}-{version}" for name, version in VERSIONS.items())
 _NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser accepts; it is tried again when a parser changes
+
+
+class _Fault(Enum):
+    """Why a file of a corpus is parsed, in words for a person."""
+
+    NEW = "new files"
+    CHANGED = "changed files"
+    REMOVED = "removed files"
+    OPTIONS = "files parsed with other options"
+    PARSER = "files parsed by another version of the parser"
+    RETRIED = "unreadable files that are tried again"
+    DAMAGED = "files with a damaged or missing record"
+    UNSEEN = "documents without a list of their tables and figures"
 
 
 @dataclass(frozen=True)
@@ -105,21 +121,61 @@ def keep_changes(store: Store, parsed: ParsingResult, run_id: str) -> None:
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
     """Whether the stored documents are up to date with the files and the parse options."""
+    return not why_outdated(corpus, store, settings)
+
+
+def why_outdated(corpus: Corpus, store: Store, settings: Settings) -> tuple[str, ...]:
+    """Why the stored documents are not up to date with the files and the parse options, in one line each."""
     known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     if known is None:
-        return False
+        return (NEVER_PARSED,)
     by_source = _by_source(known.documents)
     tag = options_fingerprint(corpus.config.documents, settings)
     max_bytes = parse_options(corpus.config.documents).max_bytes
-    files = discover(corpus)
-    if {file.name for file in files} != set(by_source):
-        return False
-    for file in files:
-        found = _hashed(file, max_bytes, Event())
-        if not all(_still_good(e, found, tag, corpus.key, store) for e in by_source[file.name]):
-            return False
-    usable = (entry for entry in known.documents if entry.outcome in USABLE)
-    return all(_has_manifest(entry, corpus.key, store) for entry in usable)
+    why: dict[str, list[str]] = {}
+    for file in discover(corpus):
+        entries = by_source.pop(file.name, ())
+        faults = [_Fault.NEW] if not entries else []
+        found = _hashed(file, max_bytes, Event()) if entries else ""
+        faults += [one for e in entries if (one := _fault(e, found, tag, corpus.key, store)) is not None]
+        if faults:
+            why.setdefault(faults[0].value, []).append(file.name)
+    why |= {_Fault.REMOVED.value: list(by_source)} if by_source else {}
+    if not why:
+        usable = (entry for entry in known.documents if entry.outcome in USABLE)
+        unseen = [entry.id for entry in usable if not _has_manifest(entry, corpus.key, store)]
+        why |= {_Fault.UNSEEN.value: unseen}
+    return tuple(line for what, names in why.items() for line in counted(what, names))
+
+
+def only_retries(reasons: Sequence[str]) -> bool:
+    """Whether the corpus is parsed again only because a file that could not be parsed might be readable now."""
+    return all(_Fault.RETRIED.value in one for one in reasons)
+
+
+def files_version(corpus: Corpus, settings: Settings) -> str:
+    """Changes with the files of a corpus, the parse options and the parsers. Raises ConfigError.
+
+    The content of a file is read again only if its size or times differ from the last call in this process.
+    """
+    options = corpus.config.documents
+    max_bytes = parse_options(options).max_bytes
+    files = (f"{file.name} {_known_hash(file, max_bytes)}" for file in discover(corpus))
+    return fingerprint([options_fingerprint(options, settings), *_PARSERS, *files])
+
+
+def _known_hash(file: CorpusFile, max_bytes: int) -> str:
+    try:
+        found = file.path.stat()
+    except OSError as error:
+        return f"{error.strerror}"
+    return _hash_of(file, max_bytes, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+
+
+@lru_cache(maxsize=100_000)
+def _hash_of(file: CorpusFile, max_bytes: int, _state: tuple[int, ...]) -> str:
+    found = _hashed(file, max_bytes, Event())
+    return found if isinstance(found, str) else f"{found.outcome.value} {found.detail}"
 
 
 def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
@@ -166,16 +222,28 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
 def _still_good(
     entry: IndexEntry, sha256: str | ParsedFile, options_tag: str, corpus: str, store: Store
 ) -> bool:
+    return _fault(entry, sha256, options_tag, corpus, store) is None
+
+
+def _fault(
+    entry: IndexEntry, sha256: str | ParsedFile, options_tag: str, corpus: str, store: Store
+) -> _Fault | None:
+    """Why a file must be parsed again; None if what is stored is still good."""
     if isinstance(sha256, ParsedFile):
         same = (entry.outcome, entry.detail) == (sha256.outcome, sha256.detail)
-        return same and store.exists(Document.key(corpus, entry.id))
-    if entry.source_sha256 != sha256 or entry.options != options_tag or entry.outcome in _RETRIED:
-        return False
+        return None if same and store.exists(Document.key(corpus, entry.id)) else _Fault.CHANGED
+    if entry.source_sha256 != sha256:
+        return _Fault.CHANGED
+    if entry.options != options_tag:
+        return _Fault.OPTIONS
+    if entry.outcome in _RETRIED:
+        return _Fault.RETRIED
     if entry.parser not in {*_PARSERS, _NO_PARSER}:
-        return False
+        return _Fault.PARSER
     if store.find_valid(Document.key(corpus, entry.id), Document) is None:
-        return False
-    return not entry.text_sha256 or _has_text(store.get(Document.text_key(corpus, entry.id)), entry)
+        return _Fault.DAMAGED
+    text = store.get(Document.text_key(corpus, entry.id)) if entry.text_sha256 else None
+    return None if not entry.text_sha256 or _has_text(text, entry) else _Fault.DAMAGED
 
 
 def _has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:

@@ -51,6 +51,12 @@ class RunSpending:
         return run, partition
 
 
+def spent_by(store: Store, prefix: str) -> float:
+    """US dollars that were paid by the runs whose spending id begins with `prefix`."""
+    keys = (key for key in store.list("spending") if key.startswith(f"spending/{prefix}"))
+    return sum(found.usd for key in keys if (found := store.find_or_set_aside(key, Spent)) is not None)
+
+
 @dataclass
 class BudgetMeter:
     """Checks the budgets of run, partition and document before a paid call, and records the spending after it.

@@ -1,16 +1,15 @@
 """A changed model, prompt-bearing text or limit moves exactly the combinations that use it: observation, staleness,
-automation and the nightly schedule on a real instance.
+the sensor that launches runs and the nightly schedule on a real instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
-import dagster as dg
 import pytest
 
 from tests.support import waterworks
-from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun
+from tests.support.graph import DOCUMENTS, GraphRun
 from tests.support.project import Project
 
 WATER = """\
@@ -30,7 +29,6 @@ CORPORA = ("rail", "water")
 CHEAP = ["water/facts/textual", "water/facts/visual"]
 DEAR = ["rail/facts/textual", "rail/facts/visual", "water/reading/textual", "water/reading/visual"]
 ALL = sorted(CHEAP + DEAR)
-NONE: dict[str, list[str]] = {key: [] for key in QUESTIONS}
 
 
 class Change:
@@ -87,46 +85,38 @@ def graph(project: Project) -> Generator[GraphRun]:
         yield graph
 
 
-def before_anything_is_made_every_combination_is_due(graph: GraphRun) -> None:
+def before_anything_is_made_every_corpus_is_due(graph: GraphRun) -> None:
     versions = graph.observe()
     assert sorted(versions) == ALL
     assert len(set(versions.values())) == len(ALL)
     assert graph.observe() == {}
-    assert graph.nightly() == ALL
+    assert graph.nightly().tasks == ["documents rail", "documents water"]
 
 
 def once_made_nothing_is_stale_requested_or_due(graph: GraphRun) -> None:
-    for corpus in CORPORA:
-        assert graph.materialize(corpus, *DOCUMENTS).success
-    for key in ALL:
-        assert graph.materialize(key, *QUESTIONS).success
+    made = [["documents rail", "documents water"], _questions(ALL), ["catalog"]]
+    assert graph.settle() == made
     assert graph.stale("candidate_qa", ALL) == []
-    assert graph.nightly() == []
-    assert _requested(_evaluate(graph)) == NONE
+    assert graph.nightly().tasks == []
 
 
 def a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project, change: Change) -> None:
-    before = _evaluate(graph)
-    assert _requested(before) == NONE
+    assert graph.requested() == []
     change.make(project)
     assert sorted(graph.observe()) == change.moved
     assert graph.observe() == {}
     assert graph.stale("candidate_qa", ALL) == change.moved
-    assert graph.nightly() == change.moved
-    asked = _evaluate(graph, before)
-    assert _requested(asked) == dict.fromkeys(QUESTIONS, change.moved)
-    for key in change.moved:
-        assert graph.materialize(key, *QUESTIONS).success
+    assert graph.nightly().tasks == _questions(change.moved)
+    assert graph.settle() == [_questions(change.moved), ["catalog"]]
     assert graph.stale("candidate_qa", ALL) == []
-    assert graph.nightly() == []
-    assert _requested(_evaluate(graph, asked)) == NONE
+    assert graph.nightly().tasks == []
 
 
 def a_profile_that_cannot_be_used_is_told_and_moves_nothing(graph: GraphRun, project: Project) -> None:
     good = (project.profiles / "cheap.yaml").read_text()
     project.profile("cheap", "roles: {}\n")
     assert graph.observe() == {}
-    assert graph.nightly() == []
+    assert graph.nightly().tasks == []
     project.profile("cheap", good)
     assert graph.observe() == {}
 
@@ -145,21 +135,22 @@ def observing_the_asset_itself_sees_what_the_sensor_sees(graph: GraphRun, projec
 
 
 def changed_documents_request_their_combinations(graph: GraphRun, project: Project) -> None:
-    before = _evaluate(graph)
     document = project.corpora / "rail/documents/quay.txt"
     document.write_text(
         document.read_text() + "\nThe keeper of the quay station left in the spring of the year.\n"
     )
+    assert [one.partition for one in graph.seen()] == ["rail"]
+    assert graph.stale("parsed_documents", CORPORA) == ["rail"]
+    assert graph.requested() == ["documents rail"]
     assert graph.materialize("rail", *DOCUMENTS).success
-    assert graph.observe() == {}
     rail = [key for key in ALL if key.startswith("rail/")]
     assert graph.stale("candidate_qa", ALL) == rail
-    assert _requested(_evaluate(graph, before)) == dict.fromkeys(QUESTIONS, rail)
+    assert graph.requested() == _questions(rail)
 
 
 def test_exactly_what_a_change_affects_is_stale_requested_and_due(graph: GraphRun, project: Project) -> None:
     """One test, for each step goes on from the instance that the one before it left."""
-    before_anything_is_made_every_combination_is_due(graph)
+    before_anything_is_made_every_corpus_is_due(graph)
     once_made_nothing_is_stale_requested_or_due(graph)
     for change in CHANGES.values():
         a_change_moves_exactly_what_uses_it(graph, project, change)
@@ -168,20 +159,11 @@ def test_exactly_what_a_change_affects_is_stale_requested_and_due(graph: GraphRu
     changed_documents_request_their_combinations(graph, project)
 
 
+def _questions(keys: list[str]) -> list[str]:
+    return [f"questions {key}" for key in keys]
+
+
 def _profile() -> str:
     models = {"generator": "cloze", "validator": "cloze-check", "deduplicator": "cloze"}
     roles = "\n".join(f"  {role}: {{provider: scripted, model: {model}}}" for role, model in models.items())
     return f"roles:\n{roles}\nvisual: {{}}\n"
-
-
-def _evaluate(
-    graph: GraphRun, before: dg.EvaluateAutomationConditionsResult | None = None
-) -> dg.EvaluateAutomationConditionsResult:
-    """What automation makes of what happened since `before`."""
-    cursor = before.cursor if before else None
-    return dg.evaluate_automation_conditions(graph.definitions, graph.instance, cursor=cursor)
-
-
-def _requested(found: dg.EvaluateAutomationConditionsResult) -> dict[str, list[str]]:
-    """Partitions that automation asks for, by asset."""
-    return {name: sorted(map(str, found.get_requested_partitions(dg.AssetKey(name)))) for name in QUESTIONS}

@@ -11,7 +11,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parallel import apply_to_all
-from qagen_dagster.ingest.parsing import is_current, parse_corpus
+from qagen_dagster.ingest.parsing import files_version, is_current, parse_corpus, why_outdated
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.corpus import DocumentOptions
 from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
@@ -290,19 +290,25 @@ def configure(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason", "of_files"),
     [
-        change_text,
-        add_file,
-        remove_file,
-        put_link_in_place,
-        lose_text,
-        lose_manifest,
-        stop_before_manifests,
-        configure,
+        (change_text, "changed files (1): a.txt", True),
+        (add_file, "new files (1): new.txt", True),
+        (remove_file, "removed files (1): n.jsonl", True),
+        (put_link_in_place, "changed files (1): a.txt", True),
+        (lose_text, "files with a damaged or missing record (1): a.txt", False),
+        (lose_manifest, "documents without a list of their tables and figures (1): a.txt", False),
+        (stop_before_manifests, "documents without a list of their tables and figures (1): a.txt", True),
+        (
+            configure,
+            "files parsed with other options (4): a.txt, empty.txt, n.jsonl and 1 more",
+            True,
+        ),
     ],
 )
-def test_a_corpus_is_current_until_something_changes(desk: Desk, change: Callable[[Desk], None]) -> None:
+def test_a_corpus_is_current_until_something_changes(
+    desk: Desk, change: Callable[[Desk], None], reason: str, of_files: bool
+) -> None:
     desk.add("a.txt", "one")
     desk.add("n.jsonl", ROWS)
     desk.add("empty.txt", "")
@@ -310,8 +316,11 @@ def test_a_corpus_is_current_until_something_changes(desk: Desk, change: Callabl
     (desk.documents / "link.txt").symlink_to("/etc/hostname")
     assert not current(desk)
     make_current(desk)
+    version = files_version(desk.corpus, desk.settings)
+    assert files_version(desk.corpus, desk.settings) == version
     change(desk)
-    assert not current(desk)
+    assert why_outdated(desk.corpus, desk.store, desk.settings) == (reason,)
+    assert (files_version(desk.corpus, desk.settings) != version) is of_files
     make_current(desk)
     assert current(desk, document_workers=1, profile="other")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,8 +32,10 @@ class GraphRun:
     """A context manager around the instance."""
 
     def __init__(self, project: Project, **settings: Any) -> None:
-        self.definitions = build_definitions(project.settings(**settings))
+        self.settings = project.settings(**settings)
+        self.definitions = build_definitions(self.settings)
         self.instance = project.instance()
+        self._check: list[dg.AssetCheckEvaluation] = []
 
     def __enter__(self) -> GraphRun:
         return self
@@ -50,16 +53,73 @@ class GraphRun:
             raise_on_error=False,
         )
 
-    def observe(self) -> dict[str, str]:
-        """Let the sensor look at the configuration, record what it saw as the daemon does; versions by partition."""
+    def observe(self, asset: str = "model_config") -> dict[str, str]:
+        """Let the sensor look at the configurations, record what it saw as the daemon does; versions by partition of an asset."""
+        return {
+            str(one.partition): one.tags["dagster/data_version"] for one in self.seen() if _name(one) == asset
+        }
+
+    def seen(self) -> list[dg.AssetObservation]:
+        """What the sensor observes. It is recorded."""
         sensor = self.definitions.resolve_sensor_def("observe_model_config")
         with dg.build_sensor_context(self.instance, resources=self.definitions.resources) as context:
-            seen = sensor.evaluate_tick(context)
-        found: dict[str, str] = {}
-        for event in seen.asset_events:
-            assert isinstance(event, dg.AssetObservation)
+            tick = sensor.evaluate_tick(context)
+        self._check = [event for event in tick.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
+        for event in tick.asset_events:
             self.instance.report_runless_asset_event(event)
-            found[str(event.partition)] = event.tags["dagster/data_version"]
+        return [event for event in tick.asset_events if isinstance(event, dg.AssetObservation)]
+
+    def reload_check(self) -> str:
+        """What the sensor reports about corpora that the definitions do not have."""
+        self.seen()
+        (check,) = self._check
+        assert check.passed == (check.metadata["definitions"].value == "all are loaded")
+        return str(check.metadata["definitions"].value)
+
+    def requests(self, sensor: str = "refresh_changed_combinations", cursor: str | None = None) -> Tick:
+        """What a sensor launches, as the daemon hears it."""
+        found = self.definitions.resolve_sensor_def(sensor)
+        with dg.build_sensor_context(
+            self.instance,
+            cursor,
+            repository_def=self.definitions.get_repository_def(),
+            resources=self.definitions.resources,
+        ) as context:
+            tick = found.evaluate_tick(context)
+        return Tick(list(tick.run_requests or ()), tick.skip_message or "", tick.cursor)
+
+    def requested(self) -> list[str]:
+        """The tasks that the sensor launches. They are not run."""
+        return self.requests().tasks
+
+    def begin(self, request: dg.RunRequest) -> None:
+        """Let a requested run stand as queued."""
+        self.instance.create_run_for_job(
+            self.definitions.resolve_implicit_global_asset_job_def(),
+            status=dg.DagsterRunStatus.NOT_STARTED,
+            tags=dict(request.tags),
+        )
+
+    def run(self, requests: Sequence[dg.RunRequest], *, success: bool = True) -> None:
+        """Run what was requested, as the daemon does."""
+        job = self.definitions.resolve_implicit_global_asset_job_def()
+        for request in requests:
+            ended = job.execute_in_process(
+                instance=self.instance,
+                asset_selection=list(request.asset_selection or ()),
+                partition_key=request.partition_key,
+                run_config=dict(request.run_config),
+                tags=dict(request.tags),
+                raise_on_error=False,
+            )
+            assert ended.success is success, request.tags
+
+    def settle(self) -> list[list[str]]:
+        """Let the sensor launch and the runs end, until nothing is launched any more; the tasks of each tick."""
+        found: list[list[str]] = []
+        while (tick := self.requests()).tasks:
+            found.append(tick.tasks)
+            self.run(tick.requests)
         return found
 
     def observe_in_a_run(self) -> tuple[dict[str, str], list[str]]:
@@ -87,17 +147,34 @@ class GraphRun:
         key = dg.AssetKey(asset)
         return [name for name in partitions if resolver.get_status(key, name) == StaleStatus.STALE]
 
-    def nightly(self) -> list[str]:
-        """Partitions that the schedule would run tonight."""
+    def nightly(self, day: int = 22) -> Tick:
+        """What the schedule launches tonight."""
         schedule = self.definitions.resolve_schedule_def("nightly_refresh")
         with dg.build_schedule_context(
             self.instance,
-            datetime(2026, 11, 22, 2, tzinfo=UTC),
+            datetime(2026, 11, day, 2, tzinfo=UTC),
             self.definitions.resources,
             self.definitions.get_repository_def(),
         ) as context:
             tick = schedule.evaluate_tick(context)
-        return sorted(str(request.partition_key) for request in tick.run_requests or ())
+        return Tick(list(tick.run_requests or ()), tick.skip_message or "", None)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What a sensor or schedule returned."""
+
+    requests: list[dg.RunRequest]
+    skipped: str
+    cursor: str | None
+
+    @property
+    def tasks(self) -> list[str]:
+        return sorted(one.tags["qagen/task"] for one in self.requests)
+
+
+def _name(event: dg.AssetObservation) -> str:
+    return event.asset_key.to_user_string()
 
 
 def metadata(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:

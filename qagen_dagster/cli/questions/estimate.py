@@ -117,7 +117,7 @@ def _amounts(one: Amounts) -> list[str]:
         _lines(one.input_tokens, _count),
         _lines(one.cached_tokens, _count),
         _lines(one.output_tokens, _count),
-        _lines(one.usd, _money),
+        _lines(one.usd, money),
         _lines(one.seconds, _time),
     ]
 
@@ -197,7 +197,14 @@ def _count(value: float) -> str:
     return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
 
 
-def _money(value: float) -> str:
+def range_text(one: Range, told: Callable[[float], str]) -> str:
+    """A range on one line."""
+    low, high = told(one.low), told(one.high)
+    return low if low == high else f"{low} to {high}"
+
+
+def money(value: float) -> str:
+    """An amount in US dollars."""
     return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 

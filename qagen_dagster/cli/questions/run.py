@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
-from qagen_dagster.cli.graph import open_quietly, unread
+from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
@@ -17,13 +18,15 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
-from qagen_dagster.loop.catalog.source import catalog_knows
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.questions.publish import is_up_to_date
+from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, find_out_of_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, dagster_home
+
+if TYPE_CHECKING:
+    from qagen_dagster.defs.in_process import Graph
 
 
 @dataclass(frozen=True)
@@ -84,40 +87,48 @@ def run(
 def _materialize(
     space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
-    corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
-    to_read = corpora if wishes.force else unread(space, corpora)
-    due = _due(space, combinations, wishes)
-    if not to_read and not due and catalog_knows(space.store, combinations):
+    scope = Scope(combinations, wishes.options, wishes.force)
+    found = find_out_of_date(space, scope)
+    if not found.tasks:
         progress.note("everything is up to date")
         return []
+    to_read = found.of(Product.DOCUMENTS)
     failures: list[str] = []
     if to_read:
         space.parsers().start()  # while this process loads Dagster
     with open_quietly(space, progress) as graph:
-        progress.begin(len(to_read) + len(due) + 1)
-        for key in to_read:
-            failures += graph.documents(key)
-        due = _due(space, combinations, wishes)  # reading may have changed which documents there are
-        progress.begin(len(to_read) + len(due) + 1)
+        progress.begin(len(found.tasks))
+        for task in to_read:
+            failures += graph.documents(task.partition)
+        if to_read:  # reading may have changed which documents there are
+            found = find_out_of_date(space, scope)
+            progress.begin(len(to_read) + len(found.tasks))
+        due = [Combination.from_key(one.partition) for one in found.due(Product.QUESTIONS)]
         graph.start(space, due, wishes.options)
         for one in due:
-            options = wishes.options
             failures += graph.questions(
                 one,
-                options.profile,
-                options.target_count,
+                wishes.options.profile,
+                wishes.options.target_count,
                 wishes.shard_size,
-                options.run_budget,
+                wishes.options.run_budget,
                 replace=wishes.replace,
             )
+        failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures
 
 
-def _due(
-    space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes
-) -> tuple[Combination, ...]:
-    return tuple(one for one in combinations if wishes.force or not is_up_to_date(space, one, wishes.options))
+def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
+    """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations."""
+    failures: list[str] = []
+    for task in found.due(Product.GRADING, Product.INDEX):
+        failures += graph.refresh(task, scope.options)
+    if found.of(*EVALUATIONS):  # the new questions decide whether they are out of date
+        now = find_out_of_date(space, replace(scope, force=False))
+        for task in now.due(*EVALUATIONS):
+            failures += graph.refresh(task, scope.options)
+    return failures
 
 
 def _print(settings: Settings, reports: list[CombinationReport], failures: list[str], as_json: bool) -> None:

@@ -22,6 +22,7 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         partitions_def=partitions.corpora,
         group_name=Group.DOCUMENTS,
         kinds={"parser"},
+        deps=["corpus_files"],
         metadata={"broken_corpora": fault_list(corpora.faults)},
         description="The text of every file of a corpus. It has the lines that evidence refers to. A file that cannot "
         "be parsed does not fail the run: its outcome says why.",

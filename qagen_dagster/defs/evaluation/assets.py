@@ -6,7 +6,6 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.automation import keep_once_made
 from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.metadata import Metadata, log_progress
@@ -32,6 +31,7 @@ class Stage:
 
     asset: str
     kinds: set[str]  # as the UI shows them
+    configuration: str  # the observed asset that has its configuration
     description: str
     verb: str  # in progress lines
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
@@ -46,6 +46,7 @@ class Stage:
 STAGES = {
     Kind.CLOSED_BOOK: Stage(
         asset="closed_book_check",
+        configuration="closed_book_config",
         kinds={MODELS},
         description="Questions answered without their document. A published question that a model answers correctly "
         "in this way counts as leaked.",
@@ -60,6 +61,7 @@ STAGES = {
     ),
     Kind.RETRIEVAL: Stage(
         asset="retrieval_baseline",
+        configuration="retrieval_config",
         kinds={MODELS, "duckdb"},
         description="How well search finds the questions. It looks for the document and the evidence of each published "
         "question by BM25, by embeddings, and by both combined (fused).",
@@ -75,6 +77,7 @@ STAGES = {
     ),
     Kind.ANSWERS: Stage(
         asset="answer_baseline",
+        configuration="answer_config",
         kinds={MODELS},
         description="Questions answered from their own document. The answers of a model are measured by exact match, "
         "token F1 and the share of grounded answers.",
@@ -108,8 +111,7 @@ def _asset(partitions: Partitions, kind: Kind) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name=Group.EVALUATION,
         kinds=stage.kinds,
-        deps=["corpus_json", *(searched if kind is Kind.RETRIEVAL else [])],
-        automation_condition=keep_once_made(),
+        deps=["corpus_json", stage.configuration, *(searched if kind is Kind.RETRIEVAL else [])],
         check_specs=check_specs(stage.asset, descriptions, partitions.combinations),
         description=stage.description,
     )

@@ -7,7 +7,6 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.exams.loading import find_exam
-from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
@@ -104,7 +103,7 @@ def _idea_plans(partitions: ExamPartitions) -> dg.AssetsDefinition:
         partitions_def=partitions.parts,
         group_name=Group.EXAMS,
         kinds={MODELS},
-        deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out)],
+        deps=[dg.AssetDep("exam_schemas", partition_mapping=partitions.fan_out), "exam_config"],
         description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
         "wrong options. "
         "A failed design is a warning; the asset fails only when no idea was designed.",
@@ -132,7 +131,7 @@ def _exam_items(partitions: ExamPartitions) -> dg.AssetsDefinition:
         partitions_def=partitions.parts,
         group_name=Group.EXAMS,
         kinds={MODELS},
-        deps=["idea_plans"],
+        deps=["idea_plans", "exam_config"],
         description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
         "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed ones.",
     )
@@ -160,7 +159,6 @@ def _item_bank(partitions: ExamPartitions) -> dg.AssetsDefinition:
         group_name=Group.EXAMS,
         kinds={PUBLISHED, "json"},
         deps=[dg.AssetDep("exam_items", partition_mapping=partitions.fan_in)],
-        automation_condition=follow_upstream(),
         check_specs=check_specs("item_bank", BANK_CHECKS, partitions.exams),
         description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
         "exports to other formats.",

@@ -2,7 +2,6 @@
 
 import dagster as dg
 
-from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.grading import metadata
 from qagen_dagster.defs.metadata import log_progress
@@ -30,8 +29,7 @@ def build_grounding_report(partitions: Partitions) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,
         kinds={MODELS, "json"},
-        deps=["validated_qa"],
-        automation_condition=follow_upstream(),
+        deps=["validated_qa", "grading_config"],
         check_specs=check_specs("grounding_report", GROUNDING_CHECKS, partitions.combinations),
         description="Grades of the answers. They say how well the document supports each answer, and name what is "
         "not supported.",

@@ -4,7 +4,6 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.automation import keep_once_made
 from qagen_dagster.defs.index import metadata
 from qagen_dagster.defs.metadata import log_progress
 from qagen_dagster.defs.partitions import Partitions
@@ -23,8 +22,7 @@ def build_document_index(partitions: Partitions) -> dg.AssetsDefinition:
         partitions_def=partitions.corpora,
         group_name=Group.DOCUMENTS,
         kinds={MODELS, "parquet"},
-        deps=["parsed_documents"],
-        automation_condition=keep_once_made(),
+        deps=["parsed_documents", "index_config"],
         description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "
         "`retrieval_baseline` needs it; generating questions does not.",
     )

@@ -7,7 +7,6 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
-from qagen_dagster.defs.automation import follow_upstream
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.metadata import fault_list
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
@@ -61,6 +60,7 @@ def _problem_sources(partitions: dg.StaticPartitionsDefinition, sets: ProblemSet
         partitions_def=partitions,
         group_name=Group.PROBLEMS,
         kinds={"file"},
+        deps=["problem_config"],
         metadata={"broken_sets": fault_list(sets.faults)},
         description="The problems of a set in their sources. These are items of TeX files, pictures, and pages of PDFs.",
     )
@@ -162,8 +162,7 @@ def _problem_bank(partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinit
         partitions_def=partitions,
         group_name=Group.PROBLEMS,
         kinds={PUBLISHED, "json"},
-        deps=["alternates", "variants", "conversions"],
-        automation_condition=follow_upstream(),
+        deps=["alternates", "variants", "conversions", "problem_config"],
         check_specs=check_specs("problem_bank", PROBLEM_CHECKS, partitions),
         description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
         "other solutions, and exports to other formats.",

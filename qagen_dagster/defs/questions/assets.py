@@ -7,7 +7,6 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.executor import separate
 from qagen_dagster.defs.partitions import Partitions
@@ -126,7 +125,6 @@ def _candidate_qa(partitions: Partitions) -> dg.AssetsDefinition:
             "visual_manifests": _per_corpus("visual_manifests", partitions),
             "model_config": dg.AssetIn("model_config", dagster_type=dg.Nothing),
         },
-        automation_condition=refresh_on_model_change(),
         description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
         "a document; a rerun works only on the failed documents.",
     )
@@ -145,7 +143,6 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         group_name=Group.QUESTIONS,
         kinds={MODELS},
         deps=["candidate_qa"],
-        automation_condition=follow_upstream(),
         check_specs=check_specs("validated_qa", VALIDATED_CHECKS, partitions.combinations),
         description="The accepted questions without duplicates. Questions of different documents are compared, and "
         "one of two that ask the same is removed.",
@@ -171,7 +168,6 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         group_name=Group.QUESTIONS,
         kinds={PUBLISHED, "json"},
         deps=["validated_qa", "grounding_report"],
-        automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
         description="The published set: the main result. It has the validated questions as JSON for other programs. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",

@@ -37,6 +37,7 @@ from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult
 from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
+from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
 
 CATALOG = "catalog.duckdb"
@@ -80,6 +81,18 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
         return False
     found = ((one.key, store.find_valid(CandidateSet.key(one), CandidateSet)) for one in combinations)
     return all(made is not None and known.get(key) == made.run_id for key, made in found)
+
+
+def runs_to_add(store: Store) -> list[str]:
+    """The ids of the finished runs that the catalog does not have."""
+    ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")}
+    try:
+        with catalog_file(store) as file:
+            ids -= stats.finished_runs(file)
+    except StoreError:
+        pass
+    found = ((one, store.find_valid(RunRecord.key(one), RunRecord)) for one in sorted(ids))
+    return [one for one, run in found if run is not None and run.status is not RunStatus.STARTED]
 
 
 def source_of(store: Store) -> CatalogSource:

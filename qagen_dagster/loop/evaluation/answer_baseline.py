@@ -49,7 +49,7 @@ _KEPT_SOURCES = 64  # documents whose sentences are cached for the next question
 
 def plan_answers(found: Evaluation) -> EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
-    how = _how(found)
+    how = how_answered(found)
     known = _indexed(found)
     return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
@@ -116,7 +116,13 @@ def _judge(found: Evaluation) -> ModelSpec | None:
     return judge_spec(found.profile, _method(found), found.combination.mode)
 
 
-def _how(found: Evaluation) -> tuple[str, ...]:
+def answer_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec | None]:
+    """The model that answers, and the judge if the method of grading asks one."""
+    return _spec(found), _judge(found)
+
+
+def how_answered(found: Evaluation) -> tuple[str, ...]:
+    """Everything that the results depend on, apart from the questions, the documents and the search index."""
     options = found.space.corpus(found.combination.corpus).config.answering
     judge = _judge(found)
     judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), llm.prompt().hash)

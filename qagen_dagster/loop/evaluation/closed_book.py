@@ -41,15 +41,24 @@ _UNKNOWN = frozenset(
 
 def plan_closed_book(found: Evaluation) -> EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
-    specs = (_spec(found, Role.ANSWERER), _comparer_of(found)[1])
+    how = how_asked(found)
+    return plan_evaluation(found, Kind.CLOSED_BOOK, lambda _: how)
+
+
+def how_asked(found: Evaluation) -> tuple[str, ...]:
+    """Everything that the results depend on, apart from the questions."""
     config = found.space.corpus(found.combination.corpus).config
-    how = (
+    return (
         VERSION,
         config.corpus_context,
-        *(json.dumps(spec.identity(), sort_keys=True) for spec in specs),
+        *(json.dumps(spec.identity(), sort_keys=True) for spec in closed_book_models(found)),
         *(prompt.hash for prompt in closed_book.prompts()),
     )
-    return plan_evaluation(found, Kind.CLOSED_BOOK, lambda _: how)
+
+
+def closed_book_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec]:
+    """The model that answers, and the one that compares answers when code cannot decide."""
+    return _spec(found, Role.ANSWERER), _comparer_of(found)[1]
 
 
 def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:

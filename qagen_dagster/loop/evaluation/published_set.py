@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeVar
@@ -82,16 +82,29 @@ def open_evaluation(
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions}
+    questions = tuple(pair for pair in validated.questions if pair.id in known)
+    return replace(
+        configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
+    )
+
+
+def configured_evaluation(
+    space: Workspace,
+    combination: Combination,
+    profile: str | None = None,
+    run_budget: Allowance | None = None,
+) -> Evaluation:
+    """An evaluation without questions: only its configuration. Raises ConfigError."""
     name = space.profile_name(combination, profile)
     chosen = space.profile(name)
     return Evaluation(
         space=space,
         combination=combination,
-        run=run,
+        run=RunMark("", ""),
         profile_name=name,
         profile=chosen,
         budget=effective_budget(chosen, run_budget),
-        questions=tuple(pair for pair in validated.questions if pair.id in known),
+        questions=(),
     )
 
 

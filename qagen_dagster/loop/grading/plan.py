@@ -14,6 +14,7 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
 from qagen_dagster.ingest.parsing import stored_text
+from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, quoted_lines
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -29,9 +30,11 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     ValidatedSet,
 )
+from qagen_dagster.records.run import RunRecord
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
 REPORT_VERSION = "4"  # increase when the same answers would be graded or reported differently
+_MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
     for pair in store.read(ValidatedSet.key(combination), ValidatedSet).questions:
         kept.setdefault(pair.document_id, []).append(pair)
     entries = {entry.id: entry for entry in workspace.index(combination.corpus).documents}
-    how = _how(workspace, combination, candidates)
+    how = _how(workspace, combination, candidates.profile)
     documents: list[PlannedDocument] = []
     for one in candidates.documents:
         pairs = tuple(kept.get(one.document_id, ()))
@@ -77,10 +80,63 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
     """Whether grading again would change nothing. A damaged report is made again. Raises StoreError and ConfigError."""
-    found = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
-    if found is None or found.undecided:
-        return False
-    return found.fingerprint == plan_grading(workspace, combination).fingerprint
+    return not why_ungraded(workspace, combination)
+
+
+def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, ...]:
+    """Why grading again would change the report, in one line each. Raises StoreError and ConfigError."""
+    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
+    if report is None:
+        return ("its answers were never graded",)
+    plan = plan_grading(workspace, combination)
+    wanted = wanted_grading(workspace, combination, plan.candidates.profile)
+    found = differences(_made_with(workspace, report, wanted), wanted.parts)
+    if found or report.fingerprint != plan.fingerprint:
+        return found or ("its answers, the judge's settings or the version of this program changed",)
+    return (f"{report.undecided} answers wait for a verdict of the judge",) if report.undecided else ()
+
+
+def wanted_grading(
+    workspace: Workspace, combination: Combination, profile: str | None = None
+) -> Configuration:
+    """The configuration with which a run would grade the combination. Raises ConfigError."""
+    name = profile or workspace.profile_name(combination, None)
+    grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
+    spec = judge_spec(workspace.profile(name), grading.method, combination.mode)
+    specs = {} if spec is None else {Role.JUDGE: spec}
+    how = [*_how(workspace, combination, name), grading.min_grade.value, str(grading.max_not_measured)]
+    parts = {
+        Role.JUDGE.value: NONE,
+        **model_names(specs),
+        "grading method": grading.method.value,
+        _MIN_GRADE: grading.min_grade.value,
+        _MAX_NOT_MEASURED: str(grading.max_not_measured),
+    }
+    return Configuration(fingerprint(how), parts, model_settings(specs))
+
+
+def made_grading(
+    workspace: Workspace, combination: Combination, wanted: Configuration
+) -> Configuration | None:
+    """The configuration of the stored report; None if there is none."""
+    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
+    if report is None:
+        return None
+    version = wanted.version if is_graded(workspace, combination) else report.fingerprint
+    return Configuration(version, _made_with(workspace, report, wanted))
+
+
+def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configuration) -> dict[str, str]:
+    """The parts of a report's configuration. The bounds of its checks are in the record of its run, if there is one."""
+    run = workspace.store.find_valid(RunRecord.key(report.run_id), RunRecord) if report.run_id else None
+    checks = () if run is None else (one for one in run.checks if one.asset == "grounding_report")
+    numbers = {name: value for one in checks for name, value in one.numbers.items()}
+    return {
+        Role.JUDGE.value: report.judge_model or NONE,
+        "grading method": report.method.value,
+        _MIN_GRADE: str(numbers.get("minimum", wanted.parts[_MIN_GRADE])),
+        _MAX_NOT_MEASURED: str(numbers.get("maximum", wanted.parts[_MAX_NOT_MEASURED])),
+    }
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
@@ -133,10 +189,10 @@ def picture_of(pair: QAPair) -> str:
     return ", ".join(shown) or "the page"
 
 
-def _how(workspace: Workspace, combination: Combination, candidates: CandidateSet) -> list[str]:
+def _how(workspace: Workspace, combination: Combination, profile: str) -> list[str]:
     """Method, detector and judge, as parts of a fingerprint."""
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
-    spec = judge_spec(workspace.profile(candidates.profile), grading.method, combination.mode)
+    spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), llm.prompt().hash]
     return [REPORT_VERSION, grading.method.value, verdicts.VERSION, *judge]
 

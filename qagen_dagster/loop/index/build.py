@@ -122,7 +122,7 @@ def build_index(
             corpus=corpus,
             store=space.store,
             embedder=embedder,
-            fingerprint=index_fingerprint(spec, corpus.config.index),
+            fingerprint=index_version(space, corpus_key, profile),
             threads=threads,
             failures=_Failures(),
             done=_counter(progress, len(entries)),
@@ -261,6 +261,12 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
         return False
     known = {one.id: one.text_sha256 for one in index.documents if one.failure is None}
     return wanted == known and held == {one.id for one in index.documents if one.chunks}
+
+
+def index_version(space: Workspace, corpus_key: str, profile: str | None = None) -> str:
+    """The fingerprint of the index that a run would build. Raises ConfigError."""
+    spec = space.profile(profile or space.settings.profile).embedder
+    return index_fingerprint(spec, space.corpus(corpus_key).config.index)
 
 
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:

@@ -91,7 +91,7 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
         corpus=corpus,
         profile_name=name,
         profile=profile,
-        limits=_limits(scenario, options.target_count),
+        limits=limits_of(scenario, options.target_count),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=workspace.index(combination.corpus).documents,
         budget=effective_budget(profile, options.run_budget),
@@ -118,17 +118,20 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
     return [e.id for e in planned.documents if finished(workspace, planned, e) is None]
 
 
-def effective_fingerprint(workspace: Workspace, combination: Combination) -> str:
+def effective_fingerprint(
+    workspace: Workspace, combination: Combination, options: RunOptions | None = None
+) -> str:
     """Changes when the configuration of this combination does: models, prompts, scenario, limits.
 
     Raises ConfigError when its profile cannot be used.
     """
+    chosen = options or RunOptions()
     corpus = workspace.corpus(combination.corpus)
-    name = workspace.profile_name(combination, None)
+    name = workspace.profile_name(combination, chosen.profile)
     profile = workspace.profile(name)
     _check_writers(corpus.scenario(combination.scenario), profile, name, combination.mode)
     work = work_fingerprint(profile, corpus.config, combination.scenario, combination.mode)
-    return _configuration(work, _limits(corpus.scenario(combination.scenario), None))
+    return _configuration(work, limits_of(corpus.scenario(combination.scenario), chosen.target_count))
 
 
 def _configuration(work: str, limits: QALimits) -> str:
@@ -144,7 +147,8 @@ def _check_writers(scenario: ScenarioConfig, profile: Profile, name: str, mode: 
             )
 
 
-def _limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+def limits_of(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+    """The limits of the loop, with `target_count` in place of the scenario's if it is given."""
     if scenario.strategy is Strategy.BATCH:
         return batch_limits(scenario, target_count)
     target = target_count or scenario.target_count

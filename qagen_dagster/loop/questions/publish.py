@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.plan import is_graded
-from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
+from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan, unfinished
+from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.published_rows import PublishedRows
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.registry import EXPORTERS
-from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.display import counted
+from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
@@ -84,21 +88,52 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
 
     A damaged record is not up to date. Raises ConfigError.
     """
+    return not why_outdated(workspace, combination, options) and is_graded(workspace, combination)
+
+
+def why_outdated(workspace: Workspace, combination: Combination, options: RunOptions) -> tuple[str, ...]:
+    """Why another run would change the published set, in one line each; nothing if it is up to date. Raises ConfigError."""
     if workspace.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex) is None:
-        return False
+        return ("its documents were never parsed",)
     planned = plan(workspace, combination, options)
     made = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
+    if made is None:
+        return ("it was never made",)
+    wanted = wanted_questions(workspace, combination, options)
+    then = made_questions(workspace, combination, wanted)
+    changed = () if then is None else what_changed(then, wanted)
+    found = (*changed, *_document_changes(planned, made))
+    return found or tuple(_unfinished_work(workspace, planned, made))
+
+
+def _document_changes(planned: CombinationPlan, made: CandidateSet) -> Iterator[str]:
+    before = {one.document_id: one for one in made.documents}
+    same = made.fingerprint == planned.fingerprint
+
+    def differs(entry: IndexEntry) -> bool:
+        old = before.get(entry.id)
+        if old is None or old.document_version != entry.version:
+            return old is not None
+        known = (None, planned.result_key(entry), planned.partial_key(entry))
+        return same and made.target_count == planned.limits.target_count and old.result_key not in known
+
+    now = {entry.id for entry in planned.documents}
+    yield from counted("new documents", (one.id for one in planned.documents if one.id not in before))
+    yield from counted("changed documents", (one.id for one in planned.documents if differs(one)))
+    yield from counted("removed documents", (name for name in before if name not in now))
+
+
+def _unfinished_work(workspace: Workspace, planned: CombinationPlan, made: CandidateSet) -> Iterator[str]:
+    """What the last run with the same configuration and documents has left to do."""
+    yield from counted("unfinished documents", unfinished(workspace, planned))
+    combination = planned.combination
     validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
-    if made is None or validated is None or validated.run_id != made.run_id or validated.undecided:
-        return False
-    wanted = [(entry.id, planned.result_key(entry)) for entry in planned.documents]
-    if made.profile != planned.profile_name or wanted != [
-        (d.document_id, d.result_key) for d in made.documents
-    ]:
-        return False
-    if unfinished(workspace, planned):
-        return False
-    return is_graded(workspace, combination) and _is_published(workspace, combination, validated)
+    if validated is None or validated.run_id != made.run_id:
+        yield "the questions of its last run have not been compared with each other"
+    elif validated.undecided:
+        yield f"{validated.undecided} questions were not compared because the budget ended"
+    elif not _is_published(workspace, combination, validated):
+        yield "the published set is not that of its last run"
 
 
 def _is_published(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> bool:

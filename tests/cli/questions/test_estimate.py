@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.cli.questions.estimate import _count, _money, _time
+from qagen_dagster.cli.questions.estimate import _count, _time, money
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.wire_server import WireServer
@@ -108,5 +108,5 @@ def test_numbers_are_short() -> None:
     assert [_count(value) for value in (0, 7.4, 9_999, 12_345, 999_900, 1_234_567, 2.5e9)] == [
         "0", "7", "9,999", "12.3k", "1.00M", "1.23M", "2.50G",
     ]  # fmt: skip
-    assert [_money(value) for value in (0, 0.012, 1, 1234.5)] == ["$0.00", "$0.0120", "$1.00", "$1,234.50"]
+    assert [money(value) for value in (0, 0.012, 1, 1234.5)] == ["$0.00", "$0.0120", "$1.00", "$1,234.50"]
     assert [_time(value) for value in (0, 89, 600, 9_000)] == ["0 s", "89 s", "10 min", "2.5 h"]

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import dagster as dg
 
 from tests.support import waterworks
 from tests.support.graph import DOCUMENTS, GraphRun, metadata, version
@@ -54,31 +51,11 @@ def test_automation_keeps_an_index_but_never_begins_one(tmp_path: Path) -> None:
     project = Project.make(tmp_path / "project")
     folder = project.corpus("water", waterworks.corpus(), {"ridge.txt": waterworks.notes("ridge")})
     with GraphRun(project) as graph:
-        graph.materialize("water", *DOCUMENTS)
-        asked = _Automation(graph)
-        assert asked.tick() == 0
+        graph.settle()
+        assert not (project.assets / "search").exists()
         graph.materialize("water", "document_index")
-        assert asked.tick() == 0
+        assert graph.settle() == [["catalog"]]
         (folder / "documents/ridge.txt").write_text(waterworks.notes("ridge", ["intake"]))
-        graph.materialize("water", *DOCUMENTS)
-        assert asked.tick() == 1
-        assert asked.tick() == 0
-
-
-class _Automation:
-    """The daemon's look at `document_index`, one tick after another."""
-
-    def __init__(self, graph: GraphRun) -> None:
-        self._graph = graph
-        self._cursor: Any = None
-
-    def tick(self) -> int:
-        """How many partitions are requested."""
-        result = dg.evaluate_automation_conditions(
-            self._graph.definitions,
-            self._graph.instance,
-            dg.AssetSelection.assets("document_index"),
-            cursor=self._cursor,
-        )
-        self._cursor = result.cursor
-        return result.total_requested
+        first, second, *_ = graph.settle()
+    assert first == ["documents water"]
+    assert second == ["index water", "questions water/facts/textual"]

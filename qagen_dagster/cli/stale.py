@@ -1,0 +1,71 @@
+"""`qagen stale`: shows what is out of date and why, and estimates what it would take to bring it up to date."""
+
+from __future__ import annotations
+
+import click
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from qagen_dagster.cli.options import json_option
+from qagen_dagster.cli.output import Terminal, print_json, warn
+from qagen_dagster.cli.questions.estimate import money, range_text
+from qagen_dagster.loop.estimate.combinations import Estimate, estimate
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.refresh.tasks import OutOfDate, Product, find_out_of_date, whole_project
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import CorpusIndex
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.settings import Settings
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def stale(settings: Settings, as_json: bool) -> None:
+    """Show what is out of date, and why.
+
+    Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from exams and problem
+    sets. No model is called. The estimate covers the question sets whose documents were parsed before; it does not
+    know documents that are new or changed.
+    """
+    space = Workspace(settings)
+    found = find_out_of_date(space, whole_project(space))
+    due = [Combination.from_key(one.partition) for one in found.of(Product.QUESTIONS)]
+    known = [one for one in due if space.store.exists(CorpusIndex.key(one.corpus))]
+    cost = estimate(space, known, RunOptions()) if known else None
+    warn((*found.faults, *found.gone))
+    if as_json:
+        tasks = [one.model_dump(mode="json", exclude={"state"}) for one in found.tasks]
+        print_json(
+            {
+                "tasks": tasks,
+                "faults": found.faults,
+                "gone": found.gone,
+                "estimate": None if cost is None else cost.model_dump(mode="json"),
+            }
+        )
+        return
+    _print(found, cost, len(due) - len(known))
+
+
+def _print(found: OutOfDate, cost: Estimate | None, unknown: int) -> None:
+    console = Terminal()
+    if not found.tasks:
+        console.print("everything is up to date")
+        return
+    table = Table(title="Out of date", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("product", no_wrap=True)
+    table.add_column("partition", overflow="fold")
+    table.add_column("why", overflow="fold", ratio=1)
+    for one in found.tasks:
+        table.add_row(one.product.value, escape(one.partition), escape("\n".join(one.reasons)))
+    console.print(table)
+    if cost is not None:
+        usd = "unknown" if cost.total.usd is None else range_text(cost.total.usd, money)
+        calls = range_text(cost.total.calls, lambda value: f"{value:,.0f}")
+        console.print(f"Estimate for the question sets: {calls} model calls, cost {usd}.", highlight=False)
+    if unknown:
+        console.print(
+            f"Not estimated: {unknown} question sets whose documents were never parsed.", highlight=False
+        )

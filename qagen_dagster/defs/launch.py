@@ -1,0 +1,75 @@
+"""Which assets a task materializes, with which run configuration. Commands, sensors and the schedule launch the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
+from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, GRADING, INDEX, ITEM_BANK, PROBLEMS, QUESTIONS
+from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
+from qagen_dagster.loop.refresh.tasks import Product, Task
+from qagen_dagster.records.evaluation import Kind
+
+_ASSETS = {
+    Product.DOCUMENTS: DOCUMENTS,
+    Product.QUESTIONS: QUESTIONS,
+    Product.GRADING: GRADING,
+    Product.INDEX: INDEX,
+    **{Product(kind.value): (EVALUATION_STAGES[kind].asset,) for kind in Kind},
+    Product.EXAM_PART: EXAM_PART,
+    Product.ITEM_BANK: ITEM_BANK,
+    Product.PROBLEMS: PROBLEMS,
+    Product.CATALOG: ("catalog",),
+}
+
+
+def assets_of(task: Task) -> tuple[str, ...]:
+    """The assets that a task materializes."""
+    return _ASSETS[task.product]
+
+
+def config_of(task: Task, limits: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
+    """The run configuration of a task: `limits` are fields of an Allowance.
+
+    Exam parts and problem sets replace what other configurations made, because a run without `replace` would keep it.
+    """
+    given = dict(limits) if profile is None else {"profile": profile, **limits}
+    match task.product:
+        case Product.DOCUMENTS | Product.CATALOG | Product.ITEM_BANK:
+            return {}
+        case Product.QUESTIONS:
+            return {"ops": question_ops(given, limits)}
+        case Product.GRADING:
+            return {"ops": every(GRADING, limits)}
+        case Product.EXAM_PART:
+            return {"ops": every(EXAM_PART, given | {"replace": True})}
+        case Product.PROBLEMS:
+            return {"ops": problem_ops(given | {"replace": True})}
+        case _:
+            return {"ops": every(assets_of(task), given)}
+
+
+def question_ops(
+    chosen: Mapping[str, Any], limits: Mapping[str, Any], *, replace: bool = False
+) -> dict[str, Any]:
+    """`chosen` holds fields of PlanConfig."""
+    return {
+        "candidate_qa": {"ops": {"plan_shards": {"config": dict(chosen)}}},
+        "corpus_json": {"config": {"replace": replace}},
+        **every(("validated_qa", *GRADING), limits),
+    }
+
+
+def problem_ops(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """`chosen` holds fields of ProblemConfig."""
+    stages = {
+        name: {"ops": {f"plan_{stage.value}": {"config": dict(chosen)}}}
+        for name, (stage, *_) in PROBLEM_STAGES.items()
+    }
+    return stages | every(("problem_bank",), chosen)
+
+
+def every(assets: tuple[str, ...], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The same configuration for each of several assets."""
+    return {name: {"config": dict(chosen)} for name in assets}

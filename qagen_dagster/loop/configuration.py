@@ -1,0 +1,62 @@
+"""The configuration that a product is made with: a fingerprint, and its parts by name, so that a change can be described."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.models.base import ModelSpec
+
+NONE = "none"
+OTHER_VERSION = "its settings, its prompts or the version of this program changed"
+_LONGEST = 60  # characters of a value in a message
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a product depends on, apart from its upstream products.
+
+    Attributes:
+        version: changes with everything that can change the product.
+        parts: models, prompts, texts and limits by name. Stored products have these parts, too.
+        settings: other settings by name. Stored products do not have them.
+    """
+
+    version: str
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def model_names(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
+    """The models by role, as stored sets name them."""
+    return {role.value: spec.name for role, spec in specs.items()}
+
+
+def model_settings(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
+    """The settings of the models that can change a response."""
+    return {
+        f"{role.value} {name}": json.dumps(value, sort_keys=True)
+        for role, spec in specs.items()
+        for name, value in spec.identity().items()
+        if name not in ("provider", "model")
+    }
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """One line for each part that differs: its name, its old and its new value. Long texts are not shown."""
+    lines: list[str] = []
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, NONE), after.get(name, NONE)
+        if old != new:
+            short = max(len(old), len(new)) <= _LONGEST
+            lines.append(f"{name}: {old} → {new}" if short else f"{name} changed")
+    return tuple(lines)
+
+
+def what_changed(made: Configuration, wanted: Configuration) -> tuple[str, ...]:
+    """One line for each difference between a stored product and its configuration now; none if the version is the same."""
+    if made.version == wanted.version and made.parts == wanted.parts:
+        return ()
+    return differences(made.parts, wanted.parts) or (OTHER_VERSION,)

@@ -1,0 +1,112 @@
+"""Tells whether the bank of a problem set is out of date, and why. A set without a bank is not out of date."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
+from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
+from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources
+from qagen_dagster.loop.problems.fingerprint import PROBLEM_VERSION
+from qagen_dagster.loop.problems.inputs import ROLE_OF
+from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, problem_specs
+from qagen_dagster.loop.problems.run_problem import work_problem
+from qagen_dagster.loop.problems.sources import TEX, read_set
+from qagen_dagster.loop.problems.state_machine import Ended
+from qagen_dagster.loop.problems.tools import engine_compiler, find_references
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.display import counted
+from qagen_dagster.records.ids import content_hash, fingerprint
+from qagen_dagster.records.problems.item import Problem
+from qagen_dagster.records.problems.result import ProblemBank
+
+
+def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
+    """The configuration and the source files with which a run would make the bank. Raises ConfigError."""
+    problem_set = find_problem_set(space.settings.corpora, key)
+    name = profile or problem_set.config.profile or space.settings.profile
+    specs = problem_specs(space.profile(name), name)
+    settings = model_settings(specs) | {
+        f"prompt {prompt}": value for prompt, value in problem_prompt_hashes().items()
+    }
+    told = problem_set.config.model_dump(mode="json", exclude={"name", "profile", "sources"})
+    settings |= {field: str(value) for field, value in told.items()}
+    settings["references"] = find_references(space, problem_set.references)[0].version
+    settings["TeX engine"] = engine_compiler().name
+    files = {
+        f"source {source.file}": _file_hash(problem_set, source.file) for source in problem_set.config.sources
+    }
+    parts = model_names(specs)
+    everything = sorted(f"{field}={value}" for field, value in (parts | settings | files).items())
+    return Configuration(fingerprint([PROBLEM_VERSION, *everything]), parts, settings | files)
+
+
+def made_problems(space: Workspace, key: str, wanted: Configuration) -> Configuration | None:
+    """The configuration of the stored bank; None if there is none."""
+    bank = _bank(space, key)
+    if bank is None:
+        return None
+    models = _models(bank)
+    version = fingerprint([bank.model_dump_json()]) if why_bank_outdated(space, key) else wanted.version
+    return Configuration(version, {role: models.get(role, name) for role, name in wanted.parts.items()})
+
+
+def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
+    """Why a bank that was made once is out of date, in one line each. Raises ConfigError and StoreError.
+
+    Changed pictures and PDF files are found when `problem_sources` is materialized, because they must be drawn to be compared.
+    """
+    bank = _bank(space, key)
+    if bank is None:
+        return ()
+    problem_set = find_problem_set(space.settings.corpora, key)
+    if all(source.file.lower().endswith(TEX) for source in problem_set.config.sources):
+        found = read_set(space, problem_set).problems
+        if found != read_sources(space, key).problems:
+            return ("its source files changed",)
+    plan = plan_problem_set(space, problem_set, ProblemOptions(replace=True))
+    models = _models(bank)
+    roles = {role.value: spec.name for role, spec in plan.specs.items() if role.value in models}
+    stored = {one.id: {task.task.key: task.fingerprint for task in one.tasks} for one in bank.problems}
+    outdated = [one.id for one in plan.problems if not _is_as_planned(space, plan, one, stored.get(one.id))]
+    if not outdated:
+        return ()
+    return (
+        *differences({role: models[role] for role in roles}, roles),
+        *counted("outdated problems", outdated),
+    )
+
+
+def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
+    """Whether the bank has the results that the configuration gives, and none is missing."""
+    work = plan.work(problem, plan.placeholder_models(), space.store)
+    worked = work_problem(work, plan.results(problem, space.store), ())
+    known = stored or {}
+    return isinstance(worked.step, Ended) and all(
+        known.get(one.task.key) == one.fingerprint for one in worked.state.results
+    )
+
+
+def _models(bank: ProblemBank) -> dict[str, str]:
+    """The model of each role that made a result of the bank."""
+    return {
+        ROLE_OF[task.task.stage].value: task.model
+        for one in bank.problems
+        for task in one.tasks
+        if task.model
+    }
+
+
+def _bank(space: Workspace, key: str) -> ProblemBank | None:
+    return space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
+
+
+def _file_hash(problem_set: ProblemSet, name: str) -> str:
+    found = problem_set.file(name).stat()
+    return _hash_of(problem_set, name, (found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+
+
+@lru_cache(maxsize=1000)
+def _hash_of(problem_set: ProblemSet, name: str, _state: tuple[int, ...]) -> str:
+    return content_hash(problem_set.file(name).read_bytes())

@@ -1,0 +1,1 @@
+"""Finds what is out of date in the whole project, and why."""

@@ -1,0 +1,74 @@
+"""`qagen stale` says what would run, why, and what it would cost; `qagen run` runs exactly that."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Command
+from tests.support import waterworks
+
+KEY = "water/facts/textual"
+
+
+def test_what_is_out_of_date_and_why(qagen: Command) -> None:
+    project = qagen.project
+    folder = project.corpus(
+        "water", waterworks.corpus(1), {f"{name}.txt": waterworks.notes(name) for name in ("ridge", "quay")}
+    )
+    never = qagen("stale", "--json").value
+    assert [(one["product"], one["partition"], one["reasons"]) for one in never["tasks"]] == [
+        ("documents", "water", ["its documents were never parsed"]),
+        ("questions", KEY, ["its documents were never parsed"]),
+        ("catalog", "", ["after documents water and 1 more"]),
+    ]
+    assert never["estimate"] is None
+    assert "Not estimated: 1 question sets" in qagen("stale").out
+    assert qagen("run").code == 0
+    assert qagen("stale", "--json").value == {"tasks": [], "faults": [], "gone": [], "estimate": None}
+    assert qagen("stale").out == "everything is up to date\n"
+    (folder / "corpus.yaml").write_text(waterworks.corpus(2))
+    changed = qagen("stale", "--json").value
+    assert [(one["product"], one["reasons"]) for one in changed["tasks"]] == [
+        ("questions", ["target_count: 1 → 2"]),
+        ("catalog", [f"after questions {KEY}"]),
+    ]
+    assert changed["estimate"]["combinations"][0]["to_do"] == 2
+    (folder / "corpus.yaml").write_text(waterworks.corpus(1))
+    (folder / "documents/ridge.txt").unlink()
+    (folder / "documents/mill.txt").write_text(waterworks.notes("mill"))
+    (folder / "documents/quay.txt").write_text(waterworks.notes("quay", ["drain"]))
+    shown = qagen("stale").out
+    for line in ("new files (1): mill.txt", "changed files (1): quay.txt", "removed files (1): ridge.txt"):
+        assert line in shown
+    assert "Estimate for the question sets: " in shown
+    assert qagen("run").code == 0
+    assert {one["source_document"] for one in project.published(KEY)["questions"]} == {
+        "documents/mill.txt",
+        "documents/quay.txt",
+    }
+    assert qagen("stale").out == "everything is up to date\n"
+
+
+def test_run_brings_evaluations_and_indexes_that_exist_up_to_date(qagen: Command) -> None:
+    folder = qagen.project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
+    assert qagen("run").code == 0
+    assert not (qagen.project.assets / "evaluation").exists()
+    assert qagen("evaluate").code == 0
+    assert qagen("stale").out == "everything is up to date\n"
+    (folder / "documents/quay.txt").write_text(waterworks.notes("quay", ["drain"]))
+    assert qagen("run").code == 0
+    assert qagen("stale").out == "everything is up to date\n"
+    assert qagen("run").errors == ["everything is up to date"]
+
+
+def test_a_profile_that_cannot_be_used_and_a_corpus_that_is_gone_are_told(qagen: Command) -> None:
+    project = qagen.project
+    folder = project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
+    assert qagen("run").code == 0
+    (folder / "corpus.yaml").write_text(
+        waterworks.corpus(1).replace("target_count: 1", "target_count: 1, profile: nobody")
+    )
+    told = qagen("stale", "--json")
+    assert told.value["tasks"] == []
+    assert told.errors[0].startswith(f"qagen: warning: questions {KEY}: there is no profile 'nobody'")
+    folder.rename(project.root / "away")
+    gone = qagen("stale", "--json").value
+    assert gone["gone"] == [f"{KEY}: the folder of its corpus is gone; the published set stays"]
