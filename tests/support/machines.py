@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from qagen_dagster.store import Store
 
@@ -91,6 +92,10 @@ class Worker:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def kill_one(self) -> None:
+        """Kill one of the processes that run ops."""
+        psutil.Process(self._process.pid).children()[0].kill()
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
