@@ -236,5 +236,5 @@ def _fields(config: object) -> dict[str, Any]:
     """The fields of a run configuration, without their places."""
     found: dict[str, Any] = {}
     for name, value in cast(Mapping[str, Any], config).items():
-        found |= _fields(value) if isinstance(value, Mapping) else {name: value}
+        found |= _fields(cast(object, value)) if isinstance(value, Mapping) else {name: value}
     return found
