@@ -13,13 +13,12 @@ from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashe
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, problem_specs
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.sources import TEX, read_set
-from qagen_dagster.loop.problems.state_machine import Ended
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.problems.item import Problem
-from qagen_dagster.records.problems.result import ProblemBank
+from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 
 
 def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> Configuration:
@@ -83,7 +82,7 @@ def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: di
     work = plan.work(problem, plan.placeholder_models(), space.store)
     worked = work_problem(work, plan.results(problem, space.store), ())
     known = stored or {}
-    return isinstance(worked.step, Ended) and all(
+    return worked.ended.end is not ProblemEnd.UNFINISHED and all(
         known.get(one.task.key) == one.fingerprint for one in worked.state.results
     )
 

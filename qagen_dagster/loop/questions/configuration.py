@@ -40,7 +40,7 @@ def wanted_questions(
         "scenario name": scenario.name,
         "scenario description": scenario.description,
     }
-    told = scenario.model_dump(mode="json", exclude={"name", "description", "grading", "evaluation"})
+    told = scenario.model_dump(mode="json", include={"max_consecutive_failures", "max_attempts", "batch"})
     settings = {f"scenario {name}": str(value) for name, value in told.items()}
     settings |= {"embedder": space.profile(name).embedder.name} if scenario.search_meaning else {}
     version = effective_fingerprint(space, combination, chosen)

@@ -172,3 +172,28 @@ def test_replace_is_for_sets(qagen: Command, play: Play, tmp_path: Path) -> None
     assert (found.code, found.errors) == (
         2, ["qagen: error: --replace is for the bank of a problem set (--set)"],
     )  # fmt: skip
+
+
+def test_a_bank_is_stale_when_the_configuration_or_a_tex_file_changes(qagen: Command, play: Play) -> None:
+    play()
+    folder = qagen.project.corpora / "problems" / "motion"
+    (folder / "problems.yaml").write_text(YAML.format(more="variants: [numerical]\n"))
+    assert qagen("process", "--set", "motion").code == 0
+
+    def stale() -> list[str]:
+        tasks = qagen("stale", "--json").value["tasks"]
+        assert [one["product"] for one in tasks] in ([], ["problems", "catalog"])
+        return tasks[0]["reasons"] if tasks else []
+
+    assert stale() == []
+    profile = qagen.project.profiles / "remote.yaml"
+    text = profile.read_text()
+    profile.write_text(text.replace("model: ", "max_output_tokens: 4000, model: "))
+    assert stale() == ["outdated problems (2): problems-01, problems-02"]
+    profile.write_text(text)
+    assert stale() == []
+    source = folder / "sources" / "problems.tex"
+    source.write_text(source.read_text().replace("2\\,", "9\\,"))
+    assert stale() == ["its source files changed"]
+    assert qagen("process", "--set", "motion", "--replace").code == 0
+    assert stale() == []
