@@ -27,6 +27,7 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
     QAPair,
     RejectedQA,
+    RetiredQA,
     ValidatedSet,
 )
 
@@ -44,8 +45,15 @@ class PublishedRows:
 
     def rejected(self) -> tuple[RejectedQuestion, ...]:
         """Rejected candidates of each document, then the duplicates of other documents."""
-        found = (one for result in self._results.values() for one in result.rejected)
+        found = (one for result in self.results.values() for one in result.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
+
+    def retired(self) -> tuple[RetiredQA, ...]:
+        """The questions of earlier versions of the corpus that are not published any more, by document."""
+        published = {pair.id for pair in self.validated.questions}
+        found = (one for result in self.results.values() for one in result.retired)
+        lost = {one.id: one for one in (*found, *self.candidates.retired) if one.id not in published}
+        return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: QAPair) -> PublishedQuestion:
         given = {
@@ -74,9 +82,12 @@ class PublishedRows:
         )
 
     @cached_property
-    def _results(self) -> Mapping[str, GenerationResult]:
-        candidates = self.space.store.read(CandidateSet.key(self.combination), CandidateSet)
-        return {result.document_id: result for result in results_of(self.space, candidates)}
+    def results(self) -> Mapping[str, GenerationResult]:
+        return {result.document_id: result for result in results_of(self.space, self.candidates)}
+
+    @cached_property
+    def candidates(self) -> CandidateSet:
+        return self.space.store.read(CandidateSet.key(self.combination), CandidateSet)
 
     @cached_property
     def _entries(self) -> Mapping[str, IndexEntry]:
@@ -106,7 +117,7 @@ class PublishedRows:
         return tuple(_visual(known[label]) for label in labels if label in known)
 
     def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
-        result = self._results.get(document_id)
+        result = self.results.get(document_id)
         found = (
             (one for one in result.verdicts if (one.attempt, one.question) == (attempt, question))
             if result

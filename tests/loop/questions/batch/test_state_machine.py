@@ -29,7 +29,8 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
-from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Done, Judged, Proposed, Validate
+from qagen_dagster.loop.questions.events import Compared, Judged, Proposed
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
