@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from qagen_dagster.catalog.compare import compare
+from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog
+from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
+from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_shard import run_shard
+from qagen_dagster.loop.questions.state_machine import Accepted, Done, QALimits, QAState
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.models.messages import Request
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult, RetiredQuestion
 from qagen_dagster.records.questions.results import (
+    Candidate,
     CandidateSet,
+    DocumentEnd,
+    Evidence,
     GenerationResult,
     QAPair,
     RejectionReason,
 )
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents
+from tests.support.documents import context_of, visual_context
 from tests.support.models import Turn
 from tests.support.reader import FILLER, PARTS, Reader, fact, station
 
+START, END = "2024-01-01T00:00:00+00:00", "2024-01-02T00:00:00+00:00"
 LETTERS = "abcdefghijkl"
 FIRST, SECOND, THIRD = PARTS[:3]
 REVISED = FILLER.replace("ahead", "to come")
@@ -50,7 +63,7 @@ def run(
     planned = plan(workspace, COMBINATION, RunOptions(target_count=target))
     outcome = run_shard(workspace, planned, [entry.id for entry in planned.documents], run_id)
     assert outcome.failed == {}
-    collect(workspace, planned, run_id=run_id, started="2024-01-01", ended="2024-01-02")
+    collect(workspace, planned, run_id=run_id, started=START, ended=END)
     validate_set(workspace, COMBINATION, reader.models.encode)
     publish(workspace, COMBINATION, run_id)
     return reader
@@ -223,6 +236,58 @@ def test_a_document_that_ended_early_is_not_asked_again_under_another_name(
     reader = run(workspace, {"z.txt": text}, run_id="run-2")
     assert reader.requests == []
     assert len(results(workspace)["z.txt"].accepted) == 2
+
+
+def test_a_comparison_of_versions_says_kept_retired_and_new(workspace: PlayedWorkspace) -> None:
+    run(workspace, {"b.txt": station("b")})
+    run(workspace, {"b.txt": station("b").replace("20 kg", "25 kg")}, run_id="run-2")
+    rebuild_catalog(workspace.store)
+    with catalog_file(workspace.store) as file:
+        (found,) = compare(file, f"{COMBINATION.key}@1", f"{COMBINATION.key}@2")
+    assert found.in_both == 2
+    (old,), (new,) = found.only_in_first, found.only_in_second
+    assert (old.reason, old.answer, new.reason, new.answer) == ("evidence_not_found", "20 kg", None, "25 kg")
+    assert old.text_now == (fact(SECOND, "b", 25),)
+
+
+def test_a_row_whose_file_changed_elsewhere_keeps_everything() -> None:
+    result = visual_result(Mode.TEXTUAL)
+    work = visual_work(Mode.TEXTUAL, source_sha256="f" * 64)
+    assert is_same_content(work, result)
+    moved_result = moved(work, result)
+    assert moved_result.document_version == work.context.view.document.version != result.document_version
+    assert moved_result.accepted == result.accepted
+    assert moved_result.calls == ()
+
+
+def test_in_visual_mode_a_changed_file_is_judged_again() -> None:
+    result = visual_result(Mode.VISUAL)
+    assert is_same_content(visual_work(Mode.VISUAL), result)
+    changed = carried(visual_work(Mode.VISUAL, source_sha256="f" * 64), result)
+    assert ([one.id for one in changed.recheck], changed.kept, changed.retired) == (["q-1"], (), ())
+    renumbered = carried(visual_work(Mode.VISUAL, label="Table 2", source_sha256="f" * 64), result)
+    assert [one.detail for one in renumbered.retired] == ["no visual is labelled 'Table 1' any more"]
+
+
+def visual_work(mode: Mode, label: str = "Table 1", **update: str) -> DocumentWork:
+    view = visual_context().view
+    document = view.document.model_copy(update={"text_sha256": "e" * 64, **update})
+    visuals = tuple(one.model_copy(update={"label": label}) for one in view.visuals)
+    context = context_of(replace(view, document=document, visuals=visuals), mode)
+    limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=12)
+    return DocumentWork(COMBINATION.model_copy(update={"mode": mode}), context, limits, fingerprint="f" * 16)
+
+
+def visual_result(mode: Mode) -> GenerationResult:
+    """The result of the manual with one question about its table."""
+    work = visual_work(mode)
+    evidence = Evidence(quote="| May | 0.3 % |", start_line=10, end_line=10, page=2, visual="Table 1")
+    asked = Candidate(
+        question="What was the drift in May?", answer="0.3 %", evidence=(evidence,), question_type="numeric",
+        visuals=("Table 1",),
+    )  # fmt: skip
+    state = QAState(accepted=(Accepted(candidate=asked, attempt=1, id="q-1"),), attempts=1)
+    return result_of(work, Reader().models, state, Done(end=DocumentEnd.MAX_ATTEMPTS), ())
 
 
 @pytest.mark.parametrize("at", range(6))
