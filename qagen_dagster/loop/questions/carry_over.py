@@ -127,7 +127,7 @@ def carried(work: DocumentWork, earlier: GenerationResult) -> Carried:
 
 def all_retired(earlier: GenerationResult, why: str) -> tuple[RetiredQA, ...]:
     """Every question of a document that can no longer be used."""
-    lost = (_retired(pair, earlier, why, ()) for pair in earlier.accepted)
+    lost = (_retired(pair, why, _quotes(pair), ()) for pair in earlier.accepted)
     return (*earlier.retired, *lost)
 
 
@@ -142,11 +142,11 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
     now = tuple(text for _, text in found)
     fault = _fault(context, pair, [place is None for place, _ in found])
     if fault:
-        return _retired(pair, earlier, fault, now)
+        return _retired(pair, fault, _quotes(pair), now)
     if context.mode is Mode.TEXTUAL and now == before:
         return _kept(pair, evidence, earlier)
     return Recheck(
-        id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, earlier, "", now)
+        id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, "", before, now)
     )
 
 
@@ -177,12 +177,16 @@ def _fault(context: QAContext, pair: QAPair, lost: list[bool]) -> str:
     return "" if missing is None else f"no visual is labelled {missing!r} any more"
 
 
-def _retired(pair: QAPair, earlier: GenerationResult, why: str, now: tuple[str, ...]) -> RetiredQA:
+def _quotes(pair: QAPair) -> tuple[str, ...]:
+    return tuple(place.quote for place in pair.evidence)
+
+
+def _retired(pair: QAPair, why: str, before: tuple[str, ...], now: tuple[str, ...]) -> RetiredQA:
     return RetiredQA(
         **{name: getattr(pair, name) for name in RetiredQA.model_fields if name in QAPair.model_fields},
         reason=RejectionReason.EVIDENCE_NOT_FOUND,
         detail=why,
-        before=earlier.surroundings.get(pair.id) or tuple(place.quote for place in pair.evidence),
+        before=before,
         now=now,
     )
 

@@ -89,8 +89,8 @@ class RejectedQA(Record):
 class RetiredQA(Record):
     """A question of an earlier version of its document that the present text no longer supports.
 
-    `before` and `now` have one text per piece of evidence: the quote with its surroundings in the earlier version, and what the
-    document says there now. `now` is empty if nothing resembles the quote.
+    `before` and `now` have one text per piece of evidence. If a quote is lost: the quote, and the most similar passage of the
+    present text, empty if none is similar. Else the quote with the text around it in the earlier version, and now.
     """
 
     id: str

@@ -153,8 +153,7 @@ def test_a_lost_quote_is_retired_with_both_texts(workspace: PlayedWorkspace) -> 
     (lost,) = retired(workspace)
     assert (lost.id, lost.reason) == (old.id, RejectionReason.EVIDENCE_NOT_FOUND)
     assert lost.detail == "quote 1 of 1 is no longer in the document"
-    assert fact(SECOND, "b", 20) in lost.before[0]
-    assert lost.now == (fact(SECOND, "b", 25),)
+    assert (lost.before, lost.now) == ((fact(SECOND, "b", 20),), (fact(SECOND, "b", 25),))
 
 
 def test_the_validator_retires_what_its_new_surroundings_contradict(workspace: PlayedWorkspace) -> None:
