@@ -28,6 +28,7 @@ from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.store import Store
 
 REMOVED = "the document was removed"
+_UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def all_retired(earlier: GenerationResult, why: str) -> tuple[RetiredQA, ...]:
 
 
 def is_finished(earlier: GenerationResult) -> bool:
-    return earlier.end is not DocumentEnd.BUDGET_EXHAUSTED
+    """Whether models worked on the document until it ended."""
+    return earlier.end not in _UNFINISHED
 
 
 def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Kept | Recheck | RetiredQA:

@@ -66,7 +66,8 @@ def publish(
         made_from=_made_from(workspace, combination, validated),
         files={path: content_hash(data) for path, data in files.items()},
     )
-    workspace.store.write(LatestVersion.key(combination), latest)
+    if workspace.store.find_valid(LatestVersion.key(combination), LatestVersion) != latest:
+        workspace.store.write(LatestVersion.key(combination), latest)
     paths = (workspace.store.path(CorpusGenerationResult.file_key(combination, path)) for path in files)
     return Published(eval_set, version, tuple(paths), tuple(changed))
 
@@ -112,13 +113,13 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 
 def _made_from(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> str:
     """Changes when publishing again might write other files. It reads no results of documents, so it is quick."""
-    candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
+    candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
     report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
     graded = "" if report is None else report.model_dump_json(include=_GRADED)
-    results = (str(one.result_key) for one in candidates.documents)
+    results = (str(one.result_key) for one in candidates.documents) if candidates is not None else ()
     name = workspace.corpus(combination.corpus).config.name
     questions = validated.model_dump_json(include={"questions", "removed"})
-    removed = candidates.model_dump_json(include={"retired"})
+    removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
     return fingerprint([PUBLISHED_VERSION, name, graded, questions, removed, *results])
 
 
@@ -136,7 +137,9 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         questions=questions,
         rejected=rows.rejected(),
         retired=rows.retired(),
-        made=set_facts(workspace, rows.candidates, validated, rows.results.values()),
+        made=None
+        if rows.candidates is None
+        else set_facts(workspace, rows.candidates, validated, rows.results.values()),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 

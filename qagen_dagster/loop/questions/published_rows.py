@@ -10,7 +10,7 @@ from functools import cached_property
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import Document, IndexEntry, Visual, VisualManifest
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
@@ -52,7 +52,8 @@ class PublishedRows:
         """The questions of earlier versions of the corpus that are not published any more, by document."""
         published = {pair.id for pair in self.validated.questions}
         found = (one for result in self.results.values() for one in result.retired)
-        lost = {one.id: one for one in (*found, *self.candidates.retired) if one.id not in published}
+        removed = self.candidates.retired if self.candidates is not None else ()
+        lost = {one.id: one for one in (*found, *removed) if one.id not in published}
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: QAPair) -> PublishedQuestion:
@@ -83,15 +84,17 @@ class PublishedRows:
 
     @cached_property
     def results(self) -> Mapping[str, GenerationResult]:
-        return {result.document_id: result for result in results_of(self.space, self.candidates)}
+        found = results_of(self.space, self.candidates) if self.candidates is not None else ()
+        return {result.document_id: result for result in found}
 
     @cached_property
-    def candidates(self) -> CandidateSet:
-        return self.space.store.read(CandidateSet.key(self.combination), CandidateSet)
+    def candidates(self) -> CandidateSet | None:
+        return self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
 
     @cached_property
     def _entries(self) -> Mapping[str, IndexEntry]:
-        return {entry.id: entry for entry in self.space.index(self.combination.corpus).documents}
+        index = self.space.store.find_valid(CorpusIndex.key(self.combination.corpus), CorpusIndex)
+        return {entry.id: entry for entry in index.documents} if index is not None else {}
 
     @cached_property
     def _grades(self) -> Mapping[str, AnswerGrade]:

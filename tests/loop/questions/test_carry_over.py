@@ -289,6 +289,34 @@ def visual_result(mode: Mode) -> GenerationResult:
     return result_of(work, Reader().models, state, Done(end=DocumentEnd.MAX_ATTEMPTS), ())
 
 
+def test_a_document_without_text_retires_its_questions(workspace: PlayedWorkspace) -> None:
+    run(workspace, {"a.txt": station("a"), "b.txt": station("b")})
+    before = published(workspace)
+    reader = run(workspace, {"a.txt": "", "b.txt": station("b")}, run_id="run-2")
+    assert reader.requests == []
+    assert results(workspace)["a.txt"].end is DocumentEnd.NOT_USABLE
+    lost = {one for one, (_, document) in before.items() if document == "a.txt"}
+    assert {one.id for one in retired(workspace)} == lost
+    assert run(workspace, {"a.txt": station("a"), "b.txt": station("b")}, run_id="run-3").requests == []
+    assert published(workspace) == before
+
+
+def test_the_card_has_the_facts_of_the_set(workspace: PlayedWorkspace) -> None:
+    run(workspace, {"a.txt": station("a"), "b.txt": ""})
+    key = CorpusGenerationResult.file_key(COMBINATION, "README.md")
+    told = workspace.store.read_bytes(key).decode().splitlines()
+    for row in (
+        "| model: generator | scripted:writer |",
+        "| cost | $0.0000 |",
+        "| model calls | 12 |",
+        "| documents: not_usable | 1 |",
+        "| factual | any number | 3 |",
+        "| all | 3 | 3 |",
+        "| not graded | 3 |",
+    ):
+        assert row in told, row
+
+
 @pytest.mark.parametrize("at", range(6))
 def test_a_killed_run_repays_nothing(workspace: PlayedWorkspace, at: int) -> None:
     texts = {"a.txt": station("a")}
