@@ -39,12 +39,19 @@ class Side(Record):
 
 
 class OneSided(Record):
-    """A question that is in the set of one side only."""
+    """A question that is in the set of one side only.
+
+    If it was retired because its document changed: the reason, and what each quote was and is now with the text around it.
+    """
 
     question_id: str
     source_document: str
     question: str
     answer: str
+    reason: str | None = None
+    detail: str | None = None
+    text_before: tuple[str, ...] | None = None
+    text_now: tuple[str, ...] | None = None
 
 
 class Comparison(Record):
@@ -52,6 +59,7 @@ class Comparison(Record):
 
     first: Side
     second: Side
+    in_both: int  # questions; 0 also when a side has no set
     only_in_first: tuple[OneSided, ...]
     only_in_second: tuple[OneSided, ...]
 
@@ -83,12 +91,14 @@ def _sides(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Side]:
 
 def _compared(connection: duckdb.DuckDBPyConnection, first: Side, second: Side) -> Comparison:
     rows = query(connection, sql("only_in"), [first.combination, first.version, second.version])
+    (common,) = query(connection, sql("in_both"), [first.combination, first.version, second.version])
     found: dict[int, list[OneSided]] = {}
     for row in rows:
         found.setdefault(row.pop("only_in"), []).append(OneSided(**row))
     return Comparison(
         first=first,
         second=second,
+        in_both=common["questions"],
         only_in_first=tuple(found.get(first.version or 0, ())),
         only_in_second=tuple(found.get(second.version or 0, ())),
     )

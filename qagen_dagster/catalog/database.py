@@ -32,7 +32,7 @@ from qagen_dagster.errors import StoreError
 
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
-    "outcomes", "candidates", "verdicts", "questions", "grades", "evaluations", "closed_book", "retrievals",
+    "outcomes", "candidates", "verdicts", "questions", "retired_questions", "grades", "evaluations", "closed_book", "retrievals",
     "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip

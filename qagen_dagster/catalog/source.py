@@ -17,7 +17,13 @@ from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 from qagen_dagster.records.questions.history import RunDocument, Spent
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA, ValidatedSet
+from qagen_dagster.records.questions.results import (
+    DocumentEnd,
+    GenerationResult,
+    RejectedQA,
+    RetiredQA,
+    ValidatedSet,
+)
 from qagen_dagster.records.run import RunRecord
 
 
@@ -106,6 +112,13 @@ class SetRow(Record):
     published: CorpusGenerationResult
 
 
+class RetiredRow(Record):
+    """A question that a document no longer supports."""
+
+    combination: Combination
+    retired: RetiredQA
+
+
 class VersionRow(Record):
     """A version of a document, as a run found it; `removed`: the run found that the document is gone."""
 
@@ -158,6 +171,7 @@ class CatalogSource:
     results: Iterable[ResultRow] = ()
     failures: Iterable[FailureRow] = ()
     sets: Iterable[ValidatedSet] = ()
+    retired: Iterable[RetiredRow] = ()
     reports: Iterable[GroundingReport] = ()
     evaluated: Iterable[EvaluationReport[Any]] = ()
     evaluations: Iterable[EvaluationReport[Any]] = ()

@@ -43,9 +43,12 @@ def test_a_second_run_changes_nothing_and_calls_no_model(finished: Project) -> N
     assert again.value["failures"] == []
     assert [one["accepted"] for one in again.value["combinations"]] == [6, 0]
     assert {prefix: finished.stored(prefix) for prefix in kept if prefix} == before
-    assert set(before["published"]) == {
-        f"published/{key}/{file}" for key in (TEXTUAL, VISUAL) for file in ("corpus.json", "questions.jsonl")
+    files = ("corpus.json", "questions.jsonl", "rejected.jsonl", "retired.jsonl", "README.md")
+    current = {name for name in before["published"] if "/versions/" not in name}
+    assert current == {
+        f"published/{key}/{file}" for key in (TEXTUAL, VISUAL) for file in (*files, "latest.json")
     }
+    assert len(before["published"].keys() - current) == 2 * len(files)  # one version of each
     assert before["ledger"] == {}
 
 

@@ -15,6 +15,7 @@ from qagen_dagster.catalog.source import (
     DocumentRow,
     FailureRow,
     ResultRow,
+    RetiredRow,
     RunDocumentRow,
     VisualRow,
 )
@@ -39,6 +40,8 @@ def table_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield "outcomes", _failure(failure, failed_number)
     for validated in source.sets:
         yield from _set(validated)
+    for retired in source.retired:
+        yield "retired_questions", _retired(retired)
     for report in source.reports:
         yield from _report(report)
 
@@ -136,6 +139,17 @@ def _set(validated: ValidatedSet) -> Iterator[TableRow]:
     for rejected in validated.removed:
         yield "removed", {**_rejected(rejected, "corpus"), **keys}
     yield from call_rows(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
+
+
+def _retired(row: RetiredRow) -> Row:
+    one = row.retired
+    return {
+        **dict(one),
+        **combination_row(row.combination),
+        "question_id": one.id,
+        "text_before": one.before,
+        "text_now": one.now,
+    }
 
 
 def _accepted(pair: QAPair) -> Row:

@@ -58,6 +58,10 @@ SELECT * EXCLUDE (result_id) FROM raw_questions
 QUALIFY row_number() OVER (PARTITION BY question_id) = 1
 ORDER BY combination, source_document, document_id, attempt, question_id;
 
+INSERT INTO retired_questions BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_retired_questions
+ORDER BY combination, source_document, document_id, question_id;
+
 INSERT INTO grades BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_grades
 QUALIFY row_number() OVER (PARTITION BY question_id) = 1

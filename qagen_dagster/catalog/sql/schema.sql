@@ -144,6 +144,25 @@ CREATE TABLE questions (
     set_run_id      VARCHAR NOT NULL
 );
 
+-- Questions of earlier versions of documents that the current results do not keep. `text_before` and `text_now` have one text per quote.
+CREATE TABLE retired_questions (
+    question_id     VARCHAR NOT NULL,
+    combination     VARCHAR NOT NULL,
+    corpus          VARCHAR NOT NULL,
+    scenario        VARCHAR NOT NULL,
+    mode            VARCHAR NOT NULL,
+    question        VARCHAR NOT NULL,
+    answer          VARCHAR NOT NULL,
+    question_type   VARCHAR,
+    source_document VARCHAR NOT NULL,
+    document_id     VARCHAR NOT NULL,
+    evidence        JSON,
+    reason          VARCHAR NOT NULL,
+    detail          VARCHAR,
+    text_before     VARCHAR[],
+    text_now        VARCHAR[]
+);
+
 -- The latest grade of every answer. `marked` says why an ungrounded answer is not in the published set; else it is NULL.
 CREATE TABLE grades (
     question_id     VARCHAR NOT NULL,

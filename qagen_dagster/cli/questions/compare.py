@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import click
 from rich.markup import escape
@@ -28,7 +29,8 @@ def compare(settings: Settings, first: str, second: str, as_json: bool) -> None:
 
     FIRST and SECOND are each one of: a run id or its beginning; the name of a profile, which stands for the latest run
     of each combination with it; or a version of a set, as corpus/scenario/mode@2. Shows accepted and rejected candidates,
-    reasons, cost, and the questions that are in only one of the two sets.
+    reasons, cost, how many questions are in both sets (kept), and the questions that are in only one: new ones, and retired ones
+    with the reason and what the document said before and says now.
     """
     with catalog_file(Workspace(settings).store) as file:
         found = queries.compare(file, first, second)
@@ -57,6 +59,9 @@ def _figures(one: queries.Comparison, first: str, second: str) -> Table:
         ("version of the set", [side.version for side in sides]),
         ("documents", [side.documents for side in sides]),
         ("accepted", [side.accepted for side in sides]),
+        ("questions in both", [one.in_both, one.in_both]),
+        ("questions in one only", [len(one.only_in_first), len(one.only_in_second)]),
+        ("  of these retired", [_retired(one.only_in_first), _retired(one.only_in_second)]),
         ("rejected", [side.rejected for side in sides]),
         *((f"  {reason}", [side.rejected_by_reason.get(reason, 0) for side in sides]) for reason in reasons),
         ("pass rate", [None if side.pass_rate is None else f"{side.pass_rate:.0%}" for side in sides]),
@@ -66,6 +71,10 @@ def _figures(one: queries.Comparison, first: str, second: str) -> Table:
     for name, values in rows:
         table.add_row(name, *(escape("-" if value is None else str(value)) for value in values))
     return table
+
+
+def _retired(questions: Sequence[queries.OneSided]) -> int:
+    return sum(one.reason is not None for one in questions)
 
 
 def _cost(side: queries.Side) -> str | None:
@@ -82,5 +91,10 @@ def _print_questions(console: Terminal, name: str, questions: Sequence[queries.O
     for one in questions[:SHOWN]:
         text = f"  {one.question_id}  {one.source_document}: {one.question}"
         console.print(escape(text), highlight=False)
+        if one.reason is not None:
+            console.print(escape(f"    retired, {one.reason}: {one.detail}"), highlight=False)
+            for before, now in zip_longest(one.text_before or (), one.text_now or (), fillvalue=""):
+                console.print(escape(f"      before: {before}"), highlight=False)
+                console.print(escape(f"      now:    {now or 'nothing like it'}"), highlight=False)
     if len(questions) > SHOWN:
         console.print(f"  and {len(questions) - SHOWN} more; --json has all")

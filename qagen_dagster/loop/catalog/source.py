@@ -22,11 +22,13 @@ from qagen_dagster.catalog.source import (
     ProblemRow,
     ProblemTaskRow,
     ResultRow,
+    RetiredRow,
     VisualRow,
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
 from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
+from qagen_dagster.publishing.questions.jsonl import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REJECTED, ItemBank, PartSet, RejectedItem
@@ -36,6 +38,7 @@ from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult
 from qagen_dagster.records.questions.history import combination_of
+from qagen_dagster.records.questions.published import RetiredQuestion
 from qagen_dagster.records.questions.results import CandidateSet, GenerationResult, ValidatedSet
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
@@ -108,6 +111,7 @@ def source_of(store: Store) -> CatalogSource:
         results=_results(store, sets, history.collected),
         failures=_failures(sets),
         sets=records(store, store.list("validated"), ValidatedSet),
+        retired=_retired(store),
         reports=records(store, store.list("grounding"), GroundingReport),
         evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
         evaluations=iter(_evaluations(store)),
@@ -169,6 +173,20 @@ def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey
                 collected=not result.run_id or (result.run_id, combination) in collected,
                 recorded_at=datetime.fromisoformat(when) if when else None,
             )
+
+
+def _retired(store: Store) -> Iterator[RetiredRow]:
+    """The retired questions of the published sets."""
+    for key in store.list("published"):
+        path = key.split("/")
+        lines = (store.get(key) or b"").splitlines() if path[4:] == [RETIRED_FILE] else ()
+        for number, line in enumerate(lines, 1):
+            try:
+                row = RetiredQuestion.model_validate_json(line)
+            except ValidationError:
+                _LOG.warning("left out of the catalog: line %d of %s is not valid", number, store.path(key))
+            else:
+                yield RetiredRow(combination=Combination.from_key("/".join(path[1:4])), retired=row)
 
 
 def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:

@@ -12,6 +12,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.batch.limits import batch_limits
+from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
 from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
@@ -58,6 +59,14 @@ class CombinationPlan:
     @property
     def strategy(self) -> Strategy:
         return self.corpus.scenario(self.combination.scenario).strategy
+
+    @property
+    def configuration(self) -> str:
+        return _configuration(self.fingerprint, self.limits)
+
+    def earlier(self, workspace: Workspace) -> EarlierSet:
+        """What the documents gave before, if the configuration was the same."""
+        return EarlierSet.read(workspace.store, self.combination, self.fingerprint, self.documents)
 
     def result_key(self, entry: IndexEntry) -> str:
         return GenerationResult.key(self.combination, entry.id, self._result(entry))
@@ -207,11 +216,12 @@ def collect(
         models=_models(planned),
         prompts=prompt_hashes(key.mode, planned.strategy),
         fingerprint=planned.fingerprint,
-        configuration=_configuration(planned.fingerprint, planned.limits),
+        configuration=planned.configuration,
         target_count=planned.limits.target_count,
         started=started,
         ended=ended,
         documents=tuple(line for line, _ in lines),
+        retired=planned.earlier(workspace).retired(),
     )
     given = RunResults(
         corpus=key.corpus,

@@ -16,23 +16,25 @@ from qagen_dagster.loop.questions.batch.events import (
     QuestionGraded,
     Rewritten,
 )
-from qagen_dagster.loop.questions.state_machine import (
+from qagen_dagster.loop.questions.events import (
+    Carried,
     Compared,
     Event,
     Exhausted,
     GenerationFailed,
     Judged,
     Proposed,
-    is_malformed,
 )
+from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.store import Store
 
 E = TypeVar("E")
-_OF_BOTH = (Proposed, Compared, Judged)
+_OF_BOTH = (Carried, Proposed, Compared, Judged)
 _OF_AGENT = (GenerationFailed, Exhausted)
 _OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
 QuestionEvent: TypeAlias = Annotated[
-    Proposed
+    Carried
+    | Proposed
     | GenerationFailed
     | Exhausted
     | Compared

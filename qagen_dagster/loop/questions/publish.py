@@ -12,6 +12,7 @@ from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.published_rows import PublishedRows
+from qagen_dagster.loop.questions.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
@@ -23,7 +24,7 @@ from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
-PUBLISHED_VERSION = "1"  # increase when the same set would be published with other rows
+PUBLISHED_VERSION = "2"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
@@ -153,7 +154,8 @@ def _made_from(workspace: Workspace, combination: Combination, validated: Valida
     results = (str(one.result_key) for one in candidates.documents) if candidates is not None else ()
     name = workspace.corpus(combination.corpus).config.name
     questions = validated.model_dump_json(include={"questions", "removed"})
-    return fingerprint([PUBLISHED_VERSION, name, graded, questions, *results])
+    removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
+    return fingerprint([PUBLISHED_VERSION, name, graded, questions, removed, *results])
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
@@ -169,6 +171,10 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         mode=combination.mode,
         questions=questions,
         rejected=rows.rejected(),
+        retired=rows.retired(),
+        made=None
+        if rows.candidates is None
+        else set_facts(workspace, rows.candidates, validated, rows.results.values()),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 

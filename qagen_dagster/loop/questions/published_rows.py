@@ -27,6 +27,7 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
     QAPair,
     RejectedQA,
+    RetiredQA,
     ValidatedSet,
 )
 
@@ -44,8 +45,16 @@ class PublishedRows:
 
     def rejected(self) -> tuple[RejectedQuestion, ...]:
         """Rejected candidates of each document, then the duplicates of other documents."""
-        found = (one for result in self._results.values() for one in result.rejected)
+        found = (one for result in self.results.values() for one in result.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
+
+    def retired(self) -> tuple[RetiredQA, ...]:
+        """The questions of earlier versions of the corpus that are not published any more, by document."""
+        published = {pair.id for pair in self.validated.questions}
+        found = (one for result in self.results.values() for one in result.retired)
+        removed = self.candidates.retired if self.candidates is not None else ()
+        lost = {one.id: one for one in (*found, *removed) if one.id not in published}
+        return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: QAPair) -> PublishedQuestion:
         given = {
@@ -74,10 +83,13 @@ class PublishedRows:
         )
 
     @cached_property
-    def _results(self) -> Mapping[str, GenerationResult]:
-        candidates = self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
-        found = results_of(self.space, candidates) if candidates is not None else ()
+    def results(self) -> Mapping[str, GenerationResult]:
+        found = results_of(self.space, self.candidates) if self.candidates is not None else ()
         return {result.document_id: result for result in found}
+
+    @cached_property
+    def candidates(self) -> CandidateSet | None:
+        return self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
 
     @cached_property
     def _entries(self) -> Mapping[str, IndexEntry]:
@@ -108,7 +120,7 @@ class PublishedRows:
         return tuple(_visual(known[label]) for label in labels if label in known)
 
     def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
-        result = self._results.get(document_id)
+        result = self.results.get(document_id)
         found = (
             (one for one in result.verdicts if (one.attempt, one.question) == (attempt, question))
             if result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from qagen_dagster.agents.questions.evidence.surroundings import surroundings
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Done, QAState
 from qagen_dagster.records.ids import question_id
@@ -16,6 +17,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     RejectedQA,
     RejectionReason,
+    RetiredQA,
 )
 
 _EXHAUSTED = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
@@ -25,22 +27,32 @@ def result_of(
     work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[CallSummary, ...]
 ) -> GenerationResult:
     """The result of a finished document."""
+    view = work.context.view
+    accepted = pairs_of(state, work, models.generator.spec.name, models.validator.spec.name)
     return GenerationResult(
-        accepted=pairs_of(state, work, models.generator.spec.name, models.validator.spec.name),
+        accepted=accepted,
         rejected=rejections_of(state, work),
         stats=_stats(work, state, done.end),
-        document_id=work.context.view.document.id,
-        document_version=work.context.view.document.version,
+        document_id=view.document.id,
+        document_version=view.document.version,
         fingerprint=work.fingerprint,
         end=done.end,
         end_detail=done.detail,
         viewed_pages=state.viewed_pages,
         verdicts=state.verdicts,
         calls=calls,
+        text_sha256=view.document.text_sha256,
+        surroundings={
+            pair.id: tuple(surroundings(view.document, view.lines, one) for one in pair.evidence)
+            for pair in accepted
+        },
+        retired=state.retired,
     )
 
 
-def empty_result(work: DocumentWork, end: DocumentEnd, detail: str) -> GenerationResult:
+def empty_result(
+    work: DocumentWork, end: DocumentEnd, detail: str, retired: tuple[RetiredQA, ...] = ()
+) -> GenerationResult:
     """The result of a document that no model was asked about."""
     return GenerationResult(
         accepted=(),
@@ -51,6 +63,8 @@ def empty_result(work: DocumentWork, end: DocumentEnd, detail: str) -> Generatio
         fingerprint=work.fingerprint,
         end=end,
         end_detail=detail,
+        text_sha256=work.context.view.document.text_sha256,
+        retired=retired,
     )
 
 
@@ -59,7 +73,8 @@ def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str)
     document = work.context.view.document
     return tuple(
         QAPair(
-            id=question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
+            id=one.id
+            or question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
             question=one.candidate.question,
             answer=one.candidate.answer,
             source_document=work.source_document,
@@ -105,7 +120,7 @@ def _stats(work: DocumentWork, state: QAState, end: DocumentEnd) -> GenerationSt
         target_count=work.limits.target_count,
         accepted_count=len(state.accepted),
         rejected_count=len(state.rejected),
-        total_attempts=state.attempts,
+        total_attempts=state.own_attempts,
         validation_pass_rate=_rate(len(state.accepted), state.validated_count),
         dedup_rejection_rate=_rate(duplicates, state.compared_count),
         exhausted=end in _EXHAUSTED,

@@ -17,23 +17,21 @@ from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, M
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
+from qagen_dagster.loop.questions.carry_over import all_retired, carried
+from qagen_dagster.loop.questions.events import Compared, Event, Exhausted, GenerationFailed, Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
 from qagen_dagster.loop.questions.state_machine import (
-    Compared,
     Dedupe,
     Done,
-    Event,
-    Exhausted,
     Generate,
-    GenerationFailed,
-    Proposed,
     QAState,
     Step,
     Validate,
     as_generator_sees,
     ask_again,
+    check_recheck,
     check_replies,
     is_useless,
     next_ahead,
@@ -46,14 +44,22 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult
 
 
-def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal) -> GenerationResult:
+def run_document(
+    work: DocumentWork,
+    models: QAModels,
+    journal: DocumentJournal,
+    earlier: GenerationResult | None = None,
+) -> GenerationResult:
     """Start or resume a document and work it to its end, or until its budget ends, by the strategy of its limits.
 
-    Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
+    A document that starts takes over the questions of `earlier`, what it gave before it changed. Raises ModelError. A later run then resumes from the journal, as it does when the budget ends.
     """
     reason = unusable(work.context)
     if reason is not None:
-        return empty_result(work, *reason)
+        lost = "the document cannot be used any more"
+        return empty_result(work, *reason, retired=() if earlier is None else all_retired(earlier, lost))
+    if earlier is not None and not journal.events:
+        journal.append(carried(work, earlier))
     if isinstance(work.limits, BatchLimits):
         return run_batch(work, work.limits, models, journal)
     events = agent_events(journal)
@@ -67,6 +73,7 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
             except BudgetExhaustedError as error:
                 step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
                 break
+            check_recheck(state, event)
             journal.append(event)
             used.append(event)
             state = transition(state, event)
@@ -74,7 +81,9 @@ def run_document(work: DocumentWork, models: QAModels, journal: DocumentJournal)
     if is_useless(state, step):
         raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {state.rejected[-1].detail}")
     calls = tuple(call for event in used for call in event.calls)
-    return result_of(work, models, state, step, (*calls, *steps.unused_calls()))
+    wanted = state.accepted[: work.limits.target_count]  # an earlier version may have had a higher target
+    chosen = state.model_copy(update={"accepted": wanted})
+    return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
 
 def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:

@@ -20,6 +20,7 @@ from qagen_dagster.errors import ModelError, PermanentModelError, QagenError
 from qagen_dagster.ingest.views import open_view
 from qagen_dagster.loop.calls import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
+from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.combination import CombinationPlan, finished
 from qagen_dagster.loop.questions.document_pool import DocumentPool, document_pool, leave_pools
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
@@ -167,6 +168,10 @@ class CombinationRun:
         return RunSpending(self.workspace.store, self.planned.combination.spending_folder(self.spending_id))
 
     @cached_property
+    def _earlier(self) -> EarlierSet:
+        return self.planned.earlier(self.workspace)
+
+    @cached_property
     def _meanings(self) -> SemanticSearch | None:
         """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
         planned = self.planned
@@ -179,7 +184,7 @@ class CombinationRun:
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
         if todo:  # built here, so that an error is raised, and shared by the threads
-            _ = self._models, self._spending, self._meanings
+            _ = self._models, self._spending, self._meanings, self._earlier.lines
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
 
@@ -223,12 +228,21 @@ class CombinationRun:
             limits=planned.limits,
             fingerprint=planned.fingerprint,
         )
-        journal = planned.journal(entry, workspace)
-        result = run_document(work, self._models_of(journal), journal)
+        journal, earlier = planned.journal(entry, workspace), self._earlier.result_for(entry)
+        if earlier is not None and not journal.events and self._is_current(work, earlier):
+            result = moved(work, earlier)
+        else:
+            result = run_document(work, self._models_of(journal), journal, earlier)
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
         workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)
         return dated
+
+    def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
+        """Whether working on the document with the present limits would ask what was asked before."""
+        made = self._earlier.made
+        same = made is not None and made.configuration == self.planned.configuration
+        return same and is_finished(earlier) and is_same_content(work, earlier)
 
     def _models_of(self, journal: DocumentJournal) -> QAModels:
         """The models, with the limit of the pool, and the budget of the document if there is one."""

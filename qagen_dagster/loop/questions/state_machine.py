@@ -7,20 +7,26 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
-
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.steps import GiveUpReason
 from qagen_dagster.errors import MalformedResponseError
+from qagen_dagster.loop.questions.events import (
+    Carried,
+    Compared,
+    Event,
+    Exhausted,
+    GenerationFailed,
+    Judged,
+    Proposed,
+    Recheck,
+)
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.results import (
-    CallSummary,
     Candidate,
     DocumentEnd,
     DuplicateStep,
     RejectionReason,
+    RetiredQA,
     VerdictRecord,
 )
 
@@ -31,56 +37,6 @@ class QALimits(Record):
     target_count: int
     max_consecutive_failures: int
     max_attempts: int
-
-
-class Proposed(Record):
-    """The generator submitted a candidate."""
-
-    kind: Literal["proposed"] = "proposed"
-    candidate: Candidate
-    viewed_pages: tuple[int, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
-
-
-class GenerationFailed(Record):
-    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
-
-    kind: Literal["generation_failed"] = "generation_failed"
-    reason: str
-    viewed_pages: tuple[int, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Exhausted(Record):
-    """The generator reported that no more questions can be asked."""
-
-    kind: Literal["exhausted"] = "exhausted"
-    reason: str
-    viewed_pages: tuple[int, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Compared(Record):
-    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
-
-    kind: Literal["compared"] = "compared"
-    duplicate_of: int | None
-    detail: str = ""
-    score: float | None = None  # similarity to that question, or to the nearest one
-    step: DuplicateStep = ""  # what decided; older journals do not say
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Judged(Record):
-    """The validator gave a verdict, or `failure` says why it did not."""
-
-    kind: Literal["judged"] = "judged"
-    verdict: VerdictRecord | None
-    failure: str = ""
-    calls: tuple[CallSummary, ...] = ()
-
-
-Event = Annotated[Proposed | GenerationFailed | Exhausted | Compared | Judged, Field(discriminator="kind")]
 
 
 class Rejected(Record):
@@ -98,6 +54,7 @@ class Rejected(Record):
 class Accepted(Record):
     candidate: Candidate
     attempt: int
+    id: str = ""  # of a question that an earlier version of the document had; else it is computed
 
 
 class Generate(Record):
@@ -136,6 +93,13 @@ class QAState(Record):
     current: Candidate | None = None
     is_unique: bool = False  # of the current candidate
     exhausted: str | None = None
+    recheck: tuple[Recheck, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    carried_attempts: int = 0  # of the attempts: those of earlier versions of the document, and rechecks
+
+    @property
+    def own_attempts(self) -> int:
+        return self.attempts - self.carried_attempts
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
@@ -144,6 +108,8 @@ def next_step(state: QAState, limits: QALimits) -> Step:
     if state.current is not None:
         kind = Validate if _is_compared(state) else Dedupe
         return kind(candidate=state.current, attempt=attempt)
+    if state.recheck:
+        return Validate(candidate=state.recheck[0].candidate, attempt=attempt)
     if len(state.accepted) >= limits.target_count:
         return Done(end=DocumentEnd.TARGET_REACHED)
     if state.exhausted is not None:
@@ -152,8 +118,8 @@ def next_step(state: QAState, limits: QALimits) -> Step:
         return Done(
             end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{state.consecutive_failures} failures in a row"
         )
-    if state.attempts >= limits.max_attempts:
-        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.attempts} attempts")
+    if state.own_attempts >= limits.max_attempts:
+        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return Generate(attempt=attempt)
 
 
@@ -190,6 +156,9 @@ def as_generator_sees(state: QAState) -> QAState:
 def transition(state: QAState, event: Event) -> QAState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
     match event:
+        case Carried():
+            _expect(state == QAState(), event)
+            return _carried(event)
         case Proposed():
             _expect(_awaits_candidate(state), event)
             return _proposed(_viewed(state, event.viewed_pages), event.candidate)
@@ -255,8 +224,29 @@ def check_replies(state: QAState, done: Done) -> None:
         raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {failures[-1]}")
 
 
+def check_recheck(state: QAState, event: object) -> None:
+    """Raise MalformedResponseError when a malformed reply would retire a question: the document is unfinished then."""
+    if state.recheck and isinstance(event, Judged) and is_malformed(event.failure):
+        raise MalformedResponseError(f"{DocumentEnd.MODEL_ERROR.value}: {event.failure}")
+
+
 def _awaits_candidate(state: QAState) -> bool:
-    return state.current is None and state.exhausted is None
+    return state.current is None and state.exhausted is None and not state.recheck
+
+
+def _carried(event: Carried) -> QAState:
+    attempts = max((one.attempt for one in event.kept), default=0)
+    return QAState(
+        accepted=tuple(
+            Accepted(candidate=one.candidate, attempt=one.attempt, id=one.id) for one in event.kept
+        ),
+        verdicts=tuple(one.verdict for one in event.kept if one.verdict is not None),
+        validated_count=len(event.kept),
+        recheck=event.recheck,
+        retired=event.retired,
+        attempts=attempts,
+        carried_attempts=attempts,
+    )
 
 
 def _was_checked(one: Rejected) -> bool:
@@ -286,7 +276,31 @@ def _compared(state: QAState, event: Compared) -> QAState:
     return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
 
 
+def _rechecked(state: QAState, event: Judged) -> QAState:
+    first, attempt = state.recheck[0], state.attempts + 1
+    verdicts = () if event.verdict is None else (event.verdict,)
+    fault = (
+        (RejectionReason.VALIDATOR_FAILED, event.failure)
+        if event.verdict is None
+        else rejection(event.verdict)
+    )
+    update: dict[str, object] = {
+        "recheck": state.recheck[1:],
+        "attempts": attempt,
+        "carried_attempts": state.carried_attempts + 1,
+        "validated_count": state.validated_count + len(verdicts),
+        "verdicts": (*state.verdicts, *verdicts),
+    }
+    if fault is None:
+        kept = Accepted(candidate=first.candidate, attempt=attempt, id=first.id)
+        return state.model_copy(update=update | {"accepted": (*state.accepted, kept)})
+    retired = first.otherwise.model_copy(update={"reason": fault[0], "detail": fault[1]})
+    return state.model_copy(update=update | {"retired": (*state.retired, retired)})
+
+
 def _judged(state: QAState, event: Judged) -> QAState:
+    if state.recheck:
+        return _rechecked(state, event)
     candidate = _current(state, event)
     _expect(_is_compared(state), event)
     if event.verdict is None:

@@ -11,6 +11,27 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     RejectedQuestion,
 )
+from qagen_dagster.records.questions.results import RetiredQA
+
+
+class SetFacts(Record):
+    """How a set was made: configuration, plan, and what was spent. `planned_by_type` is empty where any type was welcome."""
+
+    corpus_context: str
+    scenario_name: str
+    scenario_description: str
+    profile: str
+    strategy: str
+    models: dict[str, str]  # role -> provider:model
+    prompts: dict[str, str]  # prompt name -> hash
+    documents_by_outcome: dict[str, int]
+    planned: int
+    planned_by_type: dict[str, int]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    unknown_price_calls: int
 
 
 class EvalSet(Record):
@@ -22,6 +43,8 @@ class EvalSet(Record):
     mode: Mode
     questions: tuple[PublishedQuestion, ...]
     rejected: tuple[RejectedQuestion, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    made: SetFacts | None = None
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:

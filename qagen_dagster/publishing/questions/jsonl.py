@@ -1,4 +1,4 @@
-"""`questions.jsonl` and `rejected.jsonl`: one question per line, with its corpus, scenario and mode."""
+"""`questions.jsonl`, `rejected.jsonl` and `retired.jsonl`: one question per line, with its corpus, scenario and mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.records.base import Record
 
-FILE, REJECTED_FILE = "questions.jsonl", "rejected.jsonl"
+FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl", "retired.jsonl"
 _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
@@ -28,6 +28,15 @@ class RejectedJsonl:
 
     def export(self, eval_set: EvalSet) -> dict[str, bytes]:
         return {REJECTED_FILE: _lines(eval_set, eval_set.rejected)}
+
+
+class RetiredJsonl:
+    """The questions of earlier versions of the corpus that its documents no longer support, in the same form."""
+
+    name = "retired_jsonl"
+
+    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
+        return {RETIRED_FILE: _lines(eval_set, eval_set.retired)}
 
 
 def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:

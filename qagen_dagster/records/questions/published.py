@@ -14,7 +14,13 @@ from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
-from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectedQA, VerdictRecord
+from qagen_dagster.records.questions.results import (
+    Evidence,
+    GenerationMetadata,
+    RejectedQA,
+    RetiredQA,
+    VerdictRecord,
+)
 
 
 class PublishedVisual(Record):
@@ -79,6 +85,14 @@ class RejectedQuestion(RejectedQA):
     source_document: str
     row: str | None
     verdict: PublishedVerdict | None
+
+
+class RetiredQuestion(RetiredQA):
+    """One line of `retired.jsonl`."""
+
+    corpus_name: str
+    scenario: str
+    mode: Mode
 
 
 class CorpusGenerationResult(Record):

@@ -86,6 +86,26 @@ class RejectedQA(Record):
     question_type: str | None = None  # None: not known, or nothing was proposed
 
 
+class RetiredQA(Record):
+    """A question of an earlier version of its document that the present text no longer supports.
+
+    `before` and `now` have one text per piece of evidence. If a quote is lost: the quote, and the most similar passage of the
+    present text, empty if none is similar. Else the quote with the text around it in the earlier version, and now.
+    """
+
+    id: str
+    question: str
+    answer: str
+    question_type: str
+    source_document: str
+    document_id: str
+    reason: RejectionReason
+    detail: str
+    evidence: tuple[Evidence, ...]
+    before: tuple[str, ...] = ()
+    now: tuple[str, ...] = ()
+
+
 class DocumentEnd(StrEnum):
     """How work on one document ended."""
 
@@ -158,6 +178,8 @@ class GenerationResult(Record):
 
     `shortfalls`, `grades` and `shown` are the batch strategy's: what is missing of the mix; grades of answers,
     accepted or not, by `question_id` of question and answer; the lines that the generator was shown, empty where that was all.
+    `surroundings` has the text around each piece of evidence, by question id; `retired` the questions of all earlier versions of
+    the document that were not kept.
     """
 
     accepted: tuple[QAPair, ...]
@@ -176,6 +198,9 @@ class GenerationResult(Record):
     shortfalls: tuple[Shortfall, ...] = ()
     grades: dict[str, AnswerGrade] = Field(default_factory=dict)
     shown: tuple[LineSpan, ...] = ()
+    text_sha256: str = ""
+    surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    retired: tuple[RetiredQA, ...] = ()
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:
@@ -252,6 +277,7 @@ class CandidateSet(Record):
     started: str  # ISO 8601, UTC
     ended: str
     documents: tuple[CandidateDocument, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()  # questions of documents that were removed
 
     @staticmethod
     def key(combination: Combination) -> str:

@@ -71,7 +71,13 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
     assert validated["dagster/row_count"] == published["dagster/row_count"] == 6
     assert validated["removed"] == 0
     assert published["corpus_json"] == f"{made.project.assets}/published/{TEXTUAL}/{FILE}"
-    assert published["changed"] == [FILE, "questions.jsonl", "rejected.jsonl"]
+    assert published["changed"] == [
+        FILE,
+        "questions.jsonl",
+        "rejected.jsonl",
+        "retired.jsonl",
+        "README.md",
+    ]
     for question in made.project.published(TEXTUAL)["questions"]:
         assert question["id"] in published["questions"]
     found = checks(run)

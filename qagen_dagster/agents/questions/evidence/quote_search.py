@@ -120,14 +120,19 @@ class QuoteFinder:
 
     def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
         """The match of a quote that is nearest to its stated line; None when it is not in the document."""
+        return next(iter(self.matches(quote, visual)), None)
+
+    def matches(self, quote: EvidenceQuote, visual: str | None = None) -> list[Evidence]:
+        """All matches of a quote, the nearest to its stated line first."""
         wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
         spans = self._exact(wanted)
         near = quote.start_line or 1
         if not spans or (quote.start_line and all(self._line(start) != near for start, _ in spans)):
             spans += self._loose(wanted)
-        if not spans:
-            return None
-        start, end = min(spans, key=lambda span: abs(self._line(span[0]) - near))
+        spans.sort(key=lambda span: abs(self._line(span[0]) - near))
+        return [self._evidence(start, end, visual) for start, end in spans]
+
+    def _evidence(self, start: int, end: int, visual: str | None) -> Evidence:
         first, last = self._line(start), self._line(end - 1)
         return Evidence(
             quote=self._text[start:end],

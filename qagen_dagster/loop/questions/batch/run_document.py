@@ -43,9 +43,10 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.events import Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Proposed, Validate, check_replies
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate, check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
@@ -71,6 +72,7 @@ def run_batch(
         except BudgetExhaustedError as error:
             step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
             break
+        check_recheck(state.qa, event)
         journal.append(event)
         used.append(event)
         state = transition(state, event)

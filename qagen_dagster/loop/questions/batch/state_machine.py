@@ -35,15 +35,8 @@ from qagen_dagster.loop.questions.batch.state import (
     Try,
     Version,
 )
-from qagen_dagster.loop.questions.state_machine import (
-    Compared,
-    Dedupe,
-    Done,
-    GenerationFailed,
-    Judged,
-    Proposed,
-    Validate,
-)
+from qagen_dagster.loop.questions.events import Carried, Compared, GenerationFailed, Judged, Proposed
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
@@ -52,7 +45,7 @@ NO_ANSWER = "the answerer gave no answer"
 
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     """The next step. A step that has begun is finished before anything else."""
-    if state.qa.current is not None:
+    if state.qa.current is not None or state.qa.recheck:
         step = state_machine.next_step(state.qa, limits)
         if not isinstance(step, (Dedupe, Validate)):
             raise ValueError("the candidate waits for no check")
@@ -65,8 +58,8 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     if state.qa.consecutive_failures > limits.max_consecutive_failures:
         count = state.qa.consecutive_failures
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
-    if state.qa.attempts >= limits.max_attempts:
-        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.attempts} attempts")
+    if state.qa.own_attempts >= limits.max_attempts:
+        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.own_attempts} attempts")
     waiting = next((one for one in _waiting(state) if one.question_type in missing), None)
     if waiting is not None:
         return GradeQuestion(draft=waiting, question=waiting.question)
@@ -97,7 +90,7 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
             return _answer_graded(_current(state, event), state, event)
         case Proposed():
             return _settled(_current(state, event), state, event)
-        case Compared() | Judged():
+        case Carried() | Compared() | Judged():
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
 

@@ -29,11 +29,12 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
-from qagen_dagster.loop.questions.state_machine import Compared, Dedupe, Done, Judged, Proposed, Validate
+from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Kept, Proposed, Recheck
+from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
-from qagen_dagster.records.questions.results import Candidate, RejectionReason, VerdictRecord
+from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA, VerdictRecord
 
 KINDS = (QuestionType.CAUSAL, QuestionType.TEMPORAL, QuestionType.MULTI_HOP)
 Choose = Callable[[int], int]  # a number below its argument
@@ -255,3 +256,27 @@ NOTHING = Candidate(question="", answer="", evidence=(), question_type="causal")
 def test_an_event_out_of_place_is_an_error(state: BatchState, event: BatchEvent) -> None:
     with pytest.raises(ValueError, match=f"{event.kind} |there is no question"):
         transition(state, event)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_what_an_earlier_version_gave_counts_by_its_type(passed: bool) -> None:
+    kept, doubtful = (
+        Candidate(question=f"Question {kind}?", answer="1", evidence=(), question_type=kind)
+        for kind in (QuestionType.CAUSAL, QuestionType.TEMPORAL)
+    )
+    lost = RetiredQA(
+        id="q-2", question=doubtful.question, answer="1", question_type="temporal", source_document="d",
+        document_id="d", reason=RejectionReason.EVIDENCE_NOT_FOUND, detail="", evidence=(),
+    )  # fmt: skip
+    carried = Carried(
+        kept=(Kept(id="q-1", candidate=kept, attempt=7),),
+        recheck=(Recheck(id="q-2", candidate=doubtful, otherwise=lost),),
+    )
+    wanted = tuple((kind, 1) for kind in KINDS)
+    state = transition(BatchState(), carried)
+    assert next_step(state, limits_of(), wanted) == Validate(candidate=doubtful, attempt=8)
+    state = transition(state, Judged(verdict=verdict(passed)))
+    missing = [QuestionType.MULTI_HOP] if passed else [QuestionType.TEMPORAL, QuestionType.MULTI_HOP]
+    assert next_step(state, limits_of(), wanted) == Ask(round=1, wanted=tuple((kind, 1) for kind in missing))
+    assert [one.id for one in state.qa.accepted] == (["q-1", "q-2"] if passed else ["q-1"])
+    assert [one.reason for one in state.qa.retired] == ([] if passed else [RejectionReason.WRONG_ANSWER])

@@ -1,0 +1,65 @@
+"""The text around a quote: what decides whether a question has to be answered again when its document changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.questions.results import Evidence
+
+WORDS = 40  # on each side of the quoted lines
+_LEAST = 1 / 3  # share of the words of a quote that a similar passage must have
+_WORD = re.compile(r"\w+")
+
+
+def surroundings(document: Document, lines: Sequence[str], place: Evidence) -> str:
+    """The headings above a quote, its lines, and the nearest words before and after. Empty for evidence without lines."""
+    if place.start_line is None or place.end_line is None:
+        return ""
+    first, last = place.start_line - 1, place.end_line
+    before, after = first, last
+    while before > 0 and _count(lines[before:first]) < WORDS:
+        before -= 1
+    while after < len(lines) and _count(lines[last:after]) < WORDS:
+        after += 1
+    words = [
+        *" ".join(lines[before:first]).split()[-WORDS:],
+        *" ".join(lines[first:last]).split(),
+        *" ".join(lines[last:after]).split()[:WORDS],
+    ]
+    return " ".join([*_headings(document, place.start_line), *words])
+
+
+def similar_passage(lines: Sequence[str], quote: str) -> str:
+    """The lines that share most words with a quote that is no longer there; empty if none share enough."""
+    wanted = _words(quote)
+    each = [_words(line) for line in lines]
+    height = quote.count("\n") + 1
+    best, where = 0.0, 0
+    for start in range(max(1, len(lines) - height + 1)):
+        found = set[str]().union(*each[start : start + height])
+        share = len(found & wanted) / len(found | wanted) if found else 0.0
+        if share > best:
+            best, where = share, start
+    passage = "\n".join(lines[where : where + height])
+    return passage if wanted and len(_words(passage) & wanted) >= _LEAST * len(wanted) else ""
+
+
+def _headings(document: Document, line: int) -> list[str]:
+    """The titles of the sections that contain a line, the outermost first."""
+    titles: list[str] = []
+    level = 0
+    for section in reversed([one for one in document.sections if one.start_line <= line]):
+        if not titles or section.level < level:
+            titles.insert(0, f"{section.title} /")
+            level = section.level
+    return titles
+
+
+def _count(lines: Sequence[str]) -> int:
+    return sum(len(line.split()) for line in lines)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -1,0 +1,231 @@
+"""Keeps the questions of a set alive while its corpus changes: what a document gave before is looked up, checked and carried over."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.evidence.surroundings import similar_passage, surroundings
+from qagen_dagster.loop.questions.events import Carried, Kept, Recheck
+from qagen_dagster.loop.questions.inputs import DocumentWork
+from qagen_dagster.records.document import Document, IndexEntry
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import (
+    Candidate,
+    CandidateDocument,
+    CandidateSet,
+    DocumentEnd,
+    Evidence,
+    GenerationResult,
+    QAPair,
+    RejectionReason,
+    RetiredQA,
+)
+from qagen_dagster.records.questions.submissions import EvidenceQuote
+from qagen_dagster.store import Store
+
+REMOVED = "the document was removed"
+_UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
+
+
+@dataclass(frozen=True)
+class EarlierSet:
+    """The candidate set before a run, as far as the same models, prompts and scenario made it."""
+
+    store: Store
+    documents: tuple[IndexEntry, ...]  # of the corpus now
+    made: CandidateSet | None
+
+    @classmethod
+    def read(
+        cls, store: Store, combination: Combination, fingerprint: str, documents: tuple[IndexEntry, ...]
+    ) -> EarlierSet:
+        made = store.find_valid(CandidateSet.key(combination), CandidateSet)
+        return cls(store, documents, made if made is not None and made.fingerprint == fingerprint else None)
+
+    def result_for(self, entry: IndexEntry) -> GenerationResult | None:
+        """What the document gave before, under this name or another. None when there is nothing."""
+        line = self.lines.get(entry.id)
+        return None if line is None else self._result(line)
+
+    def retired(self) -> tuple[RetiredQA, ...]:
+        """The questions of all documents that were removed."""
+        if self.made is None:
+            return ()
+        used = {line.document_id for line in self.lines.values()}
+        found = (self._result(line) for line in self._gone if line.document_id not in used)
+        lost = (one for result in found if result is not None for one in all_retired(result, REMOVED))
+        return (*self.made.retired, *lost)
+
+    @cached_property
+    def lines(self) -> dict[str, CandidateDocument]:
+        """The line of each document that the set had. A new document with the content of a removed one is that one, renamed."""
+        earlier = {} if self.made is None else {line.document_id: line for line in self.made.documents}
+        known = {entry.id: earlier[entry.id] for entry in self.documents if entry.id in earlier}
+        new = [entry for entry in self.documents if entry.id not in earlier]
+        versions = {entry.version for entry in new}
+        removed: defaultdict[tuple[str, str], deque[CandidateDocument]] = defaultdict(deque)
+        for line in self._gone if new else ():
+            result = self._result(line) if line.document_version in versions else None
+            if result is not None:
+                removed[line.document_version, result.text_sha256].append(line)
+        for entry in new:
+            if removed[entry.version, entry.text_sha256]:
+                known[entry.id] = removed[entry.version, entry.text_sha256].popleft()
+        return known
+
+    @property
+    def _gone(self) -> list[CandidateDocument]:
+        present = {entry.id for entry in self.documents}
+        lines = () if self.made is None else self.made.documents
+        return [line for line in lines if line.document_id not in present]
+
+    def _result(self, line: CandidateDocument) -> GenerationResult | None:
+        return None if line.result_key is None else self.store.find_valid(line.result_key, GenerationResult)
+
+
+def is_same_content(work: DocumentWork, earlier: GenerationResult) -> bool:
+    """Whether a document shows an agent what it showed when `earlier` was made. In visual mode that includes its pages."""
+    document = work.context.view.document
+    same_file = earlier.document_version == document.version
+    return earlier.text_sha256 == document.text_sha256 and (
+        same_file or work.combination.mode is Mode.TEXTUAL
+    )
+
+
+def moved(work: DocumentWork, earlier: GenerationResult) -> GenerationResult:
+    """The result of a document with the same content as before, for its new name or version. It costs nothing."""
+    document = work.context.view.document
+    own = {"document_id": document.id}
+    return earlier.model_copy(
+        update={
+            **own,
+            "document_version": document.version,
+            "accepted": tuple(_renamed(pair, work) for pair in earlier.accepted),
+            "rejected": tuple(one.model_copy(update=own) for one in earlier.rejected),
+            "stats": earlier.stats.model_copy(update={"document_path": work.source_document}),
+            "calls": (),
+        }
+    )
+
+
+def carried(work: DocumentWork, earlier: GenerationResult) -> Carried:
+    """What becomes of the questions of an earlier version of a document. No model is asked."""
+    if is_same_content(work, earlier):
+        pairs = (_renamed(pair, work) for pair in earlier.accepted)
+        found = [_kept(pair, pair.evidence, earlier) for pair in pairs]
+    else:
+        found = [_examined(work.context, pair, earlier) for pair in earlier.accepted]
+    return Carried(
+        kept=tuple(one for one in found if isinstance(one, Kept)),
+        recheck=tuple(one for one in found if isinstance(one, Recheck)),
+        retired=(*earlier.retired, *(one for one in found if isinstance(one, RetiredQA))),
+    )
+
+
+def all_retired(earlier: GenerationResult, why: str) -> tuple[RetiredQA, ...]:
+    """Every question of a document that can no longer be used."""
+    lost = (_retired(pair, why, _quotes(pair), ()) for pair in earlier.accepted)
+    return (*earlier.retired, *lost)
+
+
+def is_finished(earlier: GenerationResult) -> bool:
+    """Whether models worked on the document until it ended."""
+    return earlier.end not in _UNFINISHED
+
+
+def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Kept | Recheck | RetiredQA:
+    before = earlier.surroundings.get(pair.id) or ("",) * len(pair.evidence)  # not known of older results
+    found = [_place(context, place, old) for place, old in zip(pair.evidence, before, strict=True)]
+    evidence = tuple(place for place, _ in found if place is not None)
+    now = tuple(text for _, text in found)
+    fault = _fault(context, pair, [place is None for place, _ in found])
+    if fault:
+        return _retired(pair, fault, _quotes(pair), now)
+    if context.mode is Mode.TEXTUAL and now == before:
+        return _kept(pair, evidence, earlier)
+    return Recheck(
+        id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, "", before, now)
+    )
+
+
+def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence | None, str]:
+    """The quote in the present text with its surroundings; of several places the one with the same surroundings as before.
+
+    None with a similar passage when the quote is not there.
+    """
+    view = context.view
+    if place.start_line is None and not view.has_text:
+        return place, ""  # a picture of a page without text
+    options = context.evidence.matches(
+        EvidenceQuote(quote=place.quote, start_line=place.start_line), place.visual
+    )
+    if not options:
+        return None, similar_passage(view.lines, place.quote)
+    texts = [surroundings(view.document, view.lines, one) for one in options]
+    best = texts.index(before) if before in texts else 0
+    return options[best], texts[best]
+
+
+def _fault(context: QAContext, pair: QAPair, lost: list[bool]) -> str:
+    if any(lost):
+        return f"quote {lost.index(True) + 1} of {len(lost)} is no longer in the document"
+    labels = {visual.label for visual in context.view.visuals}
+    shown = (*pair.content_refs, *(place.visual for place in pair.evidence if place.visual))
+    missing = next((label for label in shown if label not in labels), None)
+    return "" if missing is None else f"no visual is labelled {missing!r} any more"
+
+
+def _quotes(pair: QAPair) -> tuple[str, ...]:
+    return tuple(place.quote for place in pair.evidence)
+
+
+def _retired(pair: QAPair, why: str, before: tuple[str, ...], now: tuple[str, ...]) -> RetiredQA:
+    return RetiredQA(
+        **{name: getattr(pair, name) for name in RetiredQA.model_fields if name in QAPair.model_fields},
+        reason=RejectionReason.EVIDENCE_NOT_FOUND,
+        detail=why,
+        before=before,
+        now=now,
+    )
+
+
+def _kept(pair: QAPair, evidence: tuple[Evidence, ...], earlier: GenerationResult) -> Kept:
+    attempt = pair.generation_metadata.attempt_number
+    verdicts = (one for one in earlier.verdicts if (one.attempt, one.question) == (attempt, pair.question))
+    return Kept(
+        id=pair.id,
+        candidate=_candidate(pair, evidence),
+        attempt=attempt,
+        verdict=next(verdicts, None),
+    )
+
+
+def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
+    return Candidate(
+        question=pair.question,
+        answer=pair.answer,
+        evidence=evidence,
+        question_type=pair.question_type,
+        visuals=pair.content_refs,
+    )
+
+
+def _renamed(pair: QAPair, work: DocumentWork) -> QAPair:
+    """The question under the name of its document now, with pages as the document has them now."""
+    document = work.context.view.document
+    update = {
+        "document_id": document.id,
+        "source_document": work.source_document,
+        "evidence": tuple(_paged(pair.evidence, document)),
+    }
+    return pair.model_copy(update=update)
+
+
+def _paged(evidence: Iterable[Evidence], document: Document) -> Iterable[Evidence]:
+    for place in evidence:
+        line = place.start_line
+        yield place if line is None else place.model_copy(update={"page": document.page_of(line)})

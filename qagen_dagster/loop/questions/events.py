@@ -1,0 +1,98 @@
+"""The events of the agent strategy on a document, as its journal stores them. The batch strategy has some of them, too."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DuplicateStep,
+    RetiredQA,
+    VerdictRecord,
+)
+
+
+class Kept(Record):
+    """A question whose evidence and surroundings are unchanged. It keeps its id, its attempt and its verdict."""
+
+    id: str
+    candidate: Candidate
+    attempt: int
+    verdict: VerdictRecord | None = None
+
+
+class Recheck(Record):
+    """A question whose quotes are still there but whose surroundings changed: the validator decides.
+
+    `otherwise` is what it becomes if the validator does not agree with its answer.
+    """
+
+    id: str
+    candidate: Candidate
+    otherwise: RetiredQA
+
+
+class Carried(Record):
+    """The questions of the last version of the document, and those that earlier versions had lost already."""
+
+    kind: Literal["carried"] = "carried"
+    kept: tuple[Kept, ...] = ()
+    recheck: tuple[Recheck, ...] = ()
+    retired: tuple[RetiredQA, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Proposed(Record):
+    """The generator submitted a candidate."""
+
+    kind: Literal["proposed"] = "proposed"
+    candidate: Candidate
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class GenerationFailed(Record):
+    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
+
+    kind: Literal["generation_failed"] = "generation_failed"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Exhausted(Record):
+    """The generator reported that no more questions can be asked."""
+
+    kind: Literal["exhausted"] = "exhausted"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Compared(Record):
+    """The candidate was compared with the accepted questions. `duplicate_of` is an index of them."""
+
+    kind: Literal["compared"] = "compared"
+    duplicate_of: int | None
+    detail: str = ""
+    score: float | None = None  # similarity to that question, or to the nearest one
+    step: DuplicateStep = ""  # what decided; older journals do not say
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Judged(Record):
+    """The validator gave a verdict, or `failure` says why it did not."""
+
+    kind: Literal["judged"] = "judged"
+    verdict: VerdictRecord | None
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
+
+
+Event = Annotated[
+    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged, Field(discriminator="kind")
+]
