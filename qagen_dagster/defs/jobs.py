@@ -3,6 +3,7 @@
 DOCUMENTS = ("parsed_documents", "visual_manifests")
 INDEX = ("document_index",)
 QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", "grounding_report")
+EXPORTS = ("exports",)
 EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
 EXAM_PART = ("idea_plans", "exam_items")
 ITEM_BANK = ("item_bank",)

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from qagen_dagster.defs.jobs import EVALUATIONS, INDEX, ITEM_BANK, QUESTIONS
+from qagen_dagster.defs.jobs import EVALUATIONS, EXPORTS, INDEX, ITEM_BANK, QUESTIONS
 from qagen_dagster.defs.model_config import KEY, wanted_versions
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -38,7 +38,7 @@ def build_sensors(partitions: Partitions) -> list[dg.SensorDefinition]:
     automation = dg.AutomationConditionSensorDefinition(
         "refresh_changed_combinations",
         target=dg.AssetSelection.assets(
-            *QUESTIONS, *INDEX, *EVALUATIONS, *ITEM_BANK, "problem_bank", "catalog"
+            *QUESTIONS, *EXPORTS, *INDEX, *EVALUATIONS, *ITEM_BANK, "problem_bank", "catalog"
         ),
         description="Start backfills of exactly the combinations whose configuration or documents changed, and refresh "
         "banks and the catalog. The runs cost money.",

@@ -14,6 +14,7 @@ from qagen_dagster.answering.fulltext import storage
 from qagen_dagster.loop.catalog.source import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
+from qagen_dagster.loop.questions import exports
 from qagen_dagster.publishing.questions import corpus_json, jsonl
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart
@@ -45,7 +46,12 @@ VALUES: dict[str, Any] = {
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {
     "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
-    "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE, jsonl.REJECTED_FILE),
+    "CorpusGenerationResult.file_key.path": (
+        corpus_json.FILE,
+        jsonl.FILE,
+        jsonl.REJECTED_FILE,
+        f"{exports.FOLDER}/ragas/testset.jsonl",
+    ),
     "CorpusGenerationResult.version_key.path": (corpus_json.FILE,),
     "Combination.history_key.path": (corpus_json.FILE,),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),

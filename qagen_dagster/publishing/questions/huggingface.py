@@ -1,0 +1,94 @@
+"""A data set in the layout of Hugging Face: Parquet, and a card whose front matter says how to load it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
+
+_FILE = "data/test-00000-of-00001.parquet"
+_EVIDENCE = {"quote": "string", "start_line": "int64", "end_line": "int64", "page": "int64", "visual": "string"}
+_FEATURES: dict[str, Any] = {
+    "id": "string",
+    "question": "string",
+    "answer": "string",
+    "contexts": ["string"],
+    "document_id": "string",
+    "source_document": "string",
+    "row": "string",
+    "question_type": "string",
+    "mode": "string",
+    "hops": "int64",
+    "grade": "string",
+    "evidence": [_EVIDENCE],
+    "images": ["image"],
+}
+_TYPES = {"string": "VARCHAR", "int64": "BIGINT", "image": "STRUCT(bytes BLOB, path VARCHAR)"}
+
+
+def export(exported: ExportedSet) -> dict[str, bytes]:
+    """The split `test`. `images` holds the bytes of the pictures."""
+    return {"README.md": _card(exported), _FILE: _parquet(exported)}
+
+
+def _parquet(exported: ExportedSet) -> bytes:
+    columns = ", ".join(f'"{name}" {_type(feature)}' for name, feature in _FEATURES.items())
+    places = ", ".join("?" for _ in _FEATURES)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect(":memory:", config={"threads": 1}) as connection:
+        connection.execute(f"CREATE TABLE rows ({columns})")
+        for row in exported.rows:
+            connection.execute(f"INSERT INTO rows VALUES ({places})", _values(row))
+        target = Path(folder) / "rows.parquet"
+        connection.table("rows").write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
+        return target.read_bytes()
+
+
+def _type(feature: Any) -> str:
+    """The type of a column in DuckDB."""
+    if isinstance(feature, list):
+        return f"{_type(feature[0])}[]"
+    if isinstance(feature, dict):
+        return f"STRUCT({', '.join(f'{name} {_type(one)}' for name, one in feature.items())})"
+    return _TYPES[feature]
+
+
+def _values(row: ExportedRow) -> list[Any]:
+    values = {
+        **row.details,
+        "question": row.question.question,
+        "answer": row.question.answer,
+        "contexts": row.contexts,
+        "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
+    }
+    return [values[name] for name in _FEATURES]
+
+
+def _card(exported: ExportedSet) -> bytes:
+    one = exported.published
+    name = f"{one.corpus_path}/{one.scenario}/{one.mode.value}"
+    front = {
+        "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
+        "task_categories": ["question-answering"],
+        "tags": ["synthetic", "retrieval-augmented-generation"],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": _FILE}]}],
+        "dataset_info": {"features": [_feature(key, kind) for key, kind in _FEATURES.items()]},
+    }
+    text: str = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
+    return (
+        f"---\n{text}---\n\n# {name}\n\n{len(exported.rows)} questions on the corpus, with answers and verbatim evidence, "
+        f"published {one.timestamp} by qagen_dagster. Line numbers are 1-based lines of the parsed document.\n"
+    ).encode()
+
+
+def _feature(name: str, kind: Any) -> dict[str, Any]:
+    """A feature as the front matter of a card declares it."""
+    if isinstance(kind, list):
+        inner = kind[0]
+        fields = [_feature(key, one) for key, one in inner.items()] if isinstance(inner, dict) else inner
+        return {"name": name, "list": fields}
+    return {"name": name, "dtype": kind}
