@@ -32,7 +32,16 @@ PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
     "huggingface": ("datasets", "pillow"),
     "squad": ("datasets",),
     "langsmith": ("langsmith",),
-    "ragchecker": ("--no-deps", "ragchecker", "dataclasses-json", "marshmallow", "typing-inspect", "typing-extensions", "mypy-extensions", "packaging"),
+    "ragchecker": (
+        "--no-deps",
+        "ragchecker",
+        "dataclasses-json",
+        "marshmallow",
+        "typing-inspect",
+        "typing-extensions",
+        "mypy-extensions",
+        "packaging",
+    ),
     "csv": ("pandas",),
     "xlsx": ("openpyxl",),
 }
@@ -81,7 +90,9 @@ def _exported(folder: Path) -> dict[str, Json]:
     for one in told["exports"]:
         file = folder / "assets" / "published" / one["combination"] / "corpus.json"
         rows = json.loads(file.read_bytes())["questions"]
-        taken = [[row["id"], row["question"], row["answer"]] for row in rows if row["id"] not in one["left_out"]]
+        taken = [
+            [row["id"], row["question"], row["answer"]] for row in rows if row["id"] not in one["left_out"]
+        ]
         expected.setdefault(one["format"], {})[one["combination"]] = (taken, len(one["left_out"]))
     return expected
 
@@ -101,7 +112,12 @@ def _found(cache: Path, name: str, folder: Path) -> Json:
     home = folder / "user"
     home.mkdir(exist_ok=True)
     ended = subprocess.run(
-        command, env=os.environ | QUIET | {"HOME": str(home)}, cwd=folder, capture_output=True, text=True, check=False
+        command,
+        env=os.environ | QUIET | {"HOME": str(home)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ended.returncode:
         return {"error": " ".join((ended.stderr or ended.stdout).split())[-400:]}
@@ -125,7 +141,9 @@ def _row(name: str, found: Json, expected: Json) -> bool:
 def _difference(found: list[Any] | None, wanted: list[Any]) -> str:
     if found is None or len(found) != len(wanted):
         return f"{len(found or [])} questions in place of {len(wanted)}"
-    return next(f"{one} in place of {other}" for one, other in zip(found, wanted, strict=True) if one != other)
+    return next(
+        f"{one} in place of {other}" for one, other in zip(found, wanted, strict=True) if one != other
+    )
 
 
 if __name__ == "__main__":

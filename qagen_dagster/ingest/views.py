@@ -47,7 +47,9 @@ def visual_image(
         return None
     source, options = source_of(corpus, entry.source), parse_options(corpus.config.documents)
     try:
-        known = file_hash(CorpusFile(source.name, Path(source.path), within=source.within), options.max_bytes, Event())
+        known = file_hash(
+            CorpusFile(source.name, Path(source.path), within=source.within), options.max_bytes, Event()
+        )
     except OSError as error:
         raise DocumentError("corrupt", f"{source.name} cannot be read: {error.strerror}") from error
     if known != entry.source_sha256:

@@ -1,10 +1,10 @@
 """BEIR: GenericDataLoader. Judgements must name passages and questions that exist."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 from beir.datasets.data_loader import GenericDataLoader
 from report import folders, lines, tell
-from importlib.metadata import version
 
 judgements = 0
 

@@ -1,10 +1,10 @@
 """Inspect AI: json_dataset. The pictures of a sample must be files."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 from inspect_ai.dataset import json_dataset
 from report import folders, tell
-from importlib.metadata import version
 
 pictures = 0
 

@@ -3,14 +3,11 @@
 The answers are compared by equality in place of a model: the prompt is the answer, so each test must pass.
 """
 
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import yaml
-from report import folders, tell
 
 CACHE = Path(sys.argv[2])
 CONFIG = """\
@@ -26,7 +23,9 @@ def program() -> list[str]:
     if not (CACHE / "complete").exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         (CACHE / "package.json").write_text("{}")
-        subprocess.run(["npm", "install", "--silent", "promptfoo"], cwd=CACHE, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["npm", "install", "--silent", "promptfoo"], cwd=CACHE, check=True, stdout=subprocess.DEVNULL
+        )
         (CACHE / "complete").touch()
     return [str(command)]
 

@@ -1,9 +1,9 @@
 """RAGChecker: RAGResults.from_json. Its container is loaded without the evaluator, which needs torch."""
 
+import sys
 from importlib.metadata import distribution
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-import sys
 
 from report import report
 

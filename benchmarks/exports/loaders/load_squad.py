@@ -15,7 +15,9 @@ def load(folder: Path) -> list[list[str]]:
     if '"data": []' in file.read_text(encoding="utf-8"):
         return []
     found = []
-    for entry in load_dataset("json", data_files=str(file), field="data", split="train", cache_dir=str(folder / ".cache")):
+    for entry in load_dataset(
+        "json", data_files=str(file), field="data", split="train", cache_dir=str(folder / ".cache")
+    ):
         for paragraph in entry["paragraphs"]:
             for row in paragraph["qas"]:
                 (answer,) = row["answers"]

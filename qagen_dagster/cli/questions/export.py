@@ -94,4 +94,6 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
         return
     for row in rows:
         left_out = f", {len(row['left_out'])} left out" if row["left_out"] else ""
-        echo(f"{row['combination']} {row['format']}: {row['questions']} questions{left_out}: {row['files'][0]}")
+        echo(
+            f"{row['combination']} {row['format']}: {row['questions']} questions{left_out}: {row['files'][0]}"
+        )

@@ -127,7 +127,9 @@ class PassageText:
         if evidence.start_line is None:
             return None
         before = sum(len(line) + 1 for line in self._lines[: evidence.start_line - 1])
-        start = before + "\n".join(self._lines[evidence.start_line - 1 : evidence.end_line]).index(evidence.quote)
+        start = before + "\n".join(self._lines[evidence.start_line - 1 : evidence.end_line]).index(
+            evidence.quote
+        )
         first = bisect_right(self._starts, start) - 1
         after = bisect_left(self._starts, start + len(evidence.quote))
         return Place(evidence.quote, start - self._starts[first], self.passages[first:after])

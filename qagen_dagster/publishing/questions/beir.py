@@ -19,7 +19,8 @@ def export(exported: ExportedSet) -> dict[str, bytes]:
         for passage in one.passages
     )
     queries = (
-        {"_id": row.question.id, "text": row.question.question, "metadata": row.details} for row in exported.rows
+        {"_id": row.question.id, "text": row.question.question, "metadata": row.details}
+        for row in exported.rows
     )
     qrels = [f"{row.question.id}\t{passage.id}\t1\n" for row in exported.rows for passage in row.passages]
     return {

@@ -83,12 +83,21 @@ class ExportedRow:
     @property
     def details(self) -> dict[str, Any]:
         """What formats with a field for metadata say of the question."""
-        shown = {"id", "document_id", "source_document", "row", "question_type", "hops", "evidence", "visuals"}
+        shown = {
+            "id",
+            "document_id",
+            "source_document",
+            "row",
+            "question_type",
+            "hops",
+            "evidence",
+            "visuals",
+        }
         grade = self.question.grade
         return {
             **self.question.model_dump(mode="json", include=shown),
             "mode": self.question.category.value,
-            "grade": None if grade is None or grade.grade is None else grade.grade,
+            "grade": None if grade is None or grade.grade is None else grade.grade.value,
         }
 
 

@@ -12,12 +12,10 @@ import yaml
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
 
 _FILE = "data/test-00000-of-00001.parquet"
-_EVIDENCE = {"quote": "string", "start_line": "int64", "end_line": "int64", "page": "int64", "visual": "string"}
-_FEATURES: dict[str, Any] = {
+_VALUES = {
     "id": "string",
     "question": "string",
     "answer": "string",
-    "contexts": ["string"],
     "document_id": "string",
     "source_document": "string",
     "row": "string",
@@ -25,9 +23,15 @@ _FEATURES: dict[str, Any] = {
     "mode": "string",
     "hops": "int64",
     "grade": "string",
-    "evidence": [_EVIDENCE],
-    "images": ["image"],
 }
+_EVIDENCE = {
+    "quote": "string",
+    "start_line": "int64",
+    "end_line": "int64",
+    "page": "int64",
+    "visual": "string",
+}
+_LISTS: dict[str, str | dict[str, str]] = {"contexts": "string", "evidence": _EVIDENCE, "images": "image"}
 _TYPES = {"string": "VARCHAR", "int64": "BIGINT", "image": "STRUCT(bytes BLOB, path VARCHAR)"}
 
 
@@ -37,24 +41,26 @@ def export(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _parquet(exported: ExportedSet) -> bytes:
-    columns = ", ".join(f'"{name}" {_type(feature)}' for name, feature in _FEATURES.items())
-    places = ", ".join("?" for _ in _FEATURES)
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute(f"CREATE TABLE rows ({columns})")
+    columns = [f'"{name}" {_type(kind)}' for name, kind in _VALUES.items()]
+    columns += [f'"{name}" {_type(kind)}[]' for name, kind in _LISTS.items()]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        duckdb.connect(":memory:", config={"threads": 1}) as connection,
+    ):
+        connection.execute(f"CREATE TABLE rows ({', '.join(columns)})")
+        table = connection.table("rows")
         for row in exported.rows:
-            connection.execute(f"INSERT INTO rows VALUES ({places})", _values(row))
+            table.insert(_values(row))
         target = Path(folder) / "rows.parquet"
-        connection.table("rows").write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
+        table.write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
         return target.read_bytes()
 
 
-def _type(feature: Any) -> str:
+def _type(kind: str | dict[str, str]) -> str:
     """The type of a column in DuckDB."""
-    if isinstance(feature, list):
-        return f"{_type(feature[0])}[]"
-    if isinstance(feature, dict):
-        return f"STRUCT({', '.join(f'{name} {_type(one)}' for name, one in feature.items())})"
-    return _TYPES[feature]
+    if isinstance(kind, str):
+        return _TYPES[kind]
+    return f"STRUCT({', '.join(f'{name} {_TYPES[one]}' for name, one in kind.items())})"
 
 
 def _values(row: ExportedRow) -> list[Any]:
@@ -65,18 +71,22 @@ def _values(row: ExportedRow) -> list[Any]:
         "contexts": row.contexts,
         "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
     }
-    return [values[name] for name in _FEATURES]
+    return [values[name] for name in (*_VALUES, *_LISTS)]
 
 
 def _card(exported: ExportedSet) -> bytes:
     one = exported.published
     name = f"{one.corpus_path}/{one.scenario}/{one.mode.value}"
+    lists = [
+        {"name": key, "list": kind if isinstance(kind, str) else _declared(kind)}
+        for key, kind in _LISTS.items()
+    ]
     front = {
         "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "retrieval-augmented-generation"],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": _FILE}]}],
-        "dataset_info": {"features": [_feature(key, kind) for key, kind in _FEATURES.items()]},
+        "dataset_info": {"features": [*_declared(_VALUES), *lists]},
     }
     text: str = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
     return (
@@ -85,10 +95,6 @@ def _card(exported: ExportedSet) -> bytes:
     ).encode()
 
 
-def _feature(name: str, kind: Any) -> dict[str, Any]:
-    """A feature as the front matter of a card declares it."""
-    if isinstance(kind, list):
-        inner = kind[0]
-        fields = [_feature(key, one) for key, one in inner.items()] if isinstance(inner, dict) else inner
-        return {"name": name, "list": fields}
-    return {"name": name, "dtype": kind}
+def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:
+    """Features as the front matter of a card declares them."""
+    return [{"name": name, "dtype": kind} for name, kind in kinds.items()]

@@ -28,7 +28,7 @@ class _Quoted(yaml.SafeDumper):
         return True
 
 
-def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+def _quoted(dumper: Any, text: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
 
 
@@ -46,7 +46,7 @@ def _case(row: ExportedRow) -> dict[str, Any]:
             **pictures,
         },
         "assert": [{"type": "factuality", "value": _literal(row.question.answer)}],
-        "metadata": row.details,
+        "metadata": {name: value for name, value in row.details.items() if name != "evidence"},
     }
 
 

@@ -27,9 +27,7 @@ COLUMNS = (
 def cells(row: ExportedRow) -> list[str | int | None]:
     """The values of a question in the order of COLUMNS. Several quotes are separated by an empty line."""
     question, details = row.question, row.details
-    spans = (
-        (one.start_line, one.end_line) for one in question.evidence if one.start_line is not None
-    )
+    spans = ((one.start_line, one.end_line) for one in question.evidence if one.start_line is not None)
     values: dict[str, str | int | None] = {
         **details,
         "question": question.question,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
+from typing import Any, cast
 
 from qagen_dagster.publishing.questions.exported_set import ExportedSet
 from qagen_dagster.publishing.questions.table import COLUMNS, cells
@@ -13,10 +14,10 @@ _LONGEST = 32_767  # characters of a cell
 
 def export(exported: ExportedSet) -> dict[str, bytes]:
     """One sheet. A text that is longer than a cell can be is cut."""
-    import xlsxwriter
+    import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 
     written = io.BytesIO()
-    with xlsxwriter.Workbook(written, {"in_memory": True}) as book:
+    with cast("Any", xlsxwriter.Workbook(written, {"in_memory": True})) as book:
         book.set_properties({"created": datetime.fromisoformat(exported.published.timestamp)})
         sheet = book.add_worksheet("questions")
         bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})

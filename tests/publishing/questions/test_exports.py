@@ -8,7 +8,6 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable
 from typing import Any
 
 import duckdb
