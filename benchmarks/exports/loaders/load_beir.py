@@ -19,8 +19,7 @@ def load(folder: Path) -> list[list[str]]:
     assert named <= set(corpus), named - set(corpus)
     assert all(corpus[passage]["text"] for passage in named)
     judgements += sum(map(len, qrels.values()))
-    answers = {row["_id"]: row for row in lines(folder / "queries.jsonl")}
-    return [[key, text, answers[key]["metadata"]["answer"]] for key, text in queries.items()]
+    return [[key, text, None] for key, text in queries.items()]
 
 
 sets = {key: load(folder) for key, folder in folders("beir")}

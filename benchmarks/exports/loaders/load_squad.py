@@ -24,7 +24,7 @@ def load(folder: Path) -> list[list[str]]:
                 start = answer["answer_start"]
                 assert paragraph["context"][start : start + len(answer["text"])] == answer["text"], row
                 offsets += 1
-                found.append([row["id"], row["question"], " ".join(answer["text"].split()).lower()])
+                found.append([row["id"], row["question"], answer["text"]])
     return found
 
 

@@ -22,10 +22,10 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
 
 
-def tell(sets: dict[str, list[list[str]]], version: str, said: str = "") -> None:
+def tell(sets: dict[str, list[list[str]]], version: str, said: str) -> None:
     print(json.dumps({"version": version, "sets": sets, "said": said}))
 
 
-def report(name: str, package: str, load: Callable[[Path], list[list[str]]], said: str = "") -> None:
+def report(name: str, package: str, load: Callable[[Path], list[list[str]]], said: str = "equal") -> None:
     """Load every combination, and print what was found."""
     tell({key: load(folder) for key, folder in folders(name)}, version(package), said)

@@ -82,6 +82,7 @@ def _rows(combination: str, made: SetExports, output: Path) -> list[dict[str, An
             "format": one.format,
             "questions": one.questions,
             "left_out": list(one.left_out),
+            "folder": str(output / combination / one.format),
             "files": [str(output / combination / one.format / path) for path in one.files],
         }
         for one in made.exports
@@ -94,6 +95,4 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
         return
     for row in rows:
         left_out = f", {len(row['left_out'])} left out" if row["left_out"] else ""
-        echo(
-            f"{row['combination']} {row['format']}: {row['questions']} questions{left_out}: {row['files'][0]}"
-        )
+        echo(f"{row['format']}: {row['questions']} questions{left_out}: {row['folder']}")

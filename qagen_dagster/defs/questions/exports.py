@@ -42,7 +42,7 @@ def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
 
 
 def of_exports(made: SetExports) -> Metadata:
-    """A row per format, and the visuals without a picture."""
+    """A row per format, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
         "dagster/row_count": max((one.questions for one in made.exports), default=0),

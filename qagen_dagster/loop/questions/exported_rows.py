@@ -34,7 +34,7 @@ _PASSAGES = IndexOptions(overlap_characters=0)  # whole sentences, each in one p
 
 
 class ExportedRows:
-    """The questions of a published set. `no_picture` names the visuals that have no picture, with the reason."""
+    """The questions of a published set. `no_picture` names the visuals that could not be rendered, with the reason."""
 
     def __init__(self, space: Workspace, combination: Combination) -> None:
         self._space, self._combination = space, combination
@@ -100,15 +100,13 @@ class ExportedRows:
         return self._pictures[key]
 
     def _rendered(self, document_id: str, visual: PublishedVisual) -> Picture | None:
-        corpus, why = self._space.corpus(self._combination.corpus), "its document has no pages"
+        corpus = self._space.corpus(self._combination.corpus)
         try:
             made = visual_image(corpus, self._entries[document_id], self._space.parsers(), visual)
         except DocumentError as error:
-            made, why = None, str(error)
-        if made is None:
-            self.no_picture.append(f"{document_id}: {visual.label}: {why}")
+            self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
-        return Picture(made.media_type, made.data)
+        return None if made is None else Picture(made.media_type, made.data)
 
 
 class PassageText:

@@ -29,7 +29,7 @@ class Export:
 
 @dataclass(frozen=True)
 class SetExports:
-    """The exports of a set, and the visuals of its questions that have no picture, each with the reason."""
+    """The exports of a set, and the visuals of its questions that could not be rendered, with the reason."""
 
     exports: tuple[Export, ...]
     no_picture: tuple[str, ...]

@@ -30,7 +30,7 @@ def test_published_sets_are_exported(qagen: Command, tmp_path: Path) -> None:
     samples = (output / KEY / "inspect" / "samples.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in samples] == ids
     shown = qagen("export", "--format", "csv", "--format", "squad", "--output", str(tmp_path / "two"))
-    assert [line.split(":")[0] for line in shown.out.splitlines()] == [f"{KEY} squad", f"{KEY} csv"]
+    assert [line.split(":")[0] for line in shown.out.splitlines()] == ["squad", "csv"]
     assert {path.name for path in (tmp_path / "two" / KEY).iterdir()} == {"csv", "squad"}
 
 

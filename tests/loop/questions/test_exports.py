@@ -77,7 +77,7 @@ def test_a_visual_without_a_picture_is_named(workspace: PlayedWorkspace) -> None
     seen = tuple(one.model_copy(update={"visuals": (table,)}) for one in whole.questions)
     workspace.store.write(key, whole.model_copy(update={"questions": seen}))
     made = export_set(workspace, COMBINATION, chosen_formats(["inspect"]))
-    assert made.no_picture == ("a.txt: Table 1: corrupt: a.txt cannot be read: No such file or directory",)
+    assert made.no_picture == ("a.txt: Table 1: a.txt cannot be read: No such file or directory",)
 
 
 def test_an_unknown_format_is_named() -> None:
