@@ -8,7 +8,7 @@ from report import lines, report
 
 def load(folder: Path) -> list[list[str]]:
     examples = [ExampleCreate(**row) for row in lines(folder / "examples.jsonl")]
-    return [[one.metadata["id"], one.inputs["question"], one.outputs["answer"]] for one in examples]
+    return [[one.metadata["id"], one.inputs["question"], one.reference_outputs["answer"]] for one in examples]
 
 
 report("langsmith", "langsmith", load)
