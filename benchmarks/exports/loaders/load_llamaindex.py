@@ -11,7 +11,6 @@ def load(folder: Path) -> list[list[str]]:
     file = folder / "rag_dataset.json"
     dataset = LabelledRagDataset.from_json(str(file))
     rows = json.loads(file.read_bytes())["examples"]
-    assert len(dataset.to_pandas()) == len(rows)
     assert all(one.reference_contexts for one in dataset.examples)
     return [
         [row["id"], one.query, one.reference_answer] for row, one in zip(rows, dataset.examples, strict=True)

@@ -1,6 +1,7 @@
 """promptfoo: `promptfoo eval` with a provider that returns the prompt. It needs Node.js and npm.
 
-The provider also stands in for the model that compares answers, so tests fail; what counts is what promptfoo made of each of them.
+The provider also stands in for the model that compares answers, so it does not matter which tests pass. What counts is what
+promptfoo made of each of them.
 """
 
 import json
@@ -50,7 +51,8 @@ def load(folder: Path) -> list[list[str]]:
     for one in sorted(found, key=lambda result: result["testIdx"]):
         test = one["testCase"]
         question, _, picture = one["response"]["output"].rpartition(" ")
-        assert picture.startswith(LOADED) if "image" in test["vars"] else not picture, picture[:99]
+        data = picture.rpartition("base64,")[2]
+        assert data.startswith(LOADED) if test["vars"]["image"] else not picture, picture[:99]
         pictures += bool(picture)
         rows.append([test["description"], question.strip(), test["assert"][0]["value"]])
     return rows

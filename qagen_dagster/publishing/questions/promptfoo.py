@@ -9,7 +9,7 @@ import yaml
 
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
 
-_TEMPLATE = re.compile(r"\{[{%#]")
+_TEMPLATE = re.compile(r"\{[{%#]|#\}")
 
 
 def export(exported: ExportedSet) -> dict[str, bytes]:
@@ -51,6 +51,6 @@ def _case(row: ExportedRow) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """A template that gives `text`. promptfoo fills in templates, and reads the file that a text beginning with `file://` names."""
+    """A template that gives `text`. promptfoo fills in templates, and reads the file that a text such as `file://name` names."""
     shown = _TEMPLATE.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
-    return f'{{{{ "" }}}}{shown}' if re.match(r"\w+:", text) else shown
+    return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
