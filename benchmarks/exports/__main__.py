@@ -110,7 +110,11 @@ def _qagen(environ: dict[str, str], *words: str) -> str:
 
 def _found(cache: Path, name: str, folder: Path) -> Json:
     """What the program's loader found: its version, and per combination id, question and answer."""
-    python = Path(sys.executable) if name == "promptfoo" else environment(cache, SHARED.get(name, name), PROGRAMS[name])
+    python = (
+        Path(sys.executable)
+        if name == "promptfoo"
+        else environment(cache, SHARED.get(name, name), PROGRAMS[name])
+    )
     command = [str(python), str(LOADERS / f"load_{name}.py"), str(folder / "exports"), str(cache / name)]
     home = folder / "user"
     home.mkdir(exist_ok=True)
