@@ -41,6 +41,7 @@ def export(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _parquet(exported: ExportedSet) -> bytes:
+    """DuckDB writes Parquet only to files, so there is a temporary one."""
     columns = [f'"{name}" {_type(kind)}' for name, kind in _VALUES.items()]
     columns += [f'"{name}" {_type(kind)}[]' for name, kind in _LISTS.items()]
     with (

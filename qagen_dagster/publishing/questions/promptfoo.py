@@ -15,17 +15,12 @@ _TEMPLATE = re.compile(r"\{[{%#]|#\}")
 def export(exported: ExportedSet) -> dict[str, bytes]:
     """The variables `question`, `context` and, with pictures, `image`, `image_2`, ...; a model compares the answers."""
     cases = [_case(row) for row in exported.rows]
-    text: str = yaml.dump(
-        cases, Dumper=_Quoted, allow_unicode=True, sort_keys=False, width=float("inf")
-    )  # all strings are quoted, because readers disagree about plain ones such as 1e3
+    text: str = yaml.dump(cases, Dumper=_Quoted, allow_unicode=True, sort_keys=False, width=float("inf"))
     return {"tests.yaml": text.encode(), **exported.pictures()}
 
 
 class _Quoted(yaml.SafeDumper):
-    """Puts all strings into double quotes."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+    """Puts all strings into double quotes, because readers disagree about plain ones such as 1e3."""
 
 
 def _quoted(dumper: Any, text: str) -> yaml.Node:

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def takes(row: ExportedRow) -> bool:
-    """An answer in other words than the document's is no span. Scores would count right answers as wrong against a quote."""
+    """An answer in other words than its quotes is no span. Scores would count right answers as wrong against a quote."""
     return _span(row) is not None
 
 
@@ -41,19 +41,19 @@ def _paragraph(row: ExportedRow) -> Json:
 
 
 def _span(row: ExportedRow) -> tuple[str, int, str] | None:
-    """A context, and position and text of the answer in it: in a quote if possible, else beside it."""
+    """A context, and position and text of the answer in it.
+
+    The answer must be in a quote: the same words elsewhere in the passage may say something else.
+    """
     words = r"\s+".join(map(re.escape, row.question.answer.split()))
     answer = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
-    found = (_found(place, answer, narrow) for narrow in (True, False) for place in row.places)
-    return next((one for one in found if one is not None), None)
+    return next((one for one in (_found(place, answer) for place in row.places) if one is not None), None)
 
 
-def _found(place: Place, answer: re.Pattern[str], narrow: bool) -> tuple[str, int, str] | None:
-    """`narrow`: only within the quote."""
+def _found(place: Place, answer: re.Pattern[str]) -> tuple[str, int, str] | None:
     text = place.text
+    start = max(place.start - (len(text) - len(text.lstrip())), 0)
     context = text.strip()
-    before = len(text) - len(text.lstrip())
-    start = place.start - before if narrow else 0
-    end = start + len(place.quote) if narrow else len(context)
-    match = answer.search(context, max(start, 0), end)
-    return (context, match.start(), match[0]) if match and match[0] else None
+    match = answer.search(context, start)
+    inside = match is not None and match[0] and match.end() <= start + len(place.quote)
+    return (context, match.start(), match[0]) if match is not None and inside else None

@@ -218,11 +218,13 @@ def test_an_answer_that_is_no_span_is_left_out_of_squad(answer: str) -> None:
 
 
 def test_a_squad_answer_is_the_one_in_the_quote() -> None:
-    passage = Passage("a.txt#1", " Lot 7 was sold for 7 pounds.")
+    passage = Passage("a.txt#1", " Lot 7 was sold for 7 pounds in 1811.")
     place = Place("sold for 7 pounds", passage.text.index("sold"), (passage,))
     data = json.loads(files("squad", row(1, place, answer="7"))["squad.json"])["data"]
     found = data[0]["paragraphs"][0]["qas"][0]["answers"][0]
     assert found["answer_start"] == len("Lot 7 was sold for ")
+    assert not squad.takes(row(1, place, answer="Lot 7"))
+    assert not squad.takes(row(1, place, answer="1811"))
 
 
 @given(TEXTS, TEXTS, TEXTS)
