@@ -8,7 +8,7 @@ PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
-.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-real test-tex samples lock clean
+.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -33,6 +33,9 @@ soak: $(READY) ## two commands and a Dagster backfill on one store, again and ag
 
 fuzz: $(READY) ## generated input for parsers and readers, MINUTES=10; prints the seed of each round
 	$(BIN)/python -m benchmarks.fuzz --minutes $(or $(MINUTES),10)
+
+test-exports: $(READY) ## exported sets open in the programs that they are made for, which are installed into a cache folder
+	$(BIN)/python -m benchmarks.exports
 
 test-real: $(READY) ## every file of QAGEN_REAL_DATA parses or has a named outcome
 	test -d "$(QAGEN_REAL_DATA)" || { echo "set QAGEN_REAL_DATA to a folder of real documents"; exit 2; }

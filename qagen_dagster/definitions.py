@@ -24,6 +24,7 @@ from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.presentation import presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
+from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
@@ -56,6 +57,7 @@ def build_definitions(
         build_document_index(partitions),
         *build_question_assets(partitions),
         build_grounding_report(partitions),
+        build_exports(partitions),
         *build_evaluation_assets(partitions),
         *build_exam_assets(exams),
         *build_problem_assets(sets),

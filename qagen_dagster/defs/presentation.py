@@ -32,6 +32,7 @@ PAGES = {
 _OTHER_PAGES = {
     "document_index": "search.md",
     "grounding_report": "grading.md",
+    "exports": "exports.md",
     "corpus_json": "contracts.md",
 }
 

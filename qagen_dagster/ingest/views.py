@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.files import CorpusFile, file_hash, parse_options, source_of
 from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
+from qagen_dagster.records.questions.published import PublishedVisual
 from qagen_dagster.store import Store
 from qagen_dagster.toolkit.document_view import DocumentView
 
@@ -32,6 +34,27 @@ def open_view(
         render=partial(_render, pool, source, parse_options(corpus.config.documents)),
         max_image_pixels=max_image_pixels,
     )
+
+
+def visual_image(
+    corpus: Corpus, entry: IndexEntry, pool: ParserPool, visual: PublishedVisual
+) -> PageImage | None:
+    """A picture of a visual; None if its document has no pages.
+
+    Raises DocumentError when it cannot be rendered, and when the file has changed since it was parsed.
+    """
+    if visual.page is None:
+        return None
+    source, options = source_of(corpus, entry.source), parse_options(corpus.config.documents)
+    try:
+        known = file_hash(
+            CorpusFile(source.name, Path(source.path), within=source.within), options.max_bytes, Event()
+        )
+    except OSError as error:
+        raise DocumentError("corrupt", f"{source.name} cannot be read: {error.strerror}") from error
+    if known != entry.source_sha256:
+        raise DocumentError("corrupt", f"{source.name} has changed since it was parsed")
+    return pool.render(source, visual.page, options, RenderOptions(crop=visual.box))
 
 
 def _render(

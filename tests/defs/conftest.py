@@ -21,6 +21,7 @@ class Made:
             "documents": graph.materialize("water", *DOCUMENTS),
             "textual": graph.materialize(TEXTUAL, *QUESTIONS),
             "visual": graph.materialize(VISUAL, *QUESTIONS),
+            "exports": graph.materialize(TEXTUAL, "exports"),
             "catalog": graph.materialize(None, "catalog"),
         }
 

@@ -8,9 +8,10 @@ from PIL import Image
 
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
-from qagen_dagster.ingest.views import open_view
+from qagen_dagster.ingest.views import open_view, visual_image
 from qagen_dagster.ingest.visuals import build_manifests
-from qagen_dagster.records.document import Document, VisualManifest
+from qagen_dagster.records.document import Box, Document, VisualManifest, VisualType
+from qagen_dagster.records.questions.published import PublishedVisual
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.formats.pdf.samples import pdf
 from tests.ingest.conftest import Desk
@@ -102,3 +103,22 @@ def test_a_manifest_that_could_not_be_made_says_why_and_is_tried_again(desk: Des
     (made,) = build_manifests(desk.corpus, index, desk.store, desk.pool, desk.settings)
     assert made.failure is None
     assert made.visuals
+
+
+def test_a_visual_is_cut_out_of_the_file_that_was_parsed(desk: Desk) -> None:
+    path = desk.add("a.pdf", pdf(lambda page: page.draw_rect((0, 0, 100, 100), fill=(0, 0, 0))))
+    entry = desk.entry("a.pdf")
+    box = Box(x0=10, y0=10, x1=90, y1=50)
+    visual = PublishedVisual(label="Figure 1", type=VisualType.FIGURE, page=1, box=box)
+    found = visual_image(desk.corpus, entry, desk.pool, visual)
+    assert found is not None
+    picture = Image.open(io.BytesIO(found.data)).convert("L")
+    assert (picture.width > picture.height, picture.getextrema()) == (True, (0, 0))
+    nowhere = visual.model_copy(update={"page": None})
+    assert visual_image(desk.corpus, entry, desk.pool, nowhere) is None
+    desk.add("a.pdf", pdf("another file"))
+    with pytest.raises(DocumentError, match=r"a\.pdf has changed since it was parsed"):
+        visual_image(desk.corpus, entry, desk.pool, visual)
+    path.unlink()
+    with pytest.raises(DocumentError, match=r"a\.pdf cannot be read"):
+        visual_image(desk.corpus, entry, desk.pool, visual)

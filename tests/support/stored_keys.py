@@ -14,6 +14,7 @@ from qagen_dagster.answering.fulltext import storage
 from qagen_dagster.loop.catalog.source import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
+from qagen_dagster.loop.questions import exports
 from qagen_dagster.publishing.questions import card, corpus_json, jsonl
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart
@@ -51,6 +52,7 @@ SEVERAL: dict[str, tuple[Any, ...]] = {
         jsonl.REJECTED_FILE,
         jsonl.RETIRED_FILE,
         card.FILE,
+        f"{exports.FOLDER}/ragas/testset.jsonl",
     ),
     "CorpusGenerationResult.version_key.path": (corpus_json.FILE,),
     "Combination.history_key.path": (corpus_json.FILE,),

@@ -120,13 +120,14 @@ def _materialize(
 
 
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
-    """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations."""
+    """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
     failures: list[str] = []
     for task in found.due(Product.GRADING, Product.INDEX):
         failures += graph.refresh(task, scope.options)
-    if found.of(*EVALUATIONS):  # the new questions decide whether they are out of date
+    later = (*EVALUATIONS, Product.EXPORTS)
+    if found.of(*later):  # the new questions decide whether they are out of date
         now = find_out_of_date(space, replace(scope, force=False))
-        for task in now.due(*EVALUATIONS):
+        for task in now.due(*later):
             failures += graph.refresh(task, scope.options)
     return failures
 

@@ -25,6 +25,7 @@ from qagen_dagster.loop.index.outdated import why_index_outdated
 from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import wanted_questions
+from qagen_dagster.loop.questions.exports import why_not_exported
 from qagen_dagster.loop.questions.publish import why_outdated
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
@@ -34,7 +35,7 @@ from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.index import SearchIndex
-from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestExports
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
 
@@ -44,6 +45,7 @@ class Product(StrEnum):
     DOCUMENTS = "documents"
     QUESTIONS = "questions"
     GRADING = "grading"
+    EXPORTS = "exports"
     INDEX = "index"
     CLOSED_BOOK = Kind.CLOSED_BOOK.value
     RETRIEVAL = Kind.RETRIEVAL.value
@@ -134,6 +136,7 @@ def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
         search.documents(corpus)
     for combination in scope.combinations:
         search.questions(combination)
+        search.exports(combination)
     for corpus in corpora:
         search.index(corpus)
     for combination in scope.combinations:
@@ -201,6 +204,17 @@ class _Search:
                     wanted_grading(space, combination).version + self._stored(ValidatedSet.key(combination))
                 ),
                 profile=profile,
+            )
+
+    def exports(self, combination: Combination) -> None:
+        space, key = self._space, combination.key
+        if space.store.exists(LatestExports.key(combination)):
+            self._look(
+                Product.EXPORTS,
+                key,
+                lambda: why_not_exported(space, combination),
+                lambda: self._stored(CorpusGenerationResult.key(combination)),
+                self._due((Product.QUESTIONS, key), (Product.GRADING, key)),
             )
 
     def index(self, corpus: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from qagen_dagster.publishing.json_files import json_file
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 
@@ -12,14 +12,12 @@ FILE = "corpus.json"
 
 
 class CorpusJson:
-    """UTF-8, two spaces of indent, a newline at the end."""
+    """The whole set in one file."""
 
     name = "corpus_json"
 
     def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        value = eval_set.published().model_dump(mode="json")
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-        return {FILE: f"{text}\n".encode()}
+        return {FILE: json_file(eval_set.published().model_dump(mode="json"))}
 
 
 def schema() -> dict[str, Any]:

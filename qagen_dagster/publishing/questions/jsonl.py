@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
+from qagen_dagster.publishing.json_files import json_lines
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.records.base import Record
 
 FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl", "retired.jsonl"
-_LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
 class Jsonl:
-    """UTF-8. No line contains a character that some readers take for a line break."""
+    """The questions, in the order of `corpus.json`."""
 
     name = "jsonl"
 
@@ -41,6 +40,4 @@ class RetiredJsonl:
 
 def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:
     origin = {"corpus_name": eval_set.corpus_name, "scenario": eval_set.scenario, "mode": eval_set.mode.value}
-    rows = ({**record.model_dump(mode="json"), **origin} for record in records)
-    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) for row in rows)
-    return "".join(f"{line}\n" for line in lines).encode()
+    return json_lines({**record.model_dump(mode="json"), **origin} for record in records)

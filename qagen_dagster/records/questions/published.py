@@ -133,6 +133,17 @@ class LatestVersion(Record):
         return store_key(f"published/{combination.key}", "latest.json")
 
 
+class LatestExports(Record):
+    """Which exports are stored beside the published set, and from what they were made."""
+
+    formats: tuple[str, ...]
+    made_from: str  # that of the LatestVersion
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"published/{combination.key}", "exports", "latest.json")
+
+
 _CONTENT = (
     "id",
     "question",

@@ -1,0 +1,1 @@
+"""Exports of published sets, opened by the programs that they are made for."""

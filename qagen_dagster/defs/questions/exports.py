@@ -1,0 +1,59 @@
+"""The asset that exports the published set of each combination to formats of other programs."""
+
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import PUBLISHED, Group
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.loop.questions.exports import SetExports, chosen_formats, exported_formats, store_exports
+from qagen_dagster.records.ids import Combination, content_hash, fingerprint
+
+
+class ExportConfig(dg.Config):
+    """What a launch may change."""
+
+    formats: list[str] = Field(
+        [], description="The formats to write, by name. Without a name: those of the last export, or all."
+    )
+
+
+def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
+    """exports over the combinations."""
+
+    @dg.asset(
+        partitions_def=partitions.combinations,
+        group_name=Group.QUESTIONS,
+        kinds={"json", PUBLISHED},
+        deps=["corpus_json"],
+        description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
+        "Fails when a quote is no longer in its document.",
+    )
+    def exports(
+        context: dg.AssetExecutionContext, config: ExportConfig, workspace: WorkspaceResource
+    ) -> dg.MaterializeResult[Any]:
+        space, combination = workspace.open(), Combination.from_key(context.partition_key)
+        formats = chosen_formats(config.formats or exported_formats(space, combination))
+        made = store_exports(space, combination, formats)
+        return dg.MaterializeResult(metadata=of_exports(made), data_version=dg.DataVersion(_version(made)))
+
+    return exports
+
+
+def of_exports(made: SetExports) -> Metadata:
+    """A row per format, and the visuals that could not be rendered."""
+    rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
+    return {
+        "dagster/row_count": max((one.questions for one in made.exports), default=0),
+        "formats": markdown_table(("format", "questions", "left out", "files"), rows),
+        "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out},
+        "no_picture": list(made.no_picture),
+    }
+
+
+def _version(made: SetExports) -> str:
+    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
+    return fingerprint(text for path, data in files for text in (path, content_hash(data)))

@@ -1,0 +1,128 @@
+"""What exports of a published set are made of: its questions with the passages that prove them, its documents and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from qagen_dagster.records.ids import content_hash
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
+
+PICTURES = "pictures"  # the folder of pictures in an export
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Adjacent sentences of a document. The passages of a document follow each other and cover its text."""
+
+    id: str
+    text: str  # with the white space before and after it
+
+    @property
+    def shown(self) -> str:
+        """The text without the white space before and after it."""
+        return self.text.strip()
+
+
+@dataclass(frozen=True)
+class ExportedDocument:
+    """A document of the corpus, whether or not it has questions."""
+
+    id: str
+    title: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a quote stands: at the character `start` of the text of adjacent passages."""
+
+    quote: str
+    start: int
+    passages: tuple[Passage, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(passage.text for passage in self.passages)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a table, a figure or a page that a question is about."""
+
+    media_type: str
+    data: bytes
+
+    @property
+    def path(self) -> str:
+        """Its path in an export. Equal pictures have the same one."""
+        return f"{PICTURES}/{content_hash(self.data)[:16]}.{_SUFFIXES[self.media_type]}"
+
+
+@dataclass(frozen=True)
+class ExportedRow:
+    """A published question. `places` are those of its quotes in the text, `pictures` those of its visuals."""
+
+    question: PublishedQuestion
+    places: tuple[Place, ...]
+    pictures: tuple[Picture, ...] = ()
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages with the evidence; none if the document has no text."""
+        return tuple(dict.fromkeys(passage for place in self.places for passage in place.passages))
+
+    @property
+    def contexts(self) -> list[str]:
+        """The texts of the passages; for a document without text the quotes themselves."""
+        quotes = dict.fromkeys(one.quote for one in self.question.evidence)
+        return [passage.shown for passage in self.passages] or list(quotes)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What formats with a field for metadata say of the question."""
+        shown = {
+            "id",
+            "document_id",
+            "source_document",
+            "row",
+            "question_type",
+            "hops",
+            "evidence",
+            "visuals",
+        }
+        grade = self.question.grade
+        return {
+            **self.question.model_dump(mode="json", include=shown),
+            "mode": self.question.category.value,
+            "grade": None if grade is None or grade.grade is None else grade.grade.value,
+        }
+
+
+@dataclass(frozen=True)
+class ExportedSet:
+    """A published set for exporters. `documents` are all documents of the corpus, or none if no format has room for them."""
+
+    published: CorpusGenerationResult
+    rows: tuple[ExportedRow, ...]
+    documents: tuple[ExportedDocument, ...] = ()
+
+    def pictures(self) -> dict[str, bytes]:
+        """The files of all pictures."""
+        return {one.path: one.data for row in self.rows for one in row.pictures}
+
+
+def _any_row(_: ExportedRow) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """An Exporter for sets. `takes` says whether a question fits into the format; the others are left out and counted."""
+
+    name: str
+    export: Callable[[ExportedSet], dict[str, bytes]]
+    takes: Callable[[ExportedRow], bool] = _any_row
+    whole_corpus: bool = False  # whether the files have all documents of the corpus
