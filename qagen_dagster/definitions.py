@@ -21,6 +21,7 @@ from qagen_dagster.defs.jobs import JOBS
 from qagen_dagster.defs.model_config import build_model_config
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.problems.assets import build_problem_assets
+from qagen_dagster.defs.published import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
@@ -61,7 +62,11 @@ def build_definitions(
         ],
         schedules=[build_nightly_refresh(partitions)],
         sensors=build_sensors(partitions),
-        resources={"workspace": WorkspaceResource.of(chosen), **overrides},
+        resources={
+            "workspace": WorkspaceResource.of(chosen),
+            PUBLISHED_SETS: build_published_sets(chosen),
+            **overrides,
+        },
         loggers=loggers,
         executor=dg.in_process_executor,
     )

@@ -46,6 +46,7 @@ COMMANDS = {
     "questions": ("questions.list_questions", "List questions, accepted and rejected."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
     "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
+    "score": ("score", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
     "stats": ("stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),

@@ -10,6 +10,7 @@ from pydantic import Field
 from qagen_dagster.defs.automation import follow_upstream, refresh_on_model_change
 from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.published import PUBLISHED_SETS
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -166,10 +167,11 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name=GROUP,
         kinds={"json"},
+        io_manager_key=PUBLISHED_SETS,
         deps=["validated_qa", "grounding_report"],
         automation_condition=follow_upstream(),
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
-        description="The published set: the validated questions as JSON for other programs. "
+        description="The published set: the validated questions as JSON for other programs, and as rows for downstream assets. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
     def corpus_json(
