@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qagen_dagster.public import PublishedSet, combinations, published, score, score_markdown, upstream
+    from qagen_dagster.defs.published import upstream
+    from qagen_dagster.public import PublishedSet, combinations, published, score, score_markdown
 
 __version__ = "0.1.0"
 __all__ = [
@@ -21,7 +22,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the public functions at first use, so that importing the package stays quick."""
+    """Load the public names at first use, so that importing the package stays quick."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.public"), name)
+    module = "defs.published" if name == "upstream" else "public"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -1,10 +1,9 @@
-"""What other programs import from `qagen_dagster`: published sets, scores, and what a downstream code location needs."""
+"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in `defs/published.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.loop.evaluation.score import Judge, profile_judge, score_systems
@@ -18,10 +17,7 @@ from qagen_dagster.records.scores import ScoreReport, SystemOutput
 from qagen_dagster.settings import load_settings
 from qagen_dagster.store import Store
 
-if TYPE_CHECKING:
-    import dagster as dg
-
-__all__ = ["PublishedSet", "combinations", "published", "score", "score_markdown", "upstream"]
+__all__ = ["PublishedSet", "combinations", "published", "score", "score_markdown"]
 Answers = Path | str | Iterable[Mapping[str, object]]
 
 
@@ -71,18 +67,6 @@ def score(
     budget = None if max_usd is None else Allowance(max_usd=max_usd)
     judge = Judge() if profile is None else profile_judge(Workspace(load_settings()), profile, budget)
     return score_systems(several, outputs, judge)
-
-
-def upstream() -> dg.Definitions:
-    """What a code location merges into its own definitions so that its assets can take `corpus_json` as an input.
-
-    These are the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
-    """
-    from qagen_dagster.defs.partitions import build_partitions
-    from qagen_dagster.defs.published import build_upstream
-
-    settings = load_settings()
-    return build_upstream(build_partitions(load_corpora(settings.corpora)), settings)
 
 
 def _output(name: str, rows: Answers, known: Sequence[str]) -> SystemOutput:

@@ -11,6 +11,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import budget_options, json_option, profile_option
 from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, print_json, warn, write_output
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.evaluation.score import profile_judge, score_systems
 from qagen_dagster.loop.evaluation.system_output import read_output
 from qagen_dagster.loop.questions.read_published import read_published
@@ -24,20 +25,6 @@ from qagen_dagster.settings import Settings
 _FILE = click.Path(path_type=Path)
 
 
-class _Key(click.ParamType):
-    """A partition key, `corpus/scenario/mode`."""
-
-    name = "corpus/scenario/mode"
-
-    def convert(
-        self, value: Combination | str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Combination:
-        try:
-            return value if isinstance(value, Combination) else Combination.from_key(value)
-        except ValueError:
-            self.fail(f"{value!r} is not corpus/scenario/mode.", param, ctx)
-
-
 @click.command()
 @click.option(
     "--answers",
@@ -48,7 +35,7 @@ class _Key(click.ParamType):
 @click.option(
     "--set",
     "keys",
-    type=_Key(),
+    metavar="CORPUS/SCENARIO/MODE",
     multiple=True,
     required=True,
     help="The published set with the questions. Can be repeated.",
@@ -64,7 +51,7 @@ class _Key(click.ParamType):
 def score(
     settings: Settings,
     answers: Path,
-    keys: tuple[Combination, ...],
+    keys: tuple[str, ...],
     against: Path | None,
     output: Path | None,
     budget: Allowance | None,
@@ -78,7 +65,7 @@ def score(
     """
     space = Workspace(settings)
     judge = profile_judge(space, profile or settings.profile, budget)
-    sets = [read_published(space.store, key) for key in dict.fromkeys(keys)]
+    sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
     known = [question.id for one in sets for question in one]
     files = [answers] if against is None else [answers, against]
     report = score_systems(sets, [read_output(file, known) for file in files], judge)
@@ -91,6 +78,14 @@ def score(
     warn(_undecided(report))
     faults = fail(fault for one in report.systems for fault in one.faults)
     return faults or int(not all(one.overall.measures for one in report.systems))
+
+
+def _combination(key: str) -> Combination:
+    """Raises ConfigError."""
+    try:
+        return Combination.from_key(key)
+    except ValueError:
+        raise ConfigError(f"{key!r} is not corpus/scenario/mode (--set)") from None
 
 
 def _undecided(report: ScoreReport) -> list[str]:

@@ -1,15 +1,16 @@
-"""The published sets as inputs of downstream assets: the IO manager that loads them, and what other code locations merge."""
+"""Published sets as inputs of downstream assets: the IO manager that loads them, and what other code locations merge."""
 
 from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.loop.questions.read_published import PublishedSet, read_published
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.settings import Settings
+from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
 PUBLISHED_SETS = "published_sets"
@@ -41,10 +42,15 @@ def build_published_sets(settings: Settings) -> PublishedSets:
     return PublishedSets(assets=settings.assets)
 
 
-def build_upstream(partitions: Partitions, settings: Settings) -> dg.Definitions:
-    """`corpus_json` as another code location sees it: an external asset with its partitions, and the IO manager that loads it."""
+def upstream(settings: Settings | None = None) -> dg.Definitions:
+    """What another code location merges into its definitions so that its assets can take `corpus_json` as an input.
+
+    These are the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
+    """
+    chosen = settings or load_settings()
+    partitions = build_partitions(load_corpora(chosen.corpora))
     spec = dg.AssetSpec("corpus_json", group_name="questions", partitions_def=partitions.combinations)
     return dg.Definitions(
         assets=[spec.with_io_manager_key(PUBLISHED_SETS)],
-        resources={PUBLISHED_SETS: build_published_sets(settings)},
+        resources={PUBLISHED_SETS: build_published_sets(chosen)},
     )

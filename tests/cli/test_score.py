@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.support import waterworks
-from tests.support.wire_server import Call, Seen, Step, WireServer
+from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 
 KEY = "water/facts/textual"
 PROFILE = """\
@@ -71,8 +71,8 @@ def test_the_judge_is_paid_once_and_held_to_the_budget(
     rows = [{"id": one["id"], "answer": "when it is pushed rather hard"} for one in questions]
     mine = write(qagen.project.root / "mine.jsonl", rows)
 
-    def judge(_: Seen) -> Step:
-        return Call("submit_mark", {"right": False, "explanation": "no pressure is named"})
+    def judge(_seen: Seen, _number: int) -> Step:
+        return Reply(calls=(Call("submit_mark", {"right": False, "explanation": "no pressure is named"}),))
 
     with WireServer(judge) as server:
         qagen.project.profile("remote", PROFILE.format(url=server.url("openai_compatible")))

@@ -14,7 +14,7 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult, Pu
 from qagen_dagster.store import Store
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # pyright: ignore[reportMissingTypeStubs]
 
 LATEST = "latest"
 
@@ -37,7 +37,7 @@ class PublishedSet:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A table with one row per question, and one column per field of a question. Lists and records stay as they are."""
-        import pandas
+        import pandas  # pyright: ignore[reportMissingTypeStubs]
 
         rows = [question.model_dump(mode="json") for question in self.questions]
         return pandas.DataFrame(rows, columns=list(PublishedQuestion.model_fields))
