@@ -18,8 +18,9 @@ def new_version() -> dg.AutomationCondition[Any]:
     """Request a partition when `corpus_json` has a new data version, or was published and never evaluated."""
     changed = dg.AutomationCondition.any_deps_match(dg.AutomationCondition.data_version_changed())
     landed = changed.allow(dg.AssetSelection.assets("corpus_json"))
+    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
     return (
-        (landed | dg.AutomationCondition.missing().newly_true()).since_last_handled()
+        (landed | dg.AutomationCondition.missing().newly_true()).since(handled)
         & ~dg.AutomationCondition.any_deps_missing()
         & ~dg.AutomationCondition.any_deps_in_progress()
         & ~dg.AutomationCondition.in_progress()
@@ -60,5 +61,10 @@ evaluate_new_versions = dg.AutomationConditionSensorDefinition(
 )
 
 defs = dg.Definitions.merge(
-    upstream(), dg.Definitions(assets=[bm25_passages, bm25_scores], sensors=[evaluate_new_versions])
+    upstream(),
+    dg.Definitions(
+        assets=[bm25_passages, bm25_scores],
+        sensors=[evaluate_new_versions],
+        executor=dg.in_process_executor,
+    ),
 )

@@ -68,9 +68,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 def test_a_new_version_runs_its_partition_and_its_metrics_appear(project: Project) -> None:
     with GraphRun(project) as graph:
         location = Location(graph.instance)
-        assert location.tick() == set()
         first = _publish(graph)
-        assert location.tick() == {(name, TEXTUAL) for name in ASSETS}
+        assert location.tick() == {(name, TEXTUAL) for name in ASSETS}, "published before the first tick"
         shown = location.run(TEXTUAL)
         assert (shown["version"], shown["questions"]) == (first, 4)
         assert shown["document_recall_at_5"] == 1

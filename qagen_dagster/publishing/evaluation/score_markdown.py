@@ -85,7 +85,7 @@ def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> I
 
 def _missed(one: SystemScores) -> Iterator[str]:
     lists = {
-        "Wrong answers": [answer for answer in one.answers if answer.right is False],
+        "Wrong or missing answers": [answer for answer in one.answers if answer.right is False],
         "Undecided answers": [answer for answer in one.answers if answer.right is None and answer.failure],
     }
     for title, answers in lists.items():

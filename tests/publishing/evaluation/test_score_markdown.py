@@ -27,7 +27,7 @@ def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:
     assert "| 0 | 0 | 1 | 2 | 1.0000 |" in page
     assert "Only new (1):" in page
     assert "the water \\| conducts less | code cannot decide, and the profile has no judge | q-4 |" in page
-    assert "## Wrong answers of old (3)" in page
+    assert "## Wrong or missing answers of old (3)" in page
 
 
 def test_a_long_list_is_cut_with_a_note(tmp_path: Path) -> None:
