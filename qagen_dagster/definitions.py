@@ -23,6 +23,7 @@ from qagen_dagster.defs.model_config import build_observed, build_reload_check
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.presentation import presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
+from qagen_dagster.defs.published import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -72,7 +73,12 @@ def build_definitions(
         asset_checks=[build_reload_check(known)],
         schedules=[build_nightly_refresh(known_keys(known))],
         sensors=build_sensors(known),
-        resources={"workspace": WorkspaceResource.of(chosen), **build_outputs(chosen), **overrides},
+        resources={
+            "workspace": WorkspaceResource.of(chosen),
+            PUBLISHED_SETS: build_published_sets(chosen),
+            **build_outputs(chosen),
+            **overrides,
+        },
         loggers=loggers,
         executor=build_executor(),
     )

@@ -190,9 +190,13 @@ def test_commands_of_all_other_pages_run(tmp_path: Path) -> None:
         made = bench.qagen("qagen run")
         assert made.code == 0, made.err
         published = json.loads((bench.assets / "published" / KEY / "corpus.json").read_bytes())
+        answers = [{"id": one["id"], "answer": one["answer"]} for one in published["questions"]]
+        for name in ("mine", "new", "old"):
+            (bench.folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in answers))
         values = VALUES | {
             r"\bQUESTION_ID\b": published["questions"][0]["id"],
             r"town_records/rag_eval/textual@\d": f"{KEY}@1",
+            r"town_records/rag_eval/textual\b": KEY,
             r"\bcompare A B\b": f"compare {KEY}@1 {KEY}@1",
         }
         for line in _other_commands():

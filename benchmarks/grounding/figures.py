@@ -1,4 +1,4 @@
-"""AUROC and shares, with 95 % intervals."""
+"""AUROC with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Z = 1.959964
 ROUNDS = 200
 
 
@@ -37,13 +36,3 @@ def auroc_interval(
         found.append(auroc([scores[place] for place in drawn], [right[place] for place in drawn]))
     low, high = np.nanpercentile(found, [2.5, 97.5])
     return float(low), float(high)
-
-
-def wilson(part: int, whole: int) -> tuple[float, float]:
-    """95 % interval of a share."""
-    if not whole:
-        return 0.0, 1.0
-    share, spread = part / whole, Z * Z / whole
-    middle = (share + spread / 2) / (1 + spread)
-    half = Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole)) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)

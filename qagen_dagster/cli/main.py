@@ -47,6 +47,7 @@ COMMANDS = {
     "questions": ("questions.list_questions", "List questions, accepted and rejected."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
     "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
+    "score": ("score", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
     "stale": ("stale", "Show what is out of date, and why."),
     "stats": ("stats", "Show counts, tokens and cost of each combination."),

@@ -15,17 +15,16 @@ from qagen_dagster.cli.grading.labels import add_grades, grade_table, least_firs
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, output_store, warn
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.loop.grading.answer_file import CommandMeter, FileGrades, FileGrading
+from qagen_dagster.loop.grading.answer_file import FileGrades, FileGrading
 from qagen_dagster.loop.grading.answer_rows import read_answers
+from qagen_dagster.loop.grading.command_judge import command_judge
 from qagen_dagster.loop.grading.coverage import told
 from qagen_dagster.loop.grading.given_documents import Reader, find_documents
 from qagen_dagster.loop.grading.grade_answers import Grader
 from qagen_dagster.loop.grading.plan import judge_spec
 from qagen_dagster.loop.parallel import worker_count
-from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -115,11 +114,7 @@ def _judge(
         if method is Method.HYBRID:
             echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
         return None, True
-    judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
-    allowance = effective_budget(chosen, wished).run
-    if judge is None or allowance.unlimited:
-        return judge, True
-    return metered(judge, CommandMeter(allowance)), False
+    return command_judge(space, name, wished)
 
 
 class _Told:

@@ -11,6 +11,7 @@ from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.executor import separate
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
+from qagen_dagster.defs.published import PUBLISHED_SETS
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -167,9 +168,10 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,
         kinds={PUBLISHED, "json"},
+        io_manager_key=PUBLISHED_SETS,
         deps=["validated_qa", "grounding_report"],
         check_specs=check_specs("corpus_json", PUBLISHED_CHECKS, partitions.combinations),
-        description="The published set: the main result. It has the validated questions as JSON for other programs. "
+        description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
     )
     def corpus_json(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.loop.evaluation.compare_answers import mark_answer
 from qagen_dagster.loop.evaluation.published_set import (
     Evaluation,
     EvaluationPlan,
@@ -27,16 +27,9 @@ from qagen_dagster.records.evaluation import (
     DocumentEvaluation,
     Kind,
 )
-from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase when the same responses would give another verdict
-_UNKNOWN = frozenset(
-    {
-        "", "unknown", "not known", "i don't know", "i do not know", "don't know", "n/a", "none", "no answer",
-        "cannot be determined", "cannot be known", "not enough information",
-    }
-)  # fmt: skip
 
 
 def plan_closed_book(found: Evaluation) -> EvaluationPlan:
@@ -131,20 +124,9 @@ class _ClosedBookEvaluator:
             return blank.model_copy(update={"failure": guess})
         said = guess.answer.strip()
         answered = blank.model_copy(update={"given": said, "confidence": guess.confidence})
-        if normalise(said).rstrip(".!") in _UNKNOWN:
-            return _decided(answered, False, Decided.UNKNOWN, "the model does not know")
-        found = match(said, pair.answer)
-        if found is Match.SAME:
-            return _decided(answered, True, Decided.MATCH, "the same words, numbers and names")
-        if found is Match.CONFLICT:
-            return _decided(answered, False, Decided.MATCH, "another number, date or name, or the opposite")
-        marked = closed_book.mark(
-            session.recorded(self.comparer, self.role), self.role, pair.question, pair.answer, said
-        )
-        if isinstance(marked, str):
-            return answered.model_copy(update={"failure": f"not compared: {marked}"})
-        return _decided(answered, marked.right, Decided.MODEL, marked.explanation)
-
-
-def _decided(answered: ClosedBookAnswer, leaked: bool, by: Decided, why: str) -> ClosedBookAnswer:
-    return answered.model_copy(update={"leaked": leaked, "decided": by, "explanation": why})
+        comparer = session.recorded(self.comparer, self.role)
+        marked = mark_answer(pair.question, pair.answer, said, comparer, self.role)
+        if marked.decided is None:
+            return answered.model_copy(update={"failure": marked.why})
+        verdict = {"leaked": marked.right, "decided": marked.decided, "explanation": marked.why}
+        return answered.model_copy(update=verdict)

@@ -52,16 +52,22 @@ def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, flo
 
 def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
     """`wanted`: the rank of each thing to find. `ranked`: the ranks of relevant results, out of `relevant`."""
-    at = {f"recall_at_{cut}": _recall(wanted, cut) for cut in CUTS}
-    first = min((place for place in wanted if place is not None), default=None)
+    at = {f"recall_at_{cut}": recall(wanted, cut) for cut in CUTS}
     return at | {
-        "mrr": 0.0 if first is None else 1 / first,
+        "mrr": reciprocal_rank(wanted),
         f"ndcg_at_{GAIN_CUT}": _gain(ranked) / _gain(range(1, relevant + 1)),
     }
 
 
-def _recall(places: Sequence[int | None], cut: int) -> float:
+def recall(places: Sequence[int | None], cut: int) -> float:
+    """The share of `places` among the first `cut`."""
     return sum(place is not None and place <= cut for place in places) / len(places)
+
+
+def reciprocal_rank(places: Iterable[int | None]) -> float:
+    """Of the first place; 0 without one."""
+    first = min((place for place in places if place is not None), default=None)
+    return 0.0 if first is None else 1 / first
 
 
 def _gain(places: Iterable[int | None]) -> float:

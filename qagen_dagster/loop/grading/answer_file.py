@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
 from pydantic import TypeAdapter
 
-from qagen_dagster.errors import BudgetExhaustedError, DocumentError
+from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_document, overall, report, together
 from qagen_dagster.loop.grading.answer_rows import AnswerFile, Place, RowFault
 from qagen_dagster.loop.grading.given_documents import Found, GivenDocument
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
-from qagen_dagster.models.budget import Allowance, Spent, reached
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.questions.results import CallSummary
 
 Progress = Callable[[int, str], None]  # answers done since the last call, and their document
 _FAULTS = TypeAdapter(tuple[RowFault, ...])
-
-
-@dataclass
-class CommandMeter:
-    """Checks the budget of one command before a paid call and records the spending after it."""
-
-    allowance: Allowance
-    spent: Spent = field(default_factory=Spent)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def check(self) -> None:
-        """Raise BudgetExhaustedError, which names the limit, if a limit is reached."""
-        limit = reached(self.allowance, self.spent)
-        if limit is not None:
-            raise BudgetExhaustedError(f"the command's {limit} is used up")
-
-    def record(self, spent: Spent) -> None:
-        with self._lock:
-            self.spent = self.spent.plus(spent)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def read_answers(path: Path) -> AnswerFile:
     documents: dict[str, list[Place]] = {}
     faults: list[RowFault] = []
     try:
-        for place, line in _lines(path):
+        for place, line in lines(path):
             try:
                 documents.setdefault(read_row(line).document, []).append(place)
             except ValueError as error:
@@ -78,6 +78,17 @@ def read_answers(path: Path) -> AnswerFile:
 
 def read_row(line: bytes) -> Row:
     """Raises ValueError, which says what is wrong."""
+    fields = read_object(line)
+    return Row(
+        document=_word(fields, "document"),
+        question=_text(fields, "question"),
+        answer=_text(fields, "answer"),
+        id=_word(fields, "id") if fields.get("id") is not None else "",
+    )
+
+
+def read_object(line: bytes) -> dict[str, object]:
+    """The JSON object of one line. Raises ValueError, which says what is wrong."""
     if len(line) >= MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
@@ -90,13 +101,7 @@ def read_row(line: bytes) -> Row:
         raise ValueError("not JSON that can be read") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
-    fields = cast("dict[str, object]", value)
-    return Row(
-        document=_word(fields, "document"),
-        question=_text(fields, "question"),
-        answer=_text(fields, "answer"),
-        id=_word(fields, "id") if fields.get("id") is not None else "",
-    )
+    return cast("dict[str, object]", value)
 
 
 def _text(fields: dict[str, object], name: str) -> str:
@@ -118,7 +123,7 @@ def _word(fields: dict[str, object], name: str) -> str:
     return text
 
 
-def _lines(path: Path) -> Iterator[tuple[Place, bytes]]:
+def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
     """Lines that are not blank, each at most MOST_BYTES long."""
     offset = number = 0
     with open_file(path) as file:

@@ -12,7 +12,13 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Mode, question_id
-from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, QAPair, ValidatedSet
+from qagen_dagster.records.questions.results import (
+    CandidateSet,
+    Evidence,
+    GenerationMetadata,
+    QAPair,
+    ValidatedSet,
+)
 from tests.loop.conftest import COMBINATION
 
 RUN = RunMark("run-1", "launch-1")
@@ -58,6 +64,21 @@ def facts(document: str, count: int = 3) -> list[QAPair]:
 
 def put_published(space: Workspace, pairs: Sequence[QAPair]) -> None:
     """Validate and publish `pairs` as they are."""
+    candidates = CandidateSet(
+        corpus=COMBINATION.corpus,
+        scenario=COMBINATION.scenario,
+        mode=COMBINATION.mode,
+        run_id="run-0",
+        profile="mine",
+        models={},
+        prompts={},
+        fingerprint="f",
+        configuration="c",
+        target_count=2,
+        started="2024-01-01",
+        ended="2024-01-02",
+    )
+    space.store.write(CandidateSet.key(COMBINATION), candidates)
     validated = ValidatedSet(
         corpus=COMBINATION.corpus,
         scenario=COMBINATION.scenario,

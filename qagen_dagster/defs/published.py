@@ -1,0 +1,56 @@
+"""Published sets as inputs of downstream assets: the IO manager that loads them, and what other code locations merge."""
+
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from qagen_dagster.configuration.corpora import load_corpora
+from qagen_dagster.defs.partitions import build_partitions
+from qagen_dagster.loop.questions.read_published import PublishedSet, read_published
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.settings import Settings, load_settings
+from qagen_dagster.store import Store
+
+PUBLISHED_SETS = "published_sets"
+
+
+class PublishedSets(dg.ConfigurableIOManager):
+    """Loads the asset `corpus_json` as a PublishedSet; for several partitions as a dictionary of those that are published."""
+
+    assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
+
+    def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
+        """The asset writes its files itself."""
+
+    def load_input(self, context: dg.InputContext) -> PublishedSet | dict[str, PublishedSet]:
+        store = Store(self.assets)
+        keys = list(context.asset_partition_keys)
+        if len(keys) == 1:
+            return read_published(store, Combination.from_key(keys[0]))
+        wanted = {key: Combination.from_key(key) for key in keys}
+        return {
+            key: read_published(store, one)
+            for key, one in wanted.items()
+            if store.exists(CorpusGenerationResult.key(one))
+        }
+
+
+def build_published_sets(settings: Settings) -> PublishedSets:
+    """The IO manager for the store of `settings`."""
+    return PublishedSets(assets=settings.assets)
+
+
+def upstream(settings: Settings | None = None) -> dg.Definitions:
+    """What another code location merges into its definitions so that its assets can take `corpus_json` as an input.
+
+    These are the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it.
+    """
+    chosen = settings or load_settings()
+    partitions = build_partitions(load_corpora(chosen.corpora))
+    spec = dg.AssetSpec("corpus_json", group_name="questions", partitions_def=partitions.combinations)
+    return dg.Definitions(
+        assets=[spec.with_io_manager_key(PUBLISHED_SETS)],
+        resources={PUBLISHED_SETS: build_published_sets(chosen)},
+    )

@@ -1,0 +1,137 @@
+"""Scores a system under test against published questions, and compares two systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.agents.accounting import response_summaries
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ModelError
+from qagen_dagster.loop.evaluation.compare_answers import mark_answer
+from qagen_dagster.loop.evaluation.run_questions import RecordingModel
+from qagen_dagster.loop.evaluation.score_figures import compare, grouped, scores
+from qagen_dagster.loop.grading.command_judge import command_judge
+from qagen_dagster.loop.parallel import run_in_parallel, worker_count
+from qagen_dagster.loop.questions.read_published import PublishedSet
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.records.scores import (
+    Passage,
+    ScoredAnswer,
+    ScoredSet,
+    ScoreReport,
+    SystemAnswer,
+    SystemOutput,
+    SystemScores,
+)
+
+HELD = 0.5  # of a quote's lines that a passage must have
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The model that compares answers where code cannot decide; None: nobody is asked. `workers` questions run at once."""
+
+    model: Model | None = None
+    workers: int = 1
+
+
+def profile_judge(space: Workspace, profile: str, wished: Allowance | None) -> Judge:
+    """The judge of a profile, held to the budget. Raises ConfigError."""
+    model, unlimited = command_judge(space, profile, wished)
+    return Judge(model, worker_count(model, space.settings.document_workers, unlimited=unlimited))
+
+
+def score_systems(sets: Sequence[PublishedSet], outputs: Sequence[SystemOutput], judge: Judge) -> ScoreReport:
+    """Score each system on all questions of the sets. The second one is compared with the first."""
+    questions = [question for one in sets for question in one]
+    found = tuple(_score(questions, output, judge) for output in outputs)
+    return ScoreReport(
+        sets=tuple(
+            ScoredSet(combination=one.combination.key, content_id=one.content_id, questions=len(one))
+            for one in sets
+        ),
+        judge_model="" if judge.model is None else judge.model.spec.name,
+        systems=found,
+        comparisons=compare(*found) if len(found) == 2 else (),
+    )
+
+
+def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: Judge) -> SystemScores:
+    rows = output.answers.values()
+    answered = any(row.answer is not None for row in rows)
+    passages = [passage for row in rows for passage in row.passages or ()]
+    lined = any(passage.start_line is not None for passage in passages)
+
+    def one(at: int) -> ScoredAnswer:
+        question = questions[at]
+        row = output.answers.get(question.id, SystemAnswer(id=question.id))
+        found = _ranked(question, row, lined=lined)
+        return _marked(found, question, judge.model) if answered else found
+
+    answers = run_in_parallel([()] * len(questions), one, workers=judge.workers)
+    retrieved = any(row.passages is not None for row in rows)
+    return SystemScores(
+        system=output.name,
+        overall=scores(answers, answered=answered, retrieved=retrieved),
+        groups=grouped(answers, answered=answered, retrieved=retrieved),
+        answers=tuple(answers),
+        faults=output.faults,
+    )
+
+
+def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> ScoredAnswer:
+    """The question with what the system gave and the ranks of what it retrieved."""
+    passages = row.passages or ()
+    documents = list(dict.fromkeys(one.document_id for one in passages))
+    mine = question.document_id
+    quotes = [one for one in question.evidence if one.start_line is not None] if lined else []
+    return ScoredAnswer(
+        question_id=question.id,
+        document_id=mine,
+        question=question.question,
+        answer=question.answer,
+        question_type=question.question_type,
+        mode=question.mode or question.category,
+        hops=question.hops,
+        given=row.answer,
+        document_rank=documents.index(mine) + 1 if mine in documents else None,
+        evidence_ranks=tuple(
+            next((at for at, one in enumerate(passages, 1) if _holds(one, mine, quote)), None)
+            for quote in quotes
+        ),
+    )
+
+
+def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
+    """Whether the passage has at least HELD of the quote's lines."""
+    if passage.document_id != document_id or quote.start_line is None:
+        return False
+    if passage.start_line is None:
+        return True
+    end = quote.end_line or quote.start_line
+    last = passage.end_line or passage.start_line
+    shared = min(end, last) - max(quote.start_line, passage.start_line) + 1
+    return shared >= HELD * (end - quote.start_line + 1)
+
+
+def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:
+    """The answer with its verdict. A judge that fails leaves it undecided."""
+    asked = None if model is None else RecordingModel(model)
+    try:
+        marked = mark_answer(found.question, found.answer, found.given or "", asked, Role.JUDGE.value)
+    except ModelError as error:
+        return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
+    verdict = {"right": marked.right, "decided": marked.decided}
+    told = {"failure" if marked.decided is None else "explanation": marked.why}
+    attempt = question.generation_metadata.attempt_number
+    calls = (
+        ()
+        if asked is None
+        else response_summaries(asked.responses, Role.JUDGE.value, asked.spec, found.document_id, attempt)
+    )
+    return found.model_copy(update=verdict | told | {"calls": calls})

@@ -1,0 +1,122 @@
+"""The scores of one or two systems as a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from qagen_dagster.records.display import markdown_text
+from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, ScoreReport, Scores, SystemScores
+
+MOST_ROWS, LONGEST = 100, 300  # rows of a list of questions, characters of a cell
+SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
+
+
+def score_markdown(report: ScoreReport) -> str:
+    """The whole page."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def shown_measure(one: Measure | None) -> str:
+    """A measure with its interval."""
+    return "-" if one is None else f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
+
+
+def _lines(report: ScoreReport) -> Iterator[str]:
+    systems = report.systems
+    yield f"# Scores: {' and '.join(markdown_text(one.system) for one in systems)}\n"
+    yield from _table(
+        ("set", "version", "questions"),
+        ((one.combination, one.content_id, one.questions) for one in report.sets),
+    )
+    yield f"Judge: {markdown_text(report.judge_model) or 'none'}. Intervals are 95 %.\n"
+    yield from _table(
+        ("measure", *(one.system for one in systems)), _overall([one.overall for one in systems])
+    )
+    for by in systems[0].groups:
+        yield from _grouping(by, systems)
+    for comparison in report.comparisons:
+        yield from _comparison(comparison, systems[0], systems[1])
+    for one in systems:
+        yield from _missed(one)
+
+
+def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+    for name in dict.fromkeys(name for one in found for name in one.counts):
+        yield (name, *(one.counts.get(name, "-") for one in found))
+    for name in dict.fromkeys(name for one in found for name in one.measures):
+        yield (name, *(shown_measure(one.measures.get(name)) for one in found))
+
+
+def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
+    names = [name for name in SHOWN if any(name in one.overall.measures for one in systems)]
+    head = (by, "questions", *(f"{one.system}: {name}" for one in systems for name in names))
+    yield f"## By {by}\n"
+    yield from _table(
+        head,
+        (
+            (
+                group,
+                first.questions,
+                *(
+                    shown_measure(one.groups[by][group].measures.get(name))
+                    for one in systems
+                    for name in names
+                ),
+            )
+            for group, first in systems[0].groups[by].items()
+        ),
+    )
+
+
+def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> Iterator[str]:
+    yield f"## {markdown_text(first.system)} against {markdown_text(second.system)}: {one.measure}\n"
+    head = ("both", f"only {first.system}", f"only {second.system}", "neither", "p (McNemar, exact)")
+    yield from _table(
+        head, [(one.both, len(one.only_first), len(one.only_second), one.neither, f"{one.p_value:.4f}")]
+    )
+    mine = {answer.question_id: answer for answer in first.answers}
+    theirs = {answer.question_id: answer for answer in second.answers}
+    for winner, ids in ((first, one.only_first), (second, one.only_second)):
+        if ids:
+            yield f"Only {markdown_text(winner.system)} ({len(ids)}):\n"
+            rows = ((*_asked(mine[id_]), mine[id_].given, theirs[id_].given, id_) for id_ in ids)
+            yield from _table(("question", "expected", first.system, second.system, "id"), rows)
+
+
+def _missed(one: SystemScores) -> Iterator[str]:
+    lists = {
+        "Wrong or missing answers": [answer for answer in one.answers if answer.right is False],
+        "Undecided answers": [answer for answer in one.answers if answer.right is None and answer.failure],
+    }
+    for title, answers in lists.items():
+        if answers:
+            yield f"## {title} of {markdown_text(one.system)} ({len(answers)})\n"
+            rows = (
+                (*_asked(answer), answer.given, answer.explanation or answer.failure, answer.question_id)
+                for answer in answers
+            )
+            yield from _table(("question", "expected", "given", "reason", "id"), rows)
+
+
+def _asked(answer: ScoredAnswer) -> tuple[str, str]:
+    return answer.question, answer.answer
+
+
+def _table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """A Markdown table and the empty line after it. A long one is cut with a note."""
+    whole = list(rows)
+    yield _row(header)
+    yield "|" + "---|" * len(header)
+    yield from map(_row, whole[:MOST_ROWS])
+    if len(whole) > MOST_ROWS:
+        yield f"\n... and {len(whole) - MOST_ROWS} more"
+    yield ""
+
+
+def _row(cells: Sequence[object]) -> str:
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str("" if value is None else value).split())
+    return markdown_text(text if len(text) <= LONGEST else text[: LONGEST - 1] + "\u2026")

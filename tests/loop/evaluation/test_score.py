@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qagen_dagster.errors import TransientModelError
+from qagen_dagster.loop.evaluation.score import Judge, score_systems
+from qagen_dagster.loop.evaluation.system_output import given_output
+from qagen_dagster.loop.grading.command_judge import CommandMeter
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.scores import ScoreReport, SystemScores
+from tests.support.models import FakeModel, call, told
+from tests.support.scored import ASKED, published_set
+
+RIGHT = call("submit_mark", right=True, explanation="the same fact")
+ANSWERS = {"q-1": "90 days", "q-2": "30 m", "q-3": "unknown", "q-4": "the water conducts less"}
+
+
+def given(answers: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"id": name, "answer": answer} for name, answer in answers.items()]
+
+
+def scored(root: Path, *systems: list[dict[str, Any]], judge: Judge | None = None) -> ScoreReport:
+    outputs = [given_output(f"system {at}", rows, ASKED) for at, rows in enumerate(systems)]
+    return score_systems([published_set(root)], outputs, judge or Judge())
+
+
+def rights(system: SystemScores) -> list[bool | None]:
+    return [one.right for one in system.answers]
+
+
+def test_code_decides_what_it_can_and_the_rest_stays_undecided(tmp_path: Path) -> None:
+    report = scored(tmp_path, given(ANSWERS))
+    (system,) = report.systems
+    assert rights(system) == [True, False, False, None]
+    assert system.overall.counts == {"right": 1, "wrong": 1, "unanswered": 1, "undecided": 1}
+    correct = system.overall.measures["correct"]
+    assert (correct.value, correct.questions) == (0.3333, 3)
+    assert system.answers[3].failure == "code cannot decide, and the profile has no judge"
+    assert {name: one.counts["undecided"] for name, one in system.groups["type"].items()} == {
+        "factual": 0,
+        "multi_hop": 1,
+    }
+    assert {by: list(groups) for by, groups in system.groups.items()} == {
+        "type": ["factual", "multi_hop"],
+        "mode": ["textual"],
+        "hops": ["1", "2"],
+        "document": ["a.txt", "b.txt"],
+    }
+    assert (report.judge_model, report.sets[0].questions) == ("", 4)
+
+
+def test_the_judge_decides_only_what_code_cannot(tmp_path: Path) -> None:
+    judge = FakeModel(lambda _: RIGHT, "assessor")
+    report = scored(tmp_path, given(ANSWERS), judge=Judge(judge, 2))
+    (system,) = report.systems
+    assert rights(system) == [True, False, False, True]
+    assert report.judge_model == "scripted:assessor"
+    (request,) = judge.requests
+    assert "the water conducts less" in told(request)
+    (paid,) = system.answers[3].calls
+    assert (paid.role, paid.document_id, paid.attempt) == ("judge", "b.txt", 2)
+
+
+def test_a_budget_leaves_the_rest_undecided(tmp_path: Path) -> None:
+    judge = FakeModel(lambda _: RIGHT, "assessor").metered(CommandMeter(Allowance(max_calls=1)))
+    own_words = dict.fromkeys(["q-3", "q-4"], "less of it passes through the water")
+    (system,) = scored(tmp_path, given(own_words), judge=Judge(judge)).systems
+    assert rights(system) == [False, False, True, None]
+    assert "max_calls 1 (made 1) is used up" in system.answers[3].failure
+
+
+def test_a_judge_that_fails_leaves_answers_undecided(tmp_path: Path) -> None:
+    judge = Judge(FakeModel(lambda _: TransientModelError("overloaded")))
+    (system,) = scored(tmp_path, given(ANSWERS), judge=judge).systems
+    assert rights(system)[3] is None
+    assert system.answers[3].failure == "the judge gave no verdict: overloaded"
+
+
+def test_questions_without_a_row_are_unanswered_and_not_found(tmp_path: Path) -> None:
+    row = {"id": "q-1", "answer": "every 90 days", "passages": ["a.txt"]}
+    (system,) = scored(tmp_path, [row]).systems
+    assert system.overall.counts == {"right": 1, "wrong": 0, "unanswered": 3, "undecided": 0}
+    assert system.overall.measures["document_recall_at_1"].value == 0.25
+
+
+def test_what_no_row_gives_is_not_measured(tmp_path: Path) -> None:
+    (answers,) = scored(tmp_path, given(ANSWERS)).systems
+    (passages,) = scored(tmp_path, [{"id": "q-1", "passages": ["a.txt"]}]).systems
+    assert list(answers.overall.measures) == ["correct"]
+    assert passages.overall.counts == {}
+    assert {name.partition("_")[0] for name in passages.overall.measures} == {"document"}
+    assert rights(passages) == [None] * 4
+    assert [one.failure for one in passages.answers] == [""] * 4
+
+
+def lines(document: str, start: int, end: int) -> dict[str, Any]:
+    return {"document_id": document, "start_line": start, "end_line": end}
+
+
+@pytest.mark.parametrize(
+    ("passages", "document", "evidence"),
+    [
+        ([lines("b.txt", 1, 5), lines("b.txt", 9, 10)], 1, (1, 2)),
+        ([lines("b.txt", 9, 9), lines("a.txt", 3, 3), "b.txt"], 1, (3, 3)),
+        ([lines("a.txt", 1, 99), lines("a.txt", 1, 9), lines("b.txt", 12, 40)], 2, (None, None)),
+        ([lines("b.txt", 3, 3)], 1, (1, None)),
+        ([lines("a.txt", 3, 12)], None, (None, None)),
+        ([], None, (None, None)),
+    ],
+    ids=["both", "half of the lines", "documents count once", "one quote", "another document", "nothing"],
+)
+def test_ranks_are_of_the_first_document_and_the_first_passage_with_a_quote(
+    tmp_path: Path, passages: list[Any], document: int | None, evidence: tuple[int | None, ...]
+) -> None:
+    rows = [{"id": "q-1", "passages": [lines("a.txt", 4, 4)]}, {"id": "q-3", "passages": passages}]
+    (system,) = scored(tmp_path, rows).systems
+    third = system.answers[2]
+    assert (third.document_rank, third.evidence_ranks) == (document, evidence)
+
+
+def test_two_systems_are_compared_on_the_questions_decided_for_both(tmp_path: Path) -> None:
+    other = {"q-1": "1 day", "q-2": "12 metres", "q-3": "Ida Holm", "q-4": "no idea of mine"}
+    (comparison,) = scored(tmp_path, given(ANSWERS), given(other)).comparisons
+    assert (comparison.measure, comparison.both, comparison.neither) == ("correct", 0, 0)
+    assert (comparison.only_first, comparison.only_second) == (("q-1",), ("q-2", "q-3"))
+    assert comparison.p_value == 1.0
