@@ -8,27 +8,40 @@ import platform
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import dagster as dg
+from dagster._core.definitions.assets.job.asset_job import IMPLICIT_ASSET_JOB_NAME
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
+from dagster._core.execution.api import execute_run_iterator
+from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, QUESTIONS
+from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBLEMS, QUESTIONS
 from qagen_dagster.defs.problems.assets import STAGES as PROBLEM_STAGES
-from qagen_dagster.defs.run_records import failure_lines, was_interrupted
+from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
-from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.settings import apply, dagster_home
+from qagen_dagster.settings import apply
 
 KILLED = "the process of this run was killed; start it again to resume"
 HOST, PROCESS = "qagen/host", "qagen/process"  # tags of a run: the machine and the process it runs in
+MODULE = "qagen_dagster.definitions"
+# The code location of workspace.yaml. The UI lists a run under its job by it.
+REPOSITORY = RemoteRepositoryOrigin(
+    ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name=MODULE), "qagen_dagster"),
+    SINGLETON_REPOSITORY_NAME,
+)
 
 
 class Progress(Protocol):
@@ -47,15 +60,12 @@ class Graph:
     Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
     """
 
-    def __init__(self, definitions: dg.Definitions, progress: Progress) -> None:
-        home = dagster_home()
-        if not home.is_dir():
-            raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
+    def __init__(self, definitions: dg.Definitions, home: Path, progress: Progress) -> None:
         apply({"DAGSTER_HOME": str(home)})
         self._progress = progress
         self._spending = str(uuid.uuid4())
         self._definitions = definitions
-        self._started: dict[str, str] = {}  # run ids of combinations whose documents have been started
+        self._started: dict[str, CombinationRun] = {}  # by combination
         self._instance = dg.DagsterInstance.get()
         self.dead = end_dead_runs(self._instance)
 
@@ -65,8 +75,8 @@ class Graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for run_id in self._started.values():
-            forget(run_id)
+        for run in self._started.values():
+            forget(run.run_id)
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
@@ -78,15 +88,18 @@ class Graph:
 
         A combination that cannot be planned is left to its run, which reports the error.
         """
-        runs: list[CombinationRun] = []
         for one in combinations:
             with suppress(QagenError):
                 planned, run_id = plan(space, one, options), str(uuid.uuid4())
                 names = tuple(unfinished(space, planned))
-                runs.append(CombinationRun(space, planned, names, run_id, self._spending))
-                announce(runs[-1])
-                self._started[one.key] = run_id
-        start_all(runs)
+                self._started[one.key] = CombinationRun(space, planned, names, run_id, self._spending)
+                announce(self._started[one.key])
+        start_all(self._started.values())
+
+    def document_counts(self) -> tuple[int, int]:
+        """The documents of `start` that are done, and all of them."""
+        runs = list(self._started.values())
+        return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 
     def questions(
         self,
@@ -96,10 +109,17 @@ class Graph:
         shard_size: int | None,
         budget: Allowance | None = None,
         *,
+        num_documents: int | None = None,
         replace: bool = False,
     ) -> list[str]:
         """Make the published set of a combination and grade it."""
-        chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
+        chosen = {
+            "profile": profile,
+            "target_count": target_count,
+            "num_documents": num_documents,
+            "shard_size": shard_size,
+            "replace": replace or None,
+        }
         money = {} if budget is None else budget.model_dump(exclude_none=True)
         given = {name: value for name, value in chosen.items() if value is not None} | money
         ops = {
@@ -108,7 +128,8 @@ class Graph:
             "corpus_json": {"config": {"replace": replace}},
             "grounding_report": {"config": money},
         }
-        run_id = self._started.get(combination.key)
+        started = self._started.get(combination.key)
+        run_id = None if started is None else started.run_id
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
 
     def evaluate(
@@ -165,23 +186,31 @@ class Graph:
         Raises KeyboardInterrupt when the run was interrupted, which Dagster only records.
         """
         self._progress.step(title)
-        job = self._definitions.resolve_implicit_global_asset_job_def()
+        keys = [dg.AssetKey(name) for name in assets]
+        job = self._job(assets).as_ephemeral_job({}, {}, asset_selection=keys)
+        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending}
         try:
-            result = job.execute_in_process(
-                instance=self._instance,
-                asset_selection=[dg.AssetKey(name) for name in assets],
-                partition_key=partition,
-                tags={HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending},
-                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
-                raise_on_error=False,
+            run = self._instance.create_run_for_job(
+                job_def=job,
                 run_id=run_id,
+                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
+                tags=tags if partition is None else {**tags, PARTITION_TAG: partition},
+                asset_selection=frozenset(keys),
+                remote_job_origin=REPOSITORY.get_job_origin(job.name),
             )
+            events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
         self._progress.done()
-        if was_interrupted(result.all_events):
+        if was_interrupted(events):
             raise KeyboardInterrupt
-        return [] if result.success else [f"{title}: {line}" for line in failure_lines(result.all_events)]
+        failed = any(event.is_run_failure for event in events)
+        return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
+
+    def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
+        """The job of the code location that has these assets, under which the UI shows the run."""
+        names = (name for name, (members, _) in JOBS.items() if set(assets) <= set(members))
+        return self._definitions.resolve_job_def(next(names, IMPLICIT_ASSET_JOB_NAME))
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:

@@ -8,6 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.defs.run_records import close_record, open_record
+from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -44,6 +45,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
+            check_owner(Path(context.instance.root_directory), self.assets)
             open_record(Store(self.assets), context.instance, context.run)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:

@@ -14,6 +14,7 @@ import dagster as dg
 
 from qagen_dagster.defs.shards import by_reason
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.unfinished import mark
 from qagen_dagster.records.run import CheckOutcome, RunRecord, RunStatus
 from qagen_dagster.store import Store
 
@@ -40,6 +41,7 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
             started=datetime.now(UTC).isoformat(),
         )
         store.write(key, record.model_copy(update={"status": RunStatus.STARTED, "ended": ""}))
+        mark(store, partition, begun=record.assets)
     except (OSError, StoreError) as error:
         _LOG.warning("the catalog will not know this run: %s", error)
 
@@ -60,6 +62,8 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
             "checks": tuple(_checks(entries)),
         }
         store.write(RunRecord.key(run.run_id), record.model_copy(update=ended))
+        if not failed:
+            mark(store, record.partition, succeeded=record.assets)
     except (OSError, StoreError) as error:
         _LOG.warning("the catalog will not know how this run ended: %s", error)
 

@@ -36,6 +36,7 @@ VALUES: dict[str, Any] = {
     "launch": "run",
     "key": "aabbcc",
     "kind": Kind.CLOSED_BOOK,
+    "partition": "corpus/scenario/textual",
     "slot": 7,
     "exam": "exam",
     "problem_set": "mechanics",

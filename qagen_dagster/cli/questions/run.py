@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import click
@@ -10,6 +11,7 @@ from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
+    documents_option,
     json_option,
     profile_option,
     target_option,
@@ -17,13 +19,19 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.catalog.source import catalog_knows
+from qagen_dagster.loop.checkup import refused
+from qagen_dagster.loop.instance_home import instance_home
+from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
 from qagen_dagster.loop.questions.publish import is_up_to_date
+from qagen_dagster.loop.questions.replacement import why_kept
+from qagen_dagster.loop.unfinished import QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.settings import Settings, dagster_home
+from qagen_dagster.settings import Settings, load_settings
 
 
 @dataclass(frozen=True)
@@ -39,13 +47,18 @@ class RunWishes:
 @click.command()
 @combination_options
 @target_option
+@documents_option
 @click.option(
     "--shard-size",
     type=click.IntRange(1),
     help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else 1, or more if there would be over 32 ops.",
 )
 @click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
-@click.option("--replace", is_flag=True, help="Let an empty set replace the published questions.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by one of free models.",
+)
 @budget_options
 @profile_option
 @json_option
@@ -56,6 +69,7 @@ def run(
     scenario: str | None,
     mode: Mode | None,
     target_count: int | None,
+    num_documents: int | None,
     shard_size: int | None,
     force: bool,
     replace: bool,
@@ -70,7 +84,7 @@ def run(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force, replace)
+    wishes = RunWishes(RunOptions(profile, target_count, budget, num_documents), shard_size, force, replace)
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
@@ -86,20 +100,26 @@ def _materialize(
 ) -> list[str]:
     corpora = list(dict.fromkeys(combination.corpus for combination in combinations))
     to_read = corpora if wishes.force else unread(space, corpora)
-    due = _due(space, combinations, wishes)
+    due, kept = _to_run(space, combinations, wishes)
     if not to_read and not due and catalog_knows(space.store, combinations):
-        progress.note("everything is up to date")
-        return []
+        progress.note("nothing can be run" if kept else "everything is up to date")
+        return kept
     failures: list[str] = []
     if to_read:
         space.parsers().start()  # while this process loads Dagster
+    asking = [one for one in combinations if one in due or one.corpus in to_read]
+    probe = in_background(lambda: refused(space, asking, wishes.options))  # meanwhile, too
     with open_quietly(space, progress) as graph:
+        faults = probe.result()
+        if faults:
+            raise ConfigError("; ".join(faults))
         progress.begin(len(to_read) + len(due) + 1)
         for key in to_read:
             failures += graph.documents(key)
-        due = _due(space, combinations, wishes)  # reading may have changed which documents there are
+        due, kept = _to_run(space, combinations, wishes)  # reading may have changed which documents there are
         progress.begin(len(to_read) + len(due) + 1)
         graph.start(space, due, wishes.options)
+        progress.watch(graph.document_counts)
         for one in due:
             options = wishes.options
             failures += graph.questions(
@@ -108,10 +128,25 @@ def _materialize(
                 options.target_count,
                 wishes.shard_size,
                 options.run_budget,
+                num_documents=options.num_documents,
                 replace=wishes.replace,
             )
         failures += graph.catalog()
-    return failures
+    return failures + kept
+
+
+def _to_run(
+    space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes
+) -> tuple[tuple[Combination, ...], list[str]]:
+    """The combinations to run, and a line for each whose published set must not be replaced.
+
+    A combination that is up to date is run if its last run did not succeed. That run pays nothing and succeeds.
+    """
+    due = set(_due(space, combinations, wishes))
+    wanted = [one for one in combinations if one in due or is_unfinished(space.store, one.key, QUESTIONS)]
+    kept = {} if wishes.replace else {one: why_kept(space, one, wishes.options) for one in wanted}
+    lines = [f"{one.key}: {why}" for one, why in kept.items() if why is not None]
+    return tuple(one for one in wanted if kept.get(one) is None), lines
 
 
 def _due(
@@ -131,4 +166,9 @@ def _print(settings: Settings, reports: list[CombinationReport], failures: list[
     console.print(
         f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
-    console.print(f"Dagster instance: {dagster_home()}. To see the runs in its UI: make ui")
+    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
+
+
+def _ui(settings: Settings) -> str:
+    usual = settings.assets == load_settings().assets
+    return "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"

@@ -20,6 +20,7 @@ from qagen_dagster.defs.questions.checks import (
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
@@ -29,6 +30,7 @@ from qagen_dagster.loop.questions.combination import (
     unfinished,
 )
 from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
@@ -48,10 +50,18 @@ class PlanConfig(ShardConfig):
     """What a launch may change; what is not set is as configured."""
 
     target_count: int | None = Field(None, description="Questions per document, in place of the scenario's.")
+    num_documents: int | None = Field(None, ge=1, description="Only the first documents, for a trial.")
+    replace: bool = Field(
+        False,
+        description="Replace a published set that models behind a server made, or one of more documents.",
+    )
+
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(self.profile, self.target_count, self.allowance, self.num_documents)
 
     def plan(self, space: Workspace, key: str) -> CombinationPlan:
-        options = RunOptions(self.profile, self.target_count, self.allowance)
-        return plan(space, Combination.from_key(key), options)
+        return plan(space, Combination.from_key(key), self.options)
 
 
 @dg.op(
@@ -64,6 +74,9 @@ def plan_shards(
     """Split the unfinished documents of the combination into shards; one op works on each shard."""
     space = workspace.open()
     planned = config.plan(space, context.partition_key)
+    kept = None if config.replace else why_kept(space, planned.combination, config.options)
+    if kept is not None:
+        raise ConfigError(kept)
     keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
     chosen = config.model_copy(update={"profile": planned.profile_name})
     run = announced(planned, context.run_id)  # the command starts documents before the run
