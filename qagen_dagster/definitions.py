@@ -70,9 +70,11 @@ def build_definitions(
 
 def open_graph(settings: Settings, progress: Progress) -> Graph:
     """The graph on the Dagster instance of the store, to run in this process. Raises ConfigError as `open_home` does."""
-    home = open_home(settings)
-    graph = Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), home, progress)
-    record_killed(Store(settings.assets), graph.dead, KILLED)
+    home, store = open_home(settings), Store(settings.assets)
+    graph = Graph(
+        build_definitions(settings, loggers={"console": progress_logger(progress)}), store, home, progress
+    )
+    record_killed(store, graph.dead, KILLED)
     return graph
 
 

@@ -28,13 +28,16 @@ from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
+from qagen_dagster.loop.unfinished import mark
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply
+from qagen_dagster.store import Store
 
 KILLED = "the process of this run was killed; start it again to resume"
+INTERRUPTED = "this run was interrupted; start it again to resume"
 HOST, PROCESS = "qagen/host", "qagen/process"  # tags of a run: the machine and the process it runs in
 MODULE = "qagen_dagster.definitions"
 # The code location of workspace.yaml. The UI lists a run under its job by it.
@@ -60,9 +63,9 @@ class Graph:
     Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
     """
 
-    def __init__(self, definitions: dg.Definitions, home: Path, progress: Progress) -> None:
+    def __init__(self, definitions: dg.Definitions, store: Store, home: Path, progress: Progress) -> None:
         apply({"DAGSTER_HOME": str(home)})
-        self._progress = progress
+        self._progress, self._store = progress, store
         self._spending = str(uuid.uuid4())
         self._definitions = definitions
         self._started: dict[str, CombinationRun] = {}  # by combination
@@ -186,9 +189,12 @@ class Graph:
         Raises KeyboardInterrupt when the run was interrupted, which Dagster only records.
         """
         self._progress.step(title)
+        run_id = run_id or str(uuid.uuid4())
         keys = [dg.AssetKey(name) for name in assets]
         job = self._job(assets).as_ephemeral_job({}, {}, asset_selection=keys)
         tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending}
+        if partition is not None:
+            mark(self._store, partition, begun=assets)  # from here on, an interrupted run shows in the UI
         try:
             run = self._instance.create_run_for_job(
                 job_def=job,
@@ -199,13 +205,20 @@ class Graph:
                 remote_job_origin=REPOSITORY.get_job_origin(job.name),
             )
             events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
-        except dg.DagsterExecutionInterruptedError:
+        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+            self._end(run_id)
             raise KeyboardInterrupt from None
         self._progress.done()
         if was_interrupted(events):
             raise KeyboardInterrupt
         failed = any(event.is_run_failure for event in events)
         return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
+
+    def _end(self, run_id: str) -> None:
+        """End a run that was interrupted while Dagster did not listen for it."""
+        run = self._instance.get_run_by_id(run_id)
+        if run is not None and not run.is_finished:
+            _fail(self._instance, run, INTERRUPTED)
 
     def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
         """The job of the code location that has these assets, under which the UI shows the run."""
@@ -222,9 +235,13 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
     dead = [run for run in instance.get_runs(mine) if not _is_alive(int(run.tags[PROCESS]))]
     for run in dead:
-        instance.report_run_failed(run, KILLED)
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        _fail(instance, run, KILLED)
     return [run.run_id for run in dead]
+
+
+def _fail(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    instance.report_run_failed(run, why)
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def _is_alive(process: int) -> bool:

@@ -78,8 +78,13 @@ def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
 
 
 def was_interrupted(events: Iterable[dg.DagsterEvent]) -> bool:
+    """Whether a step was interrupted, or the run before its first step."""
     name = dg.DagsterExecutionInterruptedError.__name__
-    errors = (event.step_failure_data.error for event in events if event.is_step_failure)
+    failures = [event for event in events if event.is_step_failure or event.is_run_failure]
+    errors = (
+        event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+        for event in failures
+    )
     return any(error is not None and name in (error.cls_name or "", error.message) for error in errors)
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from qagen_dagster.definitions import build_definitions
 from qagen_dagster.loop.unfinished import QUESTIONS, mark
+from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.graph import DAGSTER_WARNINGS
-from tests.support.killed import PROFILE, Watch
+from tests.support.killed import PROFILE, Watch, wait_until
 from tests.support.project import Project, ended
 from tests.support.wire_server import WireServer
 
@@ -36,6 +37,12 @@ def statuses(project: Project) -> dict[str, set[str]]:
     return found
 
 
+def records(project: Project) -> list[RunRecord]:
+    store = Store(project.assets)
+    found = (store.find_valid(key, RunRecord) for key in store.list("runs") if key.endswith("/run.json"))
+    return [one for one in found if one is not None]
+
+
 def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path: Path) -> None:
     watch, project = Watch(), Project.make(tmp_path / "project")
     for corpus, station in (("water", "ridge"), ("rail", "lock")):
@@ -50,6 +57,7 @@ def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path:
         watch.allow(2)
         process = project.start(*run)
         assert watch.silent.wait(120)
+        wait_until(lambda: "started" in (one.status for one in records(project)), process)
         process.send_signal(signal.SIGINT)
         assert ended(process).code == 130
         assert statuses(project) == {WATER: {"MATERIALIZED"}, RAIL: {"FAILED"}}
