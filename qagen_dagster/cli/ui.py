@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import socket
 import sys
 import warnings
+from dataclasses import replace
 
 import click
 
@@ -13,6 +15,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
+from qagen_dagster.store import Store
 
 HOST = "127.0.0.1"
 
@@ -37,7 +40,10 @@ def ui(settings: Settings, port: int) -> None:
                 f"port {port} cannot be used ({error.strerror}): choose another with --port"
             ) from None
     echo(f"Dagster UI: http://{HOST}:{port} (store {settings.assets})", err=True)
-    apply({**export(settings), "DAGSTER_HOME": str(home)})
+    local = Store(settings.assets).local_path("")
+    assets = settings.assets if local is None else str(local)
+    apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
+    os.chdir(home)  # in another folder, Dagster would read a file .env, whose DAGSTER_HOME wins
     warnings.filterwarnings(
         "ignore", "Function `dev_command` is superseded"
     )  # Dagster's advice to its developers

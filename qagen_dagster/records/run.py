@@ -35,8 +35,9 @@ class Unfinished(Record):
     assets: tuple[str, ...]
 
     @staticmethod
-    def key(partition: str) -> str:
-        return store_key(f"unfinished/{partition}", suffix=".json")
+    def key(path: str) -> str:
+        """`path` is the key of the partition."""
+        return store_key(f"unfinished/{path}", suffix=".json")
 
 
 class RunRecord(Record):

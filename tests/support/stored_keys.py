@@ -36,7 +36,6 @@ VALUES: dict[str, Any] = {
     "launch": "run",
     "key": "aabbcc",
     "kind": Kind.CLOSED_BOOK,
-    "partition": "corpus/scenario/textual",
     "slot": 7,
     "exam": "exam",
     "problem_set": "mechanics",
@@ -47,6 +46,7 @@ SEVERAL: dict[str, tuple[Any, ...]] = {
     "Document.file_key.file": (storage.PDF, storage.TEXT, storage.RECORD),
     "CorpusGenerationResult.file_key.path": (corpus_json.FILE, jsonl.FILE),
     "Combination.history_key.path": (corpus_json.FILE,),
+    "Unfinished.key.path": ("corpus/scenario/textual",),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),
     "ItemBank.history_key.path": bank.FILES,
     "ProblemBank.file_key.path": (
