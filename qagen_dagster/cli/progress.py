@@ -110,7 +110,7 @@ class Progress:
             parts.append(f"{TALLY.calls} paid calls, ${TALLY.usd:.2f}")
         if TALLY.retries:
             parts.append(f"{TALLY.retries} retries")
-        return "  " + " · ".join([*parts, self._note])
+        return "  " + " · ".join(part for part in (*parts, self._note) if part)
 
 
 def duration(seconds: float) -> str:

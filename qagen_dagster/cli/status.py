@@ -49,7 +49,7 @@ def status(settings: Settings, as_json: bool) -> None:
     console = Terminal()
     console.print(_documents(found.corpora))
     console.print(_sets(found, states))
-    console.print(f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S} UTC", highlight=False)
+    console.print(f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S}; times are UTC", highlight=False)
 
 
 def _states(space: Workspace, known: Sequence[queries.CombinationStats]) -> dict[str, State]:
@@ -95,7 +95,7 @@ def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
         if one is None:
             table.add_row(f"[bold]{key}[/bold]", "-", "-", state.value)
             continue
-        ended = f"{one.run_ended:%Y-%m-%d %H:%M} UTC" if one.run_ended else "never"
+        ended = f"{one.run_ended:%Y-%m-%d %H:%M}" if one.run_ended else "never"
         details = f"{one.documents_done} of {one.documents} documents, {one.profile or 'no profile'}, {ended}"
         table.add_row(
             f"[bold]{key}[/bold]\n[dim]{details}[/dim]", str(one.accepted), str(one.rejected), state.value
