@@ -21,10 +21,10 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.catalog.source import catalog_knows
-from qagen_dagster.loop.checkup import refused
 from qagen_dagster.loop.instance_home import instance_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
+from qagen_dagster.loop.questions.paid_models import refused
 from qagen_dagster.loop.questions.publish import is_up_to_date
 from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.unfinished import QUESTIONS, is_unfinished
