@@ -6,7 +6,6 @@ READY := $(VENV)/.ready
 MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
-export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
 .PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
@@ -21,6 +20,8 @@ $(READY): requirements.lock pyproject.toml
 
 demo: $(READY) ## questions from the sample corpora, with the models that need no key
 	$(BIN)/qagen run
+	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
+	@$(BIN)/qagen questions --outcome accepted --corpus town_records --limit 3
 
 test: $(READY) ## the ordinary tests: nothing but this clone, no network
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -67,7 +68,7 @@ check: $(READY) ## formatting, lint, types, architecture
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 ui: $(READY) ## the Dagster UI on http://127.0.0.1:$(PORT)
-	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p $(PORT)
+	@$(BIN)/qagen ui --port $(PORT)
 
 bench: bench-engine bench-index bench-limits bench-parsing bench-resume bench-start ## measurements, as ratios in one run
 
@@ -129,5 +130,5 @@ lock: $(READY) ## resolve the dependencies again
 	$(COMPILE) --extra distributed --group image --group dev --group distributed-test -c deploy/requirements.lock -o deploy/requirements-test.lock pyproject.toml
 
 clean: ## forget what was made; corpora and the environment stay
-	rm -rf assets/* .dagster_home/history .dagster_home/storage .dagster_home/schedules .dagster_home/logs
+	rm -rf assets/* .dagster_home/qagen_store .dagster_home/history .dagster_home/storage .dagster_home/schedules .dagster_home/logs
 	git checkout -q assets/README.md 2>/dev/null || true

@@ -30,6 +30,7 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
 from qagen_dagster.defs.sensors import build_sensors, known_keys
+from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
@@ -85,9 +86,12 @@ def build_definitions(
 
 
 def open_graph(settings: Settings, progress: Progress) -> Graph:
-    """The graph on the project's Dagster instance, to run in this process. Raises ConfigError without DAGSTER_HOME."""
-    graph = Graph(build_definitions(settings, loggers={"console": progress_logger(progress)}), progress)
-    record_killed(Store(settings.assets), graph.dead, KILLED)
+    """The graph on the Dagster instance of the store, to run in this process. Raises ConfigError as `open_home` does."""
+    home, store = open_home(settings), Store(settings.assets)
+    graph = Graph(
+        build_definitions(settings, loggers={"console": progress_logger(progress)}), store, home, progress
+    )
+    record_killed(store, graph.dead, KILLED)
     return graph
 
 

@@ -126,9 +126,10 @@ def apply(values: Mapping[str, str]) -> None:
     os.environ.update(values)
 
 
-def dagster_home() -> Path:
-    """The folder of the Dagster instance: `DAGSTER_HOME`, else `.dagster_home` of the project."""
-    return Path(os.environ.get("DAGSTER_HOME") or PROJECT_ROOT / ".dagster_home").expanduser().resolve()
+def dagster_home() -> Path | None:
+    """The folder that `DAGSTER_HOME` names; None when it is not set."""
+    chosen = os.environ.get("DAGSTER_HOME")
+    return Path(chosen).expanduser().resolve() if chosen else None
 
 
 def executor() -> str:

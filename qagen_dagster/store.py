@@ -55,6 +55,18 @@ class Store:
         """The local file of a key; None when the store is not a local folder."""
         return None if self._local is None else self._local / key
 
+    def check_writable(self) -> None:
+        """Raise StoreError if nothing can be written to a local store. This writes nothing."""
+        if self._local is None:
+            return
+        existing = next(
+            one for one in (self._local.absolute(), *self._local.absolute().parents) if one.exists()
+        )
+        if not existing.is_dir():
+            raise StoreError(f"the store {self.root} cannot be written: {existing} is not a folder")
+        if not os.access(existing, os.W_OK):
+            raise StoreError(f"the store {self.root} cannot be written: no permission to write in {existing}")
+
     def exists(self, key: str) -> bool:
         return bool(self._fs.exists(f"{self._base}/{key}"))
 
@@ -62,7 +74,7 @@ class Store:
         """The bytes of a key; None when it is missing."""
         try:
             return cast("bytes", self._fs.cat_file(f"{self._base}/{key}"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def read_bytes(self, key: str) -> bytes:

@@ -274,10 +274,11 @@ def test_operations_names_what_the_graph_has() -> None:
         *(key.to_user_string() for key in graph.get_all_asset_keys()),
         *(check.name for check in graph.asset_check_keys),
         *(one.name for one in (*repository.sensor_defs, *repository.schedule_defs)),
+        *repository.job_names,
     }
     snake = set(re.findall(r"`([a-z]+_[a-z_]+)`", OPERATIONS))
     metadata = {"rejected_questions", "why_rejected", "rejected_lines", "removed_questions"}
-    fields = {"target_count", "shard_size", "plan_shards", *metadata}
+    fields = {"target_count", "shard_size", "plan_shards", "num_documents", "qagen_store", *metadata}
     assert snake - fields <= real
     assert {one.name for one in (*repository.sensor_defs, *repository.schedule_defs)} <= snake
     assert {check.name for check in graph.asset_check_keys} <= set(re.findall(r"`([a-z_]+)`", OPERATIONS))

@@ -53,6 +53,7 @@ VALUES = {  # of placeholders
     r"--profile (<name>|NAME|name)": "--profile mixed",
     r"--corpus (<name>|(NAME|name|C)\b)": "--corpus town_records",
     r"\bDOCUMENT\b": "market_bylaw.md",
+    r"^qagen run\b": "qagen run --replace",  # the pages use several profiles and limits on one store
     r"\bQUESTION\b": "How many pitches does Market Place have?",
 }
 STORY = "It was late. She walked on and thought of home.\n\nNobody spoke, and the road went on.\n"
@@ -217,6 +218,8 @@ def _other_commands() -> list[str]:
 def _is_whole(line: str) -> bool:
     try:
         command, words = whole_command(), shlex.split(line)[1:]
+        if "ui" in words:  # a server, which does not end
+            return False
         while isinstance(command, click.Group):
             command = command.commands[words.pop(0)]
         command.make_context(line, words)

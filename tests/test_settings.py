@@ -127,4 +127,4 @@ def test_values_can_be_put_into_this_process(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     assert dagster_home() == tmp_path
     monkeypatch.delenv("DAGSTER_HOME")
-    assert dagster_home() == PROJECT_ROOT / ".dagster_home"
+    assert dagster_home() is None

@@ -124,11 +124,11 @@ def _signals(whole: _Whole) -> Iterator[Row]:
             process.send_signal(number)
         stopped = ended(process)
         seconds, left = time.monotonic() - started, left_over(children)
-        polite = number is not signal.SIGINT or stopped.errors[-1:] == [TOLD]
+        polite = number is not signal.SIGINT or (stopped.code, stopped.errors[-1:]) == (130, [TOLD])
         watch.allow(None)
         yield Row(
             f"{number.name} x {times} at {part:.0%} of the requests",
-            "it ends within 10 s, with one line for SIGINT, and no process is left",
+            "it ends within 10 s, for SIGINT with code 130 and one line, and no process is left",
             f"exit code {stopped.code} after {seconds:.1f} s, {len(left)} processes left",
             stopped.code != 0 and polite and seconds < 10 and not left,
         )

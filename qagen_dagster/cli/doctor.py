@@ -15,14 +15,15 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import print_json
-from qagen_dagster.errors import QagenError, StoreError
+from qagen_dagster.errors import ConfigError, QagenError, StoreError
 from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.sandbox import network_closed
 from qagen_dagster.loop.checkup import checkup
+from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.vectors import minilm
-from qagen_dagster.settings import Settings, dagster_home, secret
+from qagen_dagster.settings import Settings, secret
 
 Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
 
@@ -60,8 +61,7 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
     yield _ocr()
     yield _tex()
     yield _try("store", lambda: _write_probe(space))
-    home = dagster_home()
-    yield "dagster instance", (home / "dagster.yaml").is_file(), str(home)
+    yield _try("dagster instance", lambda: _instance(settings))
     corpora = space.corpora
     yield "corpora", bool(corpora.corpora), f"{len(corpora.corpora)} valid in {settings.corpora}"
     for fault in corpora.faults:
@@ -71,6 +71,13 @@ def _findings(settings: Settings, offline: bool) -> Iterator[Finding]:
         profile = space.profile(settings.profile)
         for who, found in checkup(profile, secret, state=settings.state, offline=offline):
             yield f"{who}: {found.what}", found.good, found.detail
+
+
+def _instance(settings: Settings) -> str:
+    home = open_home(settings)
+    if not (home / "dagster.yaml").is_file():
+        raise ConfigError("there is no dagster.yaml", file=home)
+    return str(home)
 
 
 def _ocr() -> Finding:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.ingest.parsing import is_current
+from qagen_dagster.loop.unfinished import DOCUMENTS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -15,8 +16,13 @@ if TYPE_CHECKING:
 
 
 def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
-    """The corpora with documents that are new or changed since they were parsed."""
-    return [key for key in corpora if not is_current(space.corpus(key), space.store, space.settings)]
+    """The corpora with documents that are new or changed since they were parsed, or whose last parsing failed."""
+    return [
+        key
+        for key in corpora
+        if not is_current(space.corpus(key), space.store, space.settings)
+        or is_unfinished(space.store, key, DOCUMENTS)
+    ]
 
 
 def open_quietly(space: Workspace, progress: Progress) -> Graph:

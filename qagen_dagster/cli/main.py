@@ -1,6 +1,6 @@
 """The `qagen` command: the options before every subcommand, and the exit codes.
 
-Exit code 0: done. 1: the work failed. 2: bad usage or configuration. A failure is one line on stderr, with a traceback
+Exit code 0: done. 1: the work failed. 2: bad usage or configuration. 130: interrupted by Ctrl-C. A failure is one line on stderr, with a traceback
 only with `--debug`.
 """
 
@@ -24,6 +24,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 _COLLECT_AFTER = (
     50_000  # new objects. With Python's 700, a fifth of loading the libraries is garbage collection
 )
+INTERRUPTED = 130  # as shells report a process that SIGINT ended
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
 COMMANDS = {
@@ -54,8 +55,35 @@ COMMANDS = {
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading.summary", "Show the grades of a run by document."),
     "tikz": ("problems.tikz", "Draw a diagram in TikZ from an image or a description."),
+    "ui": ("ui", "Open the Dagster UI on the store."),
     "variant": ("problems.variant", "Make variants of problems."),
 }
+
+
+GROUPS = {  # of commands, as --help shows them
+    "Question sets": (
+        "init", "corpora", "estimate", "run", "status", "questions", "show", "stats", "compare", "evaluate",
+    ),
+    "Search and answers": ("index", "answer"),
+    "Grading": ("grade", "summary"),
+    "Exam items": ("exam",),
+    "Physics problems": (
+        "process", "classify", "scan", "tikz", "idea", "alternate", "variant", "convert",
+    ),
+    "Project": ("doctor", "ledger", "ui"),
+}  # fmt: skip
+EXAMPLES = """\b
+Examples:
+  qagen init manuals                             make a folder for documents
+  qagen run --corpus manuals --num-documents 3   try three documents
+  qagen run --corpus manuals --max-usd 5         make the set, for 5 dollars
+  qagen questions pressure                       find questions and their ids
+  qagen show q-11b6                              show where one comes from
+  qagen answer report.pdf "Who signed it?"       answer from one document
+  qagen grade --answers a.json --documents docs  grade another system
+  qagen exam run --exam biology                  make exam items
+  qagen process --tex problems.tex               work on physics problems
+"""
 
 
 def load_command(name: str) -> click.Command:
@@ -74,10 +102,17 @@ class _LazyGroup(click.Group):
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else load_command(name), rest
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", COMMANDS[name][1]) for name in names])
+
 
 @click.group(
     cls=_LazyGroup,
     context_settings=_HELP,
+    epilog=EXAMPLES,
     commands=[click.Command(name, short_help=line) for name, (_, line) in COMMANDS.items()],
 )
 @click.version_option(__version__, prog_name="qagen")
@@ -131,7 +166,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:
         _say("interrupted; finished work is kept, run the same command again to resume")
-        _leave_at_once(1)
+        _leave_at_once(INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as error:
         echo(error.format_message(), err=True)
         sys.exit(2)

@@ -25,6 +25,14 @@ target_option = click.option(
 )
 
 
+documents_option = click.option(
+    "--num-documents",
+    type=click.IntRange(1),
+    help="Only the first N documents of each corpus, for a trial. Default: all.",
+    metavar="N",
+)
+
+
 class OneOf(click.Choice[EnumT]):
     """Members of an enum, which the command line names by their values."""
 

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
+from rich.text import Text
+
+from qagen_dagster.models.tally import TALLY
+
+
+class _Clock(ProgressColumn):
+    """The time since the command began. Unlike rich's column, it does not stop when the last step is done."""
+
+    def render(self, task: Task) -> Text:
+        return Text(duration(task.elapsed or 0.0), style="progress.elapsed")
+
+
+class _BarAndLine(Bar):
+    """A bar with a line of text below it."""
+
+    def __init__(self, *columns: ProgressColumn, line: Callable[[], str], **options: Any) -> None:
+        self._below = line
+        super().__init__(*columns, **options)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        yield Text(self._below(), style="dim", no_wrap=True, overflow="ellipsis")
 
 
 class Progress:
@@ -16,17 +40,21 @@ class Progress:
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._quiet = quiet
         self._console = console
-        self._bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+        self._note = ""
+        self._documents: Callable[[], tuple[int, int]] | None = None
+        self._watched = 0.0  # when the documents began
+        self._bar = _BarAndLine(
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
+            _Clock(),
             console=console,
             disable=quiet or not console.is_terminal,
             transient=True,
+            expand=True,
+            line=self._line,
         )
-        self._task = self._bar.add_task("starting", total=None, note="")
+        self._task = self._bar.add_task("starting", total=None)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -40,9 +68,14 @@ class Progress:
     def begin(self, steps: int) -> None:
         self._bar.update(self._task, total=steps)
 
+    def watch(self, documents: Callable[[], tuple[int, int]]) -> None:
+        """Show the documents that are done and all documents, which `documents` counts, and the time that is left."""
+        self._documents, self._watched = documents, self._console.get_time()
+
     def step(self, title: str) -> None:
         """Show that a step begins."""
-        self._bar.update(self._task, description=f"{title:<48}", note="")
+        self._note = ""
+        self._bar.update(self._task, description=title)
         if not self._quiet and not self._console.is_terminal:
             self._console.print(title, markup=False, highlight=False)
 
@@ -53,7 +86,7 @@ class Progress:
 
     def say(self, note: str) -> None:
         """Show what the current step is doing."""
-        self._bar.update(self._task, note=note[:60])
+        self._note = note
 
     def line(self, text: str) -> None:
         """Print a line if there is no bar."""
@@ -63,3 +96,25 @@ class Progress:
     def done(self, steps: int = 1) -> None:
         """Count `steps` as finished."""
         self._bar.advance(self._task, steps)
+
+    def _line(self) -> str:
+        """What is done, what it cost, and what is left, on one line."""
+        parts: list[str] = []
+        if self._documents is not None:
+            done, total = self._documents()
+            parts.append(f"{done} of {total} documents")
+            if 0 < done < total:
+                left = (self._console.get_time() - self._watched) * (total - done) / done
+                parts.append(f"about {duration(left)} left")
+        if TALLY.calls:
+            parts.append(f"{TALLY.calls} paid calls, ${TALLY.usd:.2f}")
+        if TALLY.retries:
+            parts.append(f"{TALLY.retries} retries")
+        return "  " + " · ".join(part for part in (*parts, self._note) if part)
+
+
+def duration(seconds: float) -> str:
+    """`m:ss`, or `h:mm:ss`."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

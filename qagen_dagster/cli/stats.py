@@ -37,8 +37,8 @@ def stats(
         for one in every
         if corpus in (None, one.corpus) and scenario in (None, one.scenario) and mode in (None, one.mode)
     ]
-    if every and not chosen:
-        known = ", ".join(one.combination for one in every)
+    if not chosen and (every or corpus or scenario or mode):
+        known = ", ".join(one.combination for one in every) or "none"
         raise ConfigError(f"no combination of the catalog matches (there are: {known})")
     if as_json:
         print_json([one.model_dump(mode="json") for one in chosen])

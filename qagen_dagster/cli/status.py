@@ -1,17 +1,37 @@
-"""`qagen status`: an overview of the catalog."""
+"""`qagen status`: an overview of the catalog, and which combinations the next run would work on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
+
 import click
+from rich import box
 from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
-from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import unread
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal
+from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.catalog.source import catalog_file
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.publish import is_up_to_date
+from qagen_dagster.loop.unfinished import QUESTIONS, is_unfinished
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings
-from qagen_dagster.store import Store
+
+
+class State(StrEnum):
+    """What the next `qagen run` would do with a combination."""
+
+    UP_TO_DATE = "up to date"
+    STALE = "stale"  # documents, models, prompts or settings have changed, or documents are not finished
+    UNFINISHED = "unfinished"  # the last run did not succeed, or it still works
+    NEVER_RUN = "never run"
+    NOT_CONFIGURED = "not configured"  # only the store knows it
+    UNUSABLE = "unusable"  # its profile cannot be used
 
 
 @click.command()
@@ -19,26 +39,71 @@ from qagen_dagster.store import Store
 @click.pass_obj
 def status(settings: Settings, as_json: bool) -> None:
     """Show the state of corpora and combinations."""
-    with catalog_file(Store(settings.assets)) as file:
+    space = Workspace(settings)
+    with catalog_file(space.store) as file:
         found = queries.status(file)
+    states = _states(space, found.combinations)
     if as_json:
-        echo(found.model_dump_json(indent=2))
+        print_json(found.model_dump(mode="json") | {"states": states})
         return
     console = Terminal()
-    documents = Table(title="Documents", caption=f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S} UTC")
-    for name in ("corpus", "documents", "documents by outcome", "pages", "visuals"):
-        documents.add_column(name)
-    for corpus in found.corpora:
-        outcomes = ", ".join(f"{name} {count}" for name, count in corpus.outcomes.items())
-        documents.add_row(
-            corpus.corpus, str(corpus.documents), outcomes, str(corpus.pages), str(corpus.visuals)
-        )
-    console.print(documents)
-    sets = Table(title=f"Question sets: {found.questions} accepted questions")
-    for name in ("combination", "accepted", "rejected", "documents finished", "profile", "last run (UTC)"):
-        sets.add_column(name)
-    for one in found.combinations:
+    console.print(_documents(found.corpora))
+    console.print(_sets(found, states))
+    console.print(f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S}; times are UTC", highlight=False)
+
+
+def _states(space: Workspace, known: Sequence[queries.CombinationStats]) -> dict[str, State]:
+    """The state of each combination that is configured or known, by key."""
+    run = {one.combination for one in known}
+    changed = set(unread(space, space.corpora.corpora))
+    every = [one for corpus in space.corpora.corpora.values() for one in corpus.combinations()]
+    states = {one.key: _state(space, one, one.corpus in changed, one.key in run) for one in every}
+    return dict.fromkeys(sorted(run), State.NOT_CONFIGURED) | states
+
+
+def _state(space: Workspace, combination: Combination, documents_changed: bool, was_run: bool) -> State:
+    if is_unfinished(space.store, combination.key, QUESTIONS):
+        return State.UNFINISHED
+    if not was_run:
+        return State.NEVER_RUN
+    try:
+        current = not documents_changed and is_up_to_date(space, combination, RunOptions())
+    except QagenError:
+        return State.UNUSABLE
+    return State.UP_TO_DATE if current else State.STALE
+
+
+def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
+    table = _table("Documents", "corpus")
+    for name in ("documents", "pages", "visuals"):
+        table.add_column(name, justify="right")
+    table.add_column("outcomes", overflow="fold")
+    for one in corpora:
+        outcomes = ", ".join(f"{name} {count}" for name, count in one.outcomes.items())
+        table.add_row(one.corpus, str(one.documents), str(one.pages), str(one.visuals), outcomes)
+    return table
+
+
+def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
+    table = _table(f"Question sets: {found.questions} accepted questions", "combination")
+    for name in ("accepted", "rejected"):
+        table.add_column(name, justify="right")
+    table.add_column("state", no_wrap=True)
+    known = {one.combination: one for one in found.combinations}
+    for key, state in states.items():
+        one = known.get(key)
+        if one is None:
+            table.add_row(f"[bold]{key}[/bold]", "-", "-", state.value)
+            continue
         ended = f"{one.run_ended:%Y-%m-%d %H:%M}" if one.run_ended else "never"
-        done = f"{one.documents_done} of {one.documents}"
-        sets.add_row(one.combination, str(one.accepted), str(one.rejected), done, one.profile or "-", ended)
-    console.print(sets)
+        details = f"{one.documents_done} of {one.documents} documents, {one.profile or 'no profile'}, {ended}"
+        table.add_row(
+            f"[bold]{key}[/bold]\n[dim]{details}[/dim]", str(one.accepted), str(one.rejected), state.value
+        )
+    return table
+
+
+def _table(title: str, first: str) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")
+    return table

@@ -8,29 +8,45 @@ import platform
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import dagster as dg
+from dagster._core.definitions.assets.job.asset_job import IMPLICIT_ASSET_JOB_NAME
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
+from dagster._core.execution.api import execute_run_iterator
+from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, PROBLEMS, QUESTIONS
+from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBLEMS, QUESTIONS
 from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
-from qagen_dagster.defs.run_records import failure_lines, was_interrupted
+from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
-from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
 from qagen_dagster.loop.refresh.tasks import Task
+from qagen_dagster.loop.unfinished import mark
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.settings import apply, dagster_home
+from qagen_dagster.settings import apply
+from qagen_dagster.store import Store
 
 KILLED = "the process of this run was killed; start it again to resume"
 # Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
 HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
+INTERRUPTED = "this run was interrupted; start it again to resume"
+MODULE = "qagen_dagster.definitions"
+# The code location of workspace.yaml. The UI lists a run under its job by it.
+REPOSITORY = RemoteRepositoryOrigin(
+    ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name=MODULE), "qagen_dagster"),
+    SINGLETON_REPOSITORY_NAME,
+)
 
 
 class Progress(Protocol):
@@ -49,15 +65,12 @@ class Graph:
     Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
     """
 
-    def __init__(self, definitions: dg.Definitions, progress: Progress) -> None:
-        home = dagster_home()
-        if not home.is_dir():
-            raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
+    def __init__(self, definitions: dg.Definitions, store: Store, home: Path, progress: Progress) -> None:
         apply({"DAGSTER_HOME": str(home)})
-        self._progress = progress
+        self._progress, self._store = progress, store
         self._spending = str(uuid.uuid4())
         self._definitions = definitions
-        self._started: dict[str, str] = {}  # run ids of combinations whose documents have been started
+        self._started: dict[str, CombinationRun] = {}  # by combination
         self._instance = dg.DagsterInstance.get()
         self.dead = end_dead_runs(self._instance)
 
@@ -67,8 +80,8 @@ class Graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for run_id in self._started.values():
-            forget(run_id)
+        for run in self._started.values():
+            forget(run.run_id)
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
@@ -80,32 +93,39 @@ class Graph:
 
         A combination that cannot be planned is left to its run, which reports the error.
         """
-        runs: list[CombinationRun] = []
         for one in combinations:
             with suppress(QagenError):
                 planned, run_id = plan(space, one, options), str(uuid.uuid4())
                 names = tuple(unfinished(space, planned))
-                runs.append(CombinationRun(space, planned, names, run_id, self._spending))
-                announce(runs[-1])
-                self._started[one.key] = run_id
-        start_all(runs)
+                self._started[one.key] = CombinationRun(space, planned, names, run_id, self._spending)
+                announce(self._started[one.key])
+        start_all(self._started.values())
+
+    def document_counts(self) -> tuple[int, int]:
+        """The documents of `start` that are done, and all of them."""
+        runs = list(self._started.values())
+        return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 
     def questions(
         self,
         combination: Combination,
-        profile: str | None,
-        target_count: int | None,
-        shard_size: int | None,
-        budget: Allowance | None = None,
+        options: RunOptions,
+        shard_size: int | None = None,
         *,
         replace: bool = False,
     ) -> list[str]:
         """Make the published set of a combination and grade it."""
-        chosen = {"profile": profile, "target_count": target_count, "shard_size": shard_size}
-        money = {} if budget is None else budget.model_dump(exclude_none=True)
+        chosen = {
+            "profile": options.profile,
+            "target_count": options.target_count,
+            "num_documents": options.num_documents,
+            "shard_size": shard_size,
+        }
+        money = {} if options.run_budget is None else options.run_budget.model_dump(exclude_none=True)
         given = {name: value for name, value in chosen.items() if value is not None} | money
         ops = question_ops(given, money, replace=replace)
-        run_id = self._started.get(combination.key)
+        started = self._started.get(combination.key)
+        run_id = None if started is None else started.run_id
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
 
     def evaluate(
@@ -162,23 +182,41 @@ class Graph:
         Raises KeyboardInterrupt when the run was interrupted, which Dagster only records.
         """
         self._progress.step(title)
-        job = self._definitions.resolve_implicit_global_asset_job_def()
+        run_id = run_id or str(uuid.uuid4())
+        keys = [dg.AssetKey(name) for name in assets]
+        job = self._job(assets).as_ephemeral_job({}, {}, asset_selection=keys)
+        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending}
+        if partition is not None:
+            mark(self._store, partition, begun=assets)  # from here on, an interrupted run shows in the UI
         try:
-            result = job.execute_in_process(
-                instance=self._instance,
-                asset_selection=[dg.AssetKey(name) for name in assets],
-                partition_key=partition,
-                tags={HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending},
-                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
-                raise_on_error=False,
+            run = self._instance.create_run_for_job(
+                job_def=job,
                 run_id=run_id,
+                run_config={**(config or {}), "loggers": {"console": {"config": {}}}},
+                tags=tags if partition is None else {**tags, PARTITION_TAG: partition},
+                asset_selection=frozenset(keys),
+                remote_job_origin=REPOSITORY.get_job_origin(job.name),
             )
-        except dg.DagsterExecutionInterruptedError:
+            events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
+        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+            self._end(run_id)
             raise KeyboardInterrupt from None
         self._progress.done()
-        if was_interrupted(result.all_events):
+        if was_interrupted(events):
             raise KeyboardInterrupt
-        return [] if result.success else [f"{title}: {line}" for line in failure_lines(result.all_events)]
+        failed = any(event.is_run_failure for event in events)
+        return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
+
+    def _end(self, run_id: str) -> None:
+        """End a run that was interrupted while Dagster did not listen for it."""
+        run = self._instance.get_run_by_id(run_id)
+        if run is not None and not run.is_finished:
+            _fail(self._instance, run, INTERRUPTED)
+
+    def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
+        """The job of the code location that has these assets, under which the UI shows the run."""
+        names = (name for name, (members, _) in JOBS.items() if set(assets) <= set(members))
+        return self._definitions.resolve_job_def(next(names, IMPLICIT_ASSET_JOB_NAME))
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
@@ -188,11 +226,18 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """
     begun = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
     mine = dg.RunsFilter(statuses=begun, tags={HOST: platform.node()})
-    dead = [run for run in instance.get_runs(mine) if not _is_alive(int(run.tags[PROCESS]))]
+    own = (
+        run for run in instance.get_runs(mine) if run.parent_run_id is None
+    )  # the UI copies tags to a re-execution
+    dead = [run for run in own if not _is_alive(int(run.tags[PROCESS]))]
     for run in dead:
-        instance.report_run_failed(run, KILLED)
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        _fail(instance, run, KILLED)
     return [run.run_id for run in dead]
+
+
+def _fail(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    instance.report_run_failed(run, why)
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def _is_alive(process: int) -> bool:

@@ -1,9 +1,9 @@
 """Which assets run together, and the jobs that run them. `definitions.py` builds the jobs."""
 
-DOCUMENTS = ("parsed_documents", "visual_manifests")
+from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS
+
 INDEX = ("document_index",)
 GRADING = ("grounding_report",)
-QUESTIONS = ("candidate_qa", "validated_qa", "corpus_json", *GRADING)
 EXPORTS = ("exports",)
 EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
 EXAM_PART = ("idea_plans", "exam_items")

@@ -64,8 +64,9 @@ def question_ops(
     chosen: Mapping[str, Any], limits: Mapping[str, Any], *, replace: bool = False
 ) -> dict[str, Any]:
     """`chosen` holds fields of PlanConfig."""
+    given = {**chosen, "replace": True} if replace else dict(chosen)
     return {
-        "candidate_qa": {"ops": {"plan_shards": {"config": dict(chosen)}}},
+        "candidate_qa": {"ops": {"plan_shards": {"config": given}}},
         "corpus_json": {"config": {"replace": replace}},
         **every(("validated_qa", *GRADING), limits),
     }

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.defs.configurations import observe_launch
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
+from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -51,6 +52,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
+            check_owner(Path(context.instance.root_directory), self.assets)
             open_record(Store(self.assets), context.instance, context.run)
             key = context.run.tags.get(PARTITION_TAG)
             if key is not None:

@@ -14,6 +14,7 @@ import dagster as dg
 
 from qagen_dagster.defs.shards import by_reason
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.unfinished import mark
 from qagen_dagster.records.run import CheckOutcome, RunRecord, RunStatus
 from qagen_dagster.settings import EXECUTORS, executor
 from qagen_dagster.store import Store
@@ -40,6 +41,7 @@ def open_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) 
             started=datetime.now(UTC).isoformat(),
         )
         store.write(key, record.model_copy(update={"status": RunStatus.STARTED, "ended": ""}))
+        mark(store, partition, begun=record.assets)
     except (OSError, StoreError) as error:
         _LOG.warning("the catalog will not know this run: %s", error)
 
@@ -72,6 +74,8 @@ def close_record(store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun)
             "checks": tuple(_checks(entries)),
         }
         store.write(RunRecord.key(run.run_id), record.model_copy(update=ended))
+        if not failed:
+            mark(store, record.partition, succeeded=record.assets)
     except (OSError, StoreError) as error:
         _LOG.warning("the catalog will not know how this run ended: %s", error)
 
@@ -86,8 +90,13 @@ def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
 
 
 def was_interrupted(events: Iterable[dg.DagsterEvent]) -> bool:
+    """Whether a step was interrupted, or the run before its first step."""
     name = dg.DagsterExecutionInterruptedError.__name__
-    errors = (event.step_failure_data.error for event in events if event.is_step_failure)
+    failures = [event for event in events if event.is_step_failure or event.is_run_failure]
+    errors = (
+        event.step_failure_data.error if event.is_step_failure else event.job_failure_data.error
+        for event in failures
+    )
     return any(error is not None and name in (error.cls_name or "", error.message) for error in errors)
 
 

@@ -54,8 +54,13 @@ def bindings(profile: Profile) -> list[RoleBinding]:
         played = [] if textual is None else [(textual, role.value)]
         played += [] if visual is None or visual is textual else [(visual, f"visual {role.value}")]
         for spec, name in played:
-            key = json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)
+            key = key_of(spec)
             known = found.get(key, RoleBinding(spec, (), pictures=False))
             sees = known.pictures or (role in PICTURE_ROLES and spec is visual)
             found[key] = RoleBinding(known.spec, (*known.roles, name), sees)
     return list(found.values())
+
+
+def key_of(spec: ModelSpec) -> str:
+    """Equal for models that answer alike with the same key."""
+    return json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)

@@ -20,6 +20,14 @@ def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
     return BATCH_THREADS if wide else usual
 
 
+def in_background(part: Callable[[], T]) -> Future[T]:
+    """Start `part` on a thread of its own."""
+    threads = ThreadPoolExecutor(1, thread_name_prefix="background")
+    future = threads.submit(part)
+    threads.shutdown(wait=False)
+    return future
+
+
 def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *, workers: int) -> list[T]:
     """The results of `part(0)`, `part(1)`, ... Part n starts when all parts in `needs[n]`, which have smaller numbers, are done.
 

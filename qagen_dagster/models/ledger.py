@@ -33,6 +33,7 @@ from qagen_dagster.models.budget import Meter, Spent, cost_of
 from qagen_dagster.models.limits.file_lock import lock, unlock
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.tally import TALLY
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
@@ -166,13 +167,17 @@ class Ledger:
                 nonlocal attempts
                 if meter is not None:
                     meter.check()
+                if attempts:
+                    TALLY.retried()
                 with _room(lock_file, self._blobs.lock_file(key)):
                     attempts += 1
                     body = send()
                 seconds = round(time.monotonic() - started, 6)
                 entry = self.put(key, body, model=spec.name, seconds=seconds, retries=attempts - 1)
+                spent = cost(entry)
+                TALLY.paid(spent.usd)
                 if meter is not None:
-                    meter.record(cost(entry))
+                    meter.record(spent)
                 return read(body), entry
 
             (value, entry), _ = call_with_retry(

@@ -87,7 +87,7 @@ def probe(
         yield Finding(what="model", good=True, detail=IN_PROCESS)
         return
     variable = key_variable(spec.provider, spec.api_key_env)
-    found, provider = built(lambda: build_provider(_short(spec), secret), variable, secret)
+    found, provider = built(lambda: build_provider(short(spec), secret), variable, secret)
     yield found
     if provider is not None and not offline:
         yield from _Probe(spec, provider, variable).findings(pictures)
@@ -129,7 +129,7 @@ class _Probe:
     def _server(self) -> Finding:
         """The smallest possible call: a failure is one of the connection, the key or the model's name."""
         try:
-            self.respond(_request("Reply with the word: ready"))
+            self.respond(HELLO)
         except MalformedResponseError as error:
             return Finding(
                 what="server", good=False, detail=f"{error}: is base_url the right one for this provider?"
@@ -240,7 +240,7 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
     return Finding(what="server", good=False, detail=f"{place_of(spec)}: {text}: {advice}")
 
 
-def _short(spec: ModelSpec) -> ModelSpec:
+def short(spec: ModelSpec) -> ModelSpec:
     """`spec` with a short reply and little time; a fixed budget for thinking is added to the reply."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
@@ -268,6 +268,9 @@ def _request(
         tools=tools,
         tool_choice=ToolChoice.NONE if messages else ToolChoice.AUTO,
     )
+
+
+HELLO = _request("Reply with the word: ready")
 
 
 def _looked(turn: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -29,6 +29,17 @@ class CheckOutcome(Record):
     numbers: dict[str, float | int | str | bool | None]
 
 
+class Unfinished(Record):
+    """The assets of a partition whose last run is not finished, failed, was interrupted or was killed."""
+
+    assets: tuple[str, ...]
+
+    @staticmethod
+    def key(path: str) -> str:
+        """`path` is the key of the partition."""
+        return store_key(f"unfinished/{path}", suffix=".json")
+
+
 class RunRecord(Record):
     """One run of one partition. Only the run itself writes it, and who finds that its process was killed."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster import __version__
-from qagen_dagster.cli.main import main
+from qagen_dagster.cli.main import COMMANDS, GROUPS, main
 from qagen_dagster.errors import ConfigError
 from tests.cli.conftest import Command
 from tests.support import waterworks
@@ -24,7 +24,12 @@ from tests.support import waterworks
         (["status"], {"QAGEN_DOCUMENT_WORKERS": "0"}, 2, "QAGEN_DOCUMENT_WORKERS='0' is not a positive"),
         (["status"], {}, 1, "there is no catalog at"),
         (["--corpora", "/nonexistent", "run"], {}, 2, "/nonexistent: is not a folder"),
-        (["--assets", "/dev/null/below", "run"], {}, 1, "NotADirectoryError"),
+        (
+            ["--assets", "/dev/null/below", "run"],
+            {},
+            1,
+            "the store /dev/null/below cannot be written: /dev/null is not a folder",
+        ),
         (["--assets", "nosuch://place", "status"], {}, 1, "Protocol not known: nosuch"),
         (["--assets", "a::b", "run"], {}, 2, "the root of the store must not contain '::': a::b"),
         (
@@ -66,6 +71,15 @@ def test_help_and_version_are_no_errors(qagen: Command) -> None:
     assert bare.code == 2
     assert bare.errors[0] == "Usage: qagen [OPTIONS] COMMAND [ARGS]..."
     assert len(bare.errors) > 10
+
+
+def test_help_groups_every_command_once_and_shows_examples(qagen: Command) -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
+    shown = qagen("--help").out
+    assert [title for title in GROUPS if f"\n{title}:\n" in shown] == list(GROUPS)
+    examples = [line.split() for line in shown.partition("Examples:")[2].splitlines() if line]
+    assert len(examples) > 5
+    assert all(words[0] == "qagen" and words[1] in COMMANDS for words in examples)
 
 
 def test_debug_lets_the_failure_through(qagen: Command) -> None:

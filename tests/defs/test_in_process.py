@@ -14,6 +14,7 @@ from qagen_dagster.definitions import open_graph
 from qagen_dagster.defs.in_process import HOST, KILLED, PROCESS, end_dead_runs
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
@@ -53,7 +54,7 @@ def test_runs_are_real_and_told_as_they_go(project: Project) -> None:
     told = Told()
     with open_graph(project.settings(), told) as graph:
         assert graph.documents("water") == []
-        assert graph.questions(WHERE, profile=None, target_count=1, shard_size=None) == []
+        assert graph.questions(WHERE, RunOptions(target_count=1)) == []
         assert graph.catalog() == []
     assert told.steps == ["parse water", "done", WHERE.key, "done", "catalog", "done"]
     assert "1 of 1: ridge.txt: 1 accepted, 0 rejected, target_reached" in told.notes
@@ -69,7 +70,7 @@ def test_runs_are_real_and_told_as_they_go(project: Project) -> None:
 
 def test_what_failed_is_told_in_lines(project: Project) -> None:
     with open_graph(project.settings(), Told()) as graph:
-        (line,) = graph.questions(WHERE, profile=None, target_count=None, shard_size=None)
+        (line,) = graph.questions(WHERE, RunOptions())
     assert line == f"{WHERE.key}: corpus water has not been parsed: materialize parsed_documents first"
 
 
@@ -126,7 +127,7 @@ def test_an_error_keeps_the_path_that_it_was_raised_with(project: Project) -> No
     path = project.assets / f"candidates/{WHERE.key}/set.json"
     with open_graph(project.settings(), Told()) as graph:
         assert graph.documents("water") == []
-        assert graph.questions(WHERE, profile=None, target_count=1, shard_size=None) == []
+        assert graph.questions(WHERE, RunOptions(target_count=1)) == []
         path.write_bytes(b"{")
         (line,) = graph.materialize("validate", ("validated_qa",), WHERE.key)
     assert line.startswith(f"validate: {path} is not a valid CandidateSet (")

@@ -9,10 +9,12 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.events import JobFailureData
+from dagster._utils.error import SerializableErrorInfo
 
 from qagen_dagster.catalog.database import TABLES, snapshot
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.defs.run_records import PARTITION_TAG, close_record
+from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, was_interrupted
 from qagen_dagster.loop.catalog.source import CATALOG, rebuild_catalog
 from qagen_dagster.records.run import RunRecord
 from qagen_dagster.settings import Settings
@@ -218,3 +220,16 @@ def _run(project: Project, settings: Settings, error: BaseException | None) -> s
             )
         (run,) = instance.get_runs()
     return run.run_id
+
+
+def test_a_run_that_is_interrupted_before_its_first_step_counts_as_interrupted() -> None:
+    def ended(error: str) -> dg.DagsterEvent:
+        told = SerializableErrorInfo(message=f"{error}\n", stack=[], cls_name=error)
+        return dg.DagsterEvent(
+            event_type_value=dg.DagsterEventType.RUN_FAILURE.value,
+            job_name="work",
+            event_specific_data=JobFailureData(error=told, failure_reason=None),
+        )
+
+    assert was_interrupted([ended("DagsterExecutionInterruptedError")])
+    assert not was_interrupted([ended("DagsterInvariantViolationError")])

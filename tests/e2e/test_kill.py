@@ -61,7 +61,7 @@ def test_an_interrupted_run_stops_at_once_and_goes_on_later(tmp_path: Path) -> N
         asked = len(watch.received)
         watch.allow(None)
         assert ended(bench.project.start("run", "--profile", "remote")).code == 0
-    assert interrupted.code == 1
+    assert interrupted.code == 130
     assert interrupted.out == ""
     told = "qagen: error: interrupted; finished work is kept, run the same command again to resume"
     assert interrupted.errors[-1] == told

@@ -14,6 +14,7 @@ from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
+    documents_option,
     json_option,
     profile_option,
     target_option,
@@ -38,6 +39,7 @@ _ENDS = ("low", "expected", "high")
 @click.command()
 @combination_options
 @target_option
+@documents_option
 @profile_option
 @budget_options
 @json_option
@@ -48,6 +50,7 @@ def estimate(
     scenario: str | None,
     mode: Mode | None,
     target_count: int | None,
+    num_documents: int | None,
     profile: str | None,
     budget: Allowance | None,
     as_json: bool,
@@ -60,7 +63,7 @@ def estimate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    options = RunOptions(profile, target_count, budget)
+    options = RunOptions(profile, target_count, budget, num_documents)
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
     _read_documents(space, list(dict.fromkeys(one.corpus for one in combinations)), quiet=as_json)

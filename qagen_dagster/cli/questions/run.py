@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     budget_options,
     combination_options,
+    documents_option,
     json_option,
     profile_option,
     target_option,
@@ -18,12 +21,17 @@ from qagen_dagster.cli.options import (
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.instance_home import instance_home
+from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
-from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, find_out_of_date
+from qagen_dagster.loop.questions.paid_models import refused
+from qagen_dagster.loop.questions.replacement import why_kept
+from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, Task, find_out_of_date
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.settings import Settings, dagster_home
+from qagen_dagster.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
@@ -42,13 +50,18 @@ class RunWishes:
 @click.command()
 @combination_options
 @target_option
+@documents_option
 @click.option(
     "--shard-size",
     type=click.IntRange(1),
     help="Documents per Dagster op. Default: QAGEN_SHARD_SIZE, else 1, or more if there would be over 32 ops.",
 )
 @click.option("--force", is_flag=True, help="Also run combinations that are up to date.")
-@click.option("--replace", is_flag=True, help="Let an empty set replace the published questions.")
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Let the run replace published questions by an empty set, by a set of fewer documents, or by one of free models.",
+)
 @budget_options
 @profile_option
 @json_option
@@ -59,6 +72,7 @@ def run(
     scenario: str | None,
     mode: Mode | None,
     target_count: int | None,
+    num_documents: int | None,
     shard_size: int | None,
     force: bool,
     replace: bool,
@@ -73,7 +87,7 @@ def run(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
-    wishes = RunWishes(RunOptions(profile, target_count, budget), shard_size, force, replace)
+    wishes = RunWishes(RunOptions(profile, target_count, budget, num_documents), shard_size, force, replace)
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
@@ -88,35 +102,52 @@ def _materialize(
     space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
 ) -> list[str]:
     scope = Scope(combinations, wishes.options, wishes.force)
-    found = find_out_of_date(space, scope)
-    if not found.tasks:
-        progress.note("everything is up to date")
-        return []
+    found, kept = _to_run(space, scope, wishes)
+    if not found.due():
+        progress.note("nothing can be run" if kept else "everything is up to date")
+        return kept
     to_read = found.of(Product.DOCUMENTS)
     failures: list[str] = []
     if to_read:
         space.parsers().start()  # while this process loads Dagster
+    asking = _combinations(found.of(Product.QUESTIONS))
+    probe = in_background(lambda: refused(space, asking, wishes.options))  # meanwhile, too
     with open_quietly(space, progress) as graph:
+        faults = probe.result()
+        if faults:
+            raise ConfigError("; ".join(faults))
         progress.begin(len(found.tasks))
         for task in to_read:
             failures += graph.documents(task.partition)
         if to_read:  # reading may have changed which documents there are
-            found = find_out_of_date(space, scope)
+            found, kept = _to_run(space, scope, wishes)
             progress.begin(len(to_read) + len(found.tasks))
-        due = [Combination.from_key(one.partition) for one in found.due(Product.QUESTIONS)]
+        due = _combinations(found.due(Product.QUESTIONS))
         graph.start(space, due, wishes.options)
+        progress.watch(graph.document_counts)
         for one in due:
-            failures += graph.questions(
-                one,
-                wishes.options.profile,
-                wishes.options.target_count,
-                wishes.shard_size,
-                wishes.options.run_budget,
-                replace=wishes.replace,
-            )
+            failures += graph.questions(one, wishes.options, wishes.shard_size, replace=wishes.replace)
         failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
-    return failures
+    return failures + kept
+
+
+def _to_run(space: Workspace, scope: Scope, wishes: RunWishes) -> tuple[OutOfDate, list[str]]:
+    """What is out of date, and a line for each combination that is left out because its published set must not be replaced."""
+    found = find_out_of_date(space, scope)
+    if wishes.replace:
+        return found, []
+    kept: dict[str, str] = {}
+    for one in _combinations(found.of(Product.QUESTIONS)):
+        why = why_kept(space, one, wishes.options)
+        if why is not None:
+            kept[one.key] = why
+    rest = (one for one in found.tasks if one.product is not Product.QUESTIONS or one.partition not in kept)
+    return replace(found, tasks=tuple(rest)), [f"{key}: {why}" for key, why in kept.items()]
+
+
+def _combinations(tasks: Iterable[Task]) -> tuple[Combination, ...]:
+    return tuple(Combination.from_key(one.partition) for one in tasks)
 
 
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
@@ -143,4 +174,9 @@ def _print(settings: Settings, reports: list[CombinationReport], failures: list[
     console.print(
         f"{accepted} accepted questions in {settings.assets}/published/<corpus>/<scenario>/<mode>/corpus.json"
     )
-    console.print(f"Dagster instance: {dagster_home()}. To see the runs in its UI: make ui")
+    console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {_ui(settings)}")
+
+
+def _ui(settings: Settings) -> str:
+    usual = settings.assets == load_settings().assets
+    return "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"

@@ -22,6 +22,7 @@ from qagen_dagster.defs.questions.checks import (
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import (
     CombinationPlan,
     RunOptions,
@@ -31,6 +32,7 @@ from qagen_dagster.loop.questions.combination import (
     unfinished,
 )
 from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.workspace import Workspace
@@ -50,10 +52,20 @@ class PlanConfig(ShardConfig):
     target_count: int | None = Field(
         0, description="Questions per document. 0: as the scenario says.", validate_default=True
     )
+    num_documents: int | None = Field(
+        0, ge=0, description="Only the first documents, for a trial. 0: all.", validate_default=True
+    )
+    replace: bool = Field(
+        False,
+        description="Replace a published set that models behind a server made, or one of more documents.",
+    )
+
+    @property
+    def options(self) -> RunOptions:
+        return RunOptions(self.profile, self.target_count, self.allowance, self.num_documents)
 
     def plan(self, space: Workspace, key: str) -> CombinationPlan:
-        options = RunOptions(self.profile, self.target_count, self.allowance)
-        return plan(space, Combination.from_key(key), options)
+        return plan(space, Combination.from_key(key), self.options)
 
 
 @dg.op(
@@ -66,6 +78,9 @@ def plan_shards(
     """Split the unfinished documents of the combination into shards; one op works on each shard."""
     space = workspace.open()
     planned = config.plan(space, context.partition_key)
+    kept = None if config.replace else why_kept(space, planned.combination, config.options)
+    if kept is not None:
+        raise ConfigError(kept)
     keep_plan(space, planned, context.run_id, datetime.now(UTC).isoformat())
     chosen = config.model_copy(update={"profile": planned.profile_name})
     run = announced(planned, context.run_id)  # the command starts documents before the run

@@ -41,6 +41,7 @@ class RunOptions:
     profile: str | None = None
     target_count: int | None = None
     run_budget: Allowance | None = None  # replaces the profile's budget of a run
+    num_documents: int | None = None  # only the first documents, in the order of their ids
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
         profile=profile,
         limits=limits_of(scenario, options.target_count),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
-        documents=workspace.index(combination.corpus).documents,
+        documents=workspace.index(combination.corpus).documents[: options.num_documents],
         budget=effective_budget(profile, options.run_budget),
     )
 

@@ -113,6 +113,7 @@ class CombinationRun:
     _stop: threading.Event = field(default_factory=threading.Event)
     _succeeded: threading.Event = field(default_factory=threading.Event)
     _permanent: list[str] = field(default_factory=list[str])  # documents with a permanent failure
+    ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
 
     def begin(self) -> list[Callable[[], None]]:
         """The work on all documents that have no result, for the pool; nothing when it has begun already. Raises ConfigError."""
@@ -195,6 +196,7 @@ class CombinationRun:
             future.set_result(self._document(entry))
         except BaseException as error:
             future.set_exception(error)
+        self.ended.append(entry.id)
 
     def _document(self, entry: IndexEntry) -> GenerationResult | None:
         """Work on one document and store its result; None when the run was stopped before the document began."""

@@ -27,6 +27,7 @@ from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import wanted_questions
 from qagen_dagster.loop.questions.exports import why_not_exported
 from qagen_dagster.loop.questions.publish import why_outdated
+from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.display import counted
@@ -118,8 +119,8 @@ class OutOfDate:
         return tuple(one for one in self.tasks if one.product in products)
 
     def due(self, *products: Product) -> tuple[Task, ...]:
-        """Those that are out of date whatever the tasks before them do."""
-        return tuple(one for one in self.of(*products) if one.due)
+        """Those that are out of date whatever the tasks before them do; of all products if none is named."""
+        return tuple(one for one in self.of(*(products or Product)) if one.due)
 
 
 def whole_project(space: Workspace) -> Scope:
@@ -174,7 +175,8 @@ class _Search:
         space = self._space
 
         def why() -> tuple[str, ...]:
-            return parsing.why_outdated(space.corpus(key), space.store, space.settings) or self._forced
+            found = parsing.why_outdated(space.corpus(key), space.store, space.settings)
+            return found or self._unfinished(key, DOCUMENTS) or self._forced
 
         self._look(
             Product.DOCUMENTS, key, why, lambda: parsing.files_version(space.corpus(key), space.settings)
@@ -189,7 +191,8 @@ class _Search:
         def why() -> tuple[str, ...]:
             found = why_outdated(space, combination, options) or self._forced
             graded = space.store.exists(GroundingReport.key(combination))
-            return found if found or graded else why_ungraded(space, combination)
+            found = found if found or graded else why_ungraded(space, combination)
+            return found or self._unfinished(key, QUESTIONS)
 
         def state() -> str:
             return wanted_questions(space, combination, options).version + self._documents(combination.corpus)
@@ -333,6 +336,12 @@ class _Search:
         """The names of those tasks that were found."""
         names = (f"{product.value} {key}" for product, key in wanted)
         return tuple(name for name in names if name in self.found)
+
+    def _unfinished(self, partition: str, assets: tuple[str, ...]) -> tuple[str, ...]:
+        """A run that finds nothing else to do pays nothing, and its success replaces the failure in the UI."""
+        return (
+            ("its last run did not succeed",) if is_unfinished(self._space.store, partition, assets) else ()
+        )
 
     def _because(self, after: tuple[str, ...]) -> tuple[str, ...]:
         first, *more = after

@@ -37,6 +37,7 @@ from qagen_dagster.models.breaker import Breaker
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, finish, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.tally import TALLY
 
 T = TypeVar("T")
 MOST_REQUESTS = 1_000  # in one batch; servers take 50,000 and more, but only up to about 200 MB
@@ -276,8 +277,10 @@ class BatchModel(LedgeredModel):
                     self._by_batch(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
+                    spent = self._cost(entry)
+                    TALLY.paid(spent.usd)
                     if self._meter is not None:
-                        self._meter.record(self._cost(entry))
+                        self._meter.record(spent)
                     self._batcher.book.unmark(key)
                     with suppress(MalformedResponseError):
                         return finish(self._provider.read(entry.body), entry, replayed=False)

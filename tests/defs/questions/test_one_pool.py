@@ -97,7 +97,7 @@ def test_documents_of_the_next_combination_start_before_the_first_has_ended(tmp_
             for corpus in ("water", "rail"):
                 assert graph.documents(corpus) == []
             graph.start(Workspace(settings), combinations, RunOptions())
-            failures = [line for one in combinations for line in graph.questions(one, None, None, None)]
+            failures = [line for one in combinations for line in graph.questions(one, RunOptions())]
     assert failures == []
     assert [note for note in told.notes if "target_reached" in note] == [
         "1 of 2: quay.txt: 1 accepted, 0 rejected, target_reached",
@@ -123,7 +123,7 @@ def test_a_plan_that_changed_after_the_start_is_followed(tmp_path: Path) -> None
         with open_graph(settings, Quiet()) as graph:
             assert graph.documents("water") == []
             graph.start(Workspace(settings), [where], RunOptions())
-            assert graph.questions(where, None, 2, None) == []
+            assert graph.questions(where, RunOptions(target_count=2)) == []
     assert len(project.published(TEXTUAL)["questions"]) == 4
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_planned_is_reported_by_its_run(tmp_path: Path) -> None:
         with open_graph(settings, Quiet()) as graph:
             assert graph.documents("rail") == []
             graph.start(Workspace(settings), combinations, RunOptions())
-            failures = [line for one in combinations for line in graph.questions(one, None, None, None)]
+            failures = [line for one in combinations for line in graph.questions(one, RunOptions())]
     assert failures == [f"{TEXTUAL}: corpus water has not been parsed: materialize parsed_documents first"]
     assert len(project.published(RAIL)["questions"]) == 1
 

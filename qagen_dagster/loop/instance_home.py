@@ -1,0 +1,60 @@
+"""The folder of the Dagster instance. An instance belongs to one store: its partitions are those of that store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.settings import PROJECT_ROOT, Settings, dagster_home
+from qagen_dagster.store import Store
+
+HOME = ".dagster_home"
+OWNER = "qagen_store"  # a file of the instance: the URL of its store, or the path of its store, relative to the instance
+
+
+def instance_home(settings: Settings) -> Path:
+    """The folder that DAGSTER_HOME names; without it, `.dagster_home` of the project, or of a local store elsewhere."""
+    inside = Store(settings.assets).local_path(HOME)
+    elsewhere = inside is not None and inside.parent.resolve() != PROJECT_ROOT / "assets"
+    return dagster_home() or (inside.resolve() if inside and elsewhere else PROJECT_ROOT / HOME)
+
+
+def open_home(settings: Settings) -> Path:
+    """The folder of the instance, which from now on belongs to the store of `settings`.
+
+    Raises ConfigError when DAGSTER_HOME names no folder, and when the instance belongs to another store. Raises StoreError
+    when the store cannot be written to.
+    """
+    Store(settings.assets).check_writable()
+    home, usual = instance_home(settings), PROJECT_ROOT / HOME
+    if dagster_home() is None and home != usual and not home.is_dir():
+        home.mkdir(parents=True)
+        (home / "dagster.yaml").write_bytes((usual / "dagster.yaml").read_bytes())
+    if not home.is_dir():
+        raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
+    check_owner(home, settings.assets)
+    if not (home / OWNER).exists():
+        with contextlib.suppress(OSError):  # a folder that cannot be written to remembers no store
+            (home / OWNER).write_text(_place(home, settings.assets))
+    return home
+
+
+def check_owner(home: Path, assets: str) -> None:
+    """Raise ConfigError when the instance belongs to another store than `assets`."""
+    try:
+        owner = (home / OWNER).read_text()
+    except FileNotFoundError:
+        return
+    if owner != _place(home, assets):
+        other = owner if "://" in owner else (home / owner).resolve()
+        raise ConfigError(
+            f"the Dagster instance {home} belongs to the store {other}, not to {assets}: "
+            "set DAGSTER_HOME to the folder of another instance"
+        )
+
+
+def _place(home: Path, assets: str) -> str:
+    local = Store(assets).local_path("")
+    return assets if local is None else os.path.relpath(local.resolve(), home)

@@ -1,0 +1,55 @@
+"""Asks the paid models of a run for one word before it begins, so that a wrong key or name is found before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
+from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.loop.checkup import key_of
+from qagen_dagster.loop.parallel import run_in_parallel
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.probe import HELLO, short, unreachable
+from qagen_dagster.models.registry import key_variable
+from qagen_dagster.records.ids import Combination
+
+
+def refused(workspace: Workspace, combinations: Iterable[Combination], options: RunOptions) -> list[str]:
+    """A line for each paid model of these combinations whose server refuses the shortest possible call.
+
+    All models are asked at once. The ledger keeps the responses, so a model that has answered is not asked again. A server
+    that is busy or cannot be reached is left to the retries of the run. A budget of 0 allows no call.
+    """
+    specs: dict[str, ModelSpec] = {}
+    for one in combinations:
+        profile = workspace.profile(workspace.profile_name(one, options.profile))
+        budget = effective_budget(profile, options.run_budget).run
+        if 0 not in (budget.max_usd, budget.max_tokens, budget.max_calls):
+            found = (profile.find(role, one.mode) for role in (*QUESTION_ROLES, Role.JUDGE))
+            specs |= {key_of(spec): spec for spec in found if spec is not None and _is_paid(spec)}
+    chosen = list(specs.values())
+    lines = run_in_parallel(
+        [()] * len(chosen), lambda number: _refused(workspace, chosen[number]), workers=len(chosen) or 1
+    )
+    return [line for line in lines if line is not None]
+
+
+def _refused(workspace: Workspace, spec: ModelSpec) -> str | None:
+    asked = short(spec).model_copy(update={"execution": "direct", "max_attempts": 1})
+    try:
+        workspace.model(asked).respond(HELLO)
+    except PermanentModelError as error:
+        variable = key_variable(spec.provider, spec.api_key_env)
+        return f"{spec.name}: {unreachable(spec, variable, error).detail}"
+    except ModelError:
+        return None
+    return None
+
+
+def _is_paid(spec: ModelSpec) -> bool:
+    """Whether a call costs money, as far as the profile tells: it has a price, or needs a key."""
+    priced = spec.usd_per_million_input or spec.usd_per_million_output
+    return bool(priced or key_variable(spec.provider, spec.api_key_env))
