@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from qagen_dagster.defs.published import upstream
+    from qagen_dagster.defs.questions.downstream import upstream
     from qagen_dagster.public import PublishedSet, combinations, published, score, score_markdown
 
 __version__ = "0.1.0"
@@ -25,5 +25,5 @@ def __getattr__(name: str) -> Any:
     """Load the public names at first use, so that importing the package stays quick."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "defs.published" if name == "upstream" else "public"
+    module = "defs.questions.downstream" if name == "upstream" else "public"
     return getattr(import_module(f"{__name__}.{module}"), name)

@@ -23,8 +23,8 @@ from qagen_dagster.defs.model_config import build_observed, build_reload_check
 from qagen_dagster.defs.partitions import build_partitions
 from qagen_dagster.defs.presentation import presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
-from qagen_dagster.defs.published import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.assets import build_question_assets
+from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.exports import build_exports
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed

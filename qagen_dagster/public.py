@@ -1,4 +1,4 @@
-"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in `defs/published.py`."""
+"""What other programs import from `qagen_dagster`: published sets and scores. What Dagster needs is in `defs/questions/downstream.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.loop.evaluation.score import Judge, profile_judge, score_systems
 from qagen_dagster.loop.evaluation.system_output import given_output, read_output
-from qagen_dagster.loop.questions.read_published import LATEST, PublishedSet, read_published
+from qagen_dagster.loop.questions.publication.reading import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.evaluation.score_markdown import score_markdown

@@ -74,7 +74,7 @@ OWNERS = {
     ),
     "onnxruntime": ("models/vectors/minilm.py",),
     "openai": ("models/wires/openai", "models/batches/openai.py", "models/vectors/openai_endpoint.py"),
-    "pandas": ("loop/questions/read_published.py",),
+    "pandas": ("loop/questions/publication/reading.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),

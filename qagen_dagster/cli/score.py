@@ -14,7 +14,7 @@ from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, prin
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.evaluation.score import profile_judge, score_systems
 from qagen_dagster.loop.evaluation.system_output import read_output
-from qagen_dagster.loop.questions.read_published import read_published
+from qagen_dagster.loop.questions.publication.reading import read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.evaluation.score_markdown import score_markdown, shown_measure

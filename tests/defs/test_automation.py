@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.defs.automation import launch_id
+from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.store import Store
 from tests.support import waterworks
@@ -43,13 +44,11 @@ def test_a_night_continues_up_to_the_catalog_and_tries_each_task_once(project: P
         for expected in (f"questions {KEY}", "catalog"):
             tick = graph.requests(CONTINUE)
             assert tick.tasks == [expected]
-            assert {one.tags["qagen/spending"] for one in tick.requests} == {
-                night.requests[0].tags["qagen/spending"]
-            }
+            assert {one.tags[SPENDING_TAG] for one in tick.requests} == {night.requests[0].tags[SPENDING_TAG]}
             graph.run(tick.requests)
         over = graph.requests(CONTINUE)
         assert over.tasks == []
-        assert over.cursor == night.requests[0].tags["qagen/spending"]
+        assert over.cursor == night.requests[0].tags[SPENDING_TAG]
         (project.assets / "published" / KEY / "corpus.json").unlink()
         assert graph.requests(CONTINUE, over.cursor).tasks == [], "the night is over"
         assert graph.requests(CONTINUE).tasks == [], "each task once in a night"

@@ -14,7 +14,7 @@ from qagen_dagster.answering.fulltext import storage
 from qagen_dagster.loop.catalog.source import CATALOG
 from qagen_dagster.loop.exams import bank
 from qagen_dagster.loop.problems import bank as problem_bank
-from qagen_dagster.loop.questions import exports
+from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.publishing.questions import card, corpus_json, jsonl
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.item import ExamPart

@@ -11,7 +11,12 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.questions.exports import SetExports, chosen_formats, export_set, write_exports
+from qagen_dagster.loop.questions.publication.exports import (
+    SetExports,
+    chosen_formats,
+    export_set,
+    write_exports,
+)
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
 from qagen_dagster.records.ids import Mode

@@ -11,7 +11,6 @@ from qagen_dagster.defs.check_results import CheckedResult, check_specs
 from qagen_dagster.defs.executor import separate
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED, Group
-from qagen_dagster.defs.published import PUBLISHED_SETS
 from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.checks import (
     PUBLISHED_CHECKS,
@@ -19,6 +18,7 @@ from qagen_dagster.defs.questions.checks import (
     published_results,
     validated_results,
 )
+from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, split
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
@@ -31,7 +31,7 @@ from qagen_dagster.loop.questions.combination import (
     plan,
     unfinished,
 )
-from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, announced, forget, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set

@@ -7,9 +7,14 @@ from pydantic import Field
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
-from qagen_dagster.defs.presentation import PUBLISHED, Group
+from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.questions.exports import SetExports, chosen_formats, exported_formats, store_exports
+from qagen_dagster.loop.questions.publication.exports import (
+    SetExports,
+    chosen_formats,
+    exported_formats,
+    store_exports,
+)
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 
 
@@ -27,7 +32,7 @@ def build_exports(partitions: Partitions) -> dg.AssetsDefinition:
     @dg.asset(
         partitions_def=partitions.combinations,
         group_name=Group.QUESTIONS,
-        kinds={"json", PUBLISHED},
+        kinds={"json"},
         deps=["corpus_json"],
         description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
         "Fails when a quote is no longer in its document.",

@@ -11,7 +11,7 @@ from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures
 from qagen_dagster.defs.questions import rejections
-from qagen_dagster.loop.questions.publish import Published
+from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import VisualManifest
 from qagen_dagster.records.ids import Combination, Mode

@@ -13,7 +13,7 @@ from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.score_figures import compare, grouped, scores
 from qagen_dagster.loop.grading.command_judge import command_judge
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
-from qagen_dagster.loop.questions.read_published import PublishedSet
+from qagen_dagster.loop.questions.publication.reading import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance

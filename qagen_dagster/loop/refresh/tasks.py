@@ -25,8 +25,8 @@ from qagen_dagster.loop.index.outdated import why_index_outdated
 from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.configuration import wanted_questions
-from qagen_dagster.loop.questions.exports import why_not_exported
-from qagen_dagster.loop.questions.publish import why_outdated
+from qagen_dagster.loop.questions.publication.exports import why_not_exported
+from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record

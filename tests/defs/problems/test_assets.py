@@ -120,7 +120,7 @@ def test_the_stages_hang_together(worked: Worked) -> None:
         name: {key.to_user_string() for key in graph.get(dg.AssetKey(name)).parent_keys} for name in ASSETS
     }
     assert parents == {
-        "problem_sources": set(),
+        "problem_sources": {"problem_config"},
         "classifications": {"problem_sources"},
         "scans": {"classifications"},
         "diagrams": {"scans"},
@@ -128,7 +128,7 @@ def test_the_stages_hang_together(worked: Worked) -> None:
         "alternates": {"ideas"},
         "variants": {"ideas"},
         "conversions": {"ideas"},
-        "problem_bank": {"alternates", "variants", "conversions"},
+        "problem_bank": {"alternates", "variants", "conversions", "problem_config"},
     }
 
 

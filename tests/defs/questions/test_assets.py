@@ -274,5 +274,5 @@ def test_the_launchpad_offers_what_people_change_and_its_defaults_mean_as_config
     schema, root = job.config_schema_snapshot, job.mode_def_snaps[0].root_config_key
     shown = yaml.safe_load(default_values_yaml_from_type_snap(schema, schema.get_config_snap(str(root))))
     offered = shown["ops"]["candidate_qa"]["ops"]["plan_shards"]["config"]
-    assert offered == {"profile": "", "target_count": 0}
-    assert PlanConfig(**offered) == PlanConfig(profile=None, target_count=None)
+    assert offered == {"profile": "", "target_count": 0, "num_documents": 0, "replace": False}
+    assert PlanConfig(**offered) == PlanConfig(profile=None, target_count=None, num_documents=None)

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from qagen_dagster.defs.questions.checks import published_results, validated_results
-from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from qagen_dagster.loop.evaluation.published_set import Evaluation, open_evaluation
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance

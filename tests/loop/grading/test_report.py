@@ -13,7 +13,7 @@ from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.grading.report import RunMark, grade_set, report_version
 from qagen_dagster.loop.grading.run_summary import described_outputs
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.questions.publish import is_up_to_date, publish
+from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import Document
@@ -26,7 +26,7 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
 )
 from tests.loop.conftest import COMBINATION, CORPUS, PROFILE, PlayedWorkspace, put_documents, texts
-from tests.loop.questions.test_publish import make
+from tests.loop.questions.publication.test_publish import make
 from tests.support.models import FakeModel, Turn, call, say, told
 
 RUN = RunMark("run-1", "launch-1")

@@ -12,7 +12,7 @@ from qagen_dagster.loop.catalog.source import catalog_file, rebuild_catalog
 from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.inputs import DocumentWork
-from qagen_dagster.loop.questions.publish import publish
+from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.state_machine import Accepted, Done, QALimits, QAState

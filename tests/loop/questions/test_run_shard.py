@@ -4,7 +4,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, collect, plan, unfinished
-from qagen_dagster.loop.questions.publish import is_up_to_date
+from qagen_dagster.loop.questions.publication.publish import is_up_to_date
 from qagen_dagster.loop.questions.run_shard import ShardOutcome, run_shard
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.budget import Allowance

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.questions.read_published import PublishedSet, read_published
+from qagen_dagster.loop.questions.publication.reading import PublishedSet, read_published
 from qagen_dagster.records.questions.published import LatestVersion, PublishedQuestion
 from tests.loop.conftest import COMBINATION, PlayedWorkspace, put_documents, texts
-from tests.loop.questions.test_publish import finish, make
+from tests.loop.questions.publication.test_publish import finish, make
 
 
 def latest(workspace: PlayedWorkspace) -> PublishedSet:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.exported_rows import ExportedRows
+from qagen_dagster.loop.questions.publication.exported_rows import ExportedRows
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.exported_set import ExportedSet, ExportFormat
 from qagen_dagster.publishing.questions.registry import EXPORT_FORMATS
@@ -64,7 +64,8 @@ def store_exports(space: Workspace, combination: Combination, formats: Sequence[
         if key not in written:
             space.store.remove(key)
     record = LatestExports(formats=tuple(one.name for one in formats), made_from=latest.made_from)
-    space.store.write(LatestExports.key(combination), record)
+    if space.store.find_valid(LatestExports.key(combination), LatestExports) != record:
+        space.store.write(LatestExports.key(combination), record)
     return made
 
 

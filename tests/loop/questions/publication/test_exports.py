@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.questions.exported_rows import ExportedRows, PassageText
-from qagen_dagster.loop.questions.exports import (
+from qagen_dagster.loop.questions.publication.exported_rows import ExportedRows, PassageText
+from qagen_dagster.loop.questions.publication.exports import (
     chosen_formats,
     export_set,
     exported_formats,
@@ -19,7 +19,7 @@ from qagen_dagster.records.document import Document, VisualType
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, PublishedVisual
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
-from tests.loop.questions.test_publish import finish, make, published
+from tests.loop.questions.publication.test_publish import finish, make, published
 
 FOLDER = f"published/{COMBINATION.key}/exports"
 

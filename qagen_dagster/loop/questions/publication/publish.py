@@ -11,8 +11,8 @@ from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.plan import is_graded
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, plan, unfinished
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
-from qagen_dagster.loop.questions.published_rows import PublishedRows
-from qagen_dagster.loop.questions.set_facts import set_facts
+from qagen_dagster.loop.questions.publication.rows import PublishedRows
+from qagen_dagster.loop.questions.publication.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet

@@ -1,0 +1,1 @@
+"""Publishes validated sets, and reads, exports and describes what is published."""
