@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -25,6 +26,7 @@ from qagen_dagster.records.questions.published import (
 )
 from qagen_dagster.records.questions.results import CandidateSet
 
+LineT = TypeVar("LineT", bound=Record)
 Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
 
 
@@ -167,9 +169,7 @@ def _read(space: Workspace, combination: Combination) -> ReviewSet:
     return ReviewSet(space, combination, latest.content_id, found, model)
 
 
-def _lines[LineT: Record](
-    space: Workspace, combination: Combination, file: str, kind: type[LineT]
-) -> Iterator[LineT]:
+def _lines(space: Workspace, combination: Combination, file: str, kind: type[LineT]) -> Iterator[LineT]:
     key = CorpusGenerationResult.file_key(combination, file)
     for number, line in enumerate((space.store.get(key) or b"").splitlines(), 1):
         try:
