@@ -32,11 +32,12 @@ class QuestionList {
     for (const name of FILTERS) {
       const values = name === "state" ? STATES : [...new Set(this.rows.map((row) => row[name]))].filter(Boolean).sort();
       if (values.length < 2 && name !== "state") continue;
+      const label = name === "state" ? "review" : name;
       const input =
         values.length > 60
-          ? element("input", { list: `values-${name}`, placeholder: `any ${name}`, "aria-label": name, oninput: () => this.apply() })
-          : element("select", { "aria-label": name, onchange: () => this.apply() },
-              element("option", { value: "" }, `any ${name}`), values.map((value) => element("option", { value }, value)));
+          ? element("input", { list: `values-${name}`, placeholder: `any ${label}`, "aria-label": label, oninput: () => this.apply() })
+          : element("select", { "aria-label": label, onchange: () => this.apply() },
+              element("option", { value: "" }, `any ${label}`), values.map((value) => element("option", { value }, name === "state" ? `review: ${value}` : value)));
       if (input.tagName === "INPUT")
         fields.push(element("datalist", { id: `values-${name}` }, values.map((value) => element("option", { value }))));
       this.inputs[name] = input;
@@ -69,13 +70,13 @@ class QuestionList {
 
   /** Select the row at this place of the list. */
   select(at) {
-    const before = this.row_selected;
+    const before = this.selected;
     this.at = Math.min(at, this.shown.length - 1);
     const top = this.at * ROW_HEIGHT;
     if (top < this.box.scrollTop) this.box.scrollTop = top;
     if (top + ROW_HEIGHT > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = top + ROW_HEIGHT - this.box.clientHeight;
     this.draw();
-    this.row_selected = this.row;
+    this.selected = this.row;
     if (this.row !== before) this.onSelect(this.row);
   }
 
@@ -109,13 +110,14 @@ class QuestionList {
 
   item(row, at) {
     const state = this.stateOf(row);
-    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, row.reason].filter(Boolean).join(" · ");
+    const why = row.reason && `${row.outcome}: ${row.reason}`;
+    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, why].filter(Boolean).join(" · ");
     const made = element(
       "div",
       { id: `row-${at}`, role: "option", class: "row", "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,
         "aria-posinset": at + 1, onclick: () => { this.select(at); showDetail(); } },
       element("div", { class: "row-question", dir: "auto" }, row.question || "(no question)"),
-      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state === "unreviewed" ? row.outcome : state), " ", about),
+      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", about),
     );
     made.style.top = `${at * ROW_HEIGHT}px`;
     return made;

@@ -104,7 +104,9 @@ async function withReason(action, title, choices, moveOn) {
   (byId("reasons").querySelector("input") ?? text).focus();
   if (!(await opened)) return;
   const chosen = byId("reasons").querySelector("input:checked")?.value;
-  await decide({ action, reason: [chosen, text.value.trim()].filter(Boolean).join(": ") }, moveOn, row);
+  const reason = [chosen, text.value.trim()].filter(Boolean).join(": ");
+  if (action !== "flag" && !reason) return say(`Not stored: to ${action}, give a reason or a text.`);
+  await decide({ action, reason }, moveOn, row);
 }
 
 /** Take back the latest decision of this reviewer that was not undone. */
