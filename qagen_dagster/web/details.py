@@ -151,7 +151,8 @@ def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last:
 
 
 def _pieces(line: str, flags: bytearray) -> tuple[str, ...]:
-    pieces, at, flag = [], 0, 0
+    pieces: list[str] = []
+    at, flag = 0, 0
     for place, value in enumerate(flags):
         if value != flag:
             pieces.append(line[at:place])

@@ -47,7 +47,7 @@ def judge(sets: Sets, body: bytes) -> QuestionReviews:
         found = sets.get(sent.combination)
         one = found.find(sent.question_id)
         texts = {"document_id": one.document_id, "question": one.question, "answer": one.answer}
-        decision = Decision(**sent.model_dump(), **texts)
+        decision = Decision.model_validate({**sent.model_dump(), **texts})
     except ValidationError as error:
         raise ConfigError(
             "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())

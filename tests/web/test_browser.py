@@ -46,7 +46,9 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
     last = [some[-1] for some in decisions_of(space, KEY).values()]
     assert [one.new_answer for one in last if one.new_answer] == ["eleven bar"]
     assert sorted({one.action.value for one in last}) == ["accept", "edit", "undo"]
-    rejected = [one for some in decisions_of(space, KEY).values() for one in some if one.action.value == "reject"]
+    rejected = [
+        one for some in decisions_of(space, KEY).values() for one in some if one.action.value == "reject"
+    ]
     assert [one.reason for one in rejected] == ["ambiguous"]
 
 

@@ -62,7 +62,9 @@ def test_a_decision_is_stored_and_answered_with_the_state(client: httpx.Client, 
     answer = sent(client)
     assert (answer.status_code, answer.json()["state"]) == (200, "accepted")
     (decisions,) = decisions_of(space, KEY).values()
-    assert [(one.reviewer, one.action.value, one.answer) for one in decisions] == [("ann", "accept", "10 bar")]
+    assert [(one.reviewer, one.action.value, one.answer) for one in decisions] == [
+        ("ann", "accept", "10 bar")
+    ]
     assert client.get("reviews").json()[KEY.key][decisions[0].question_id]["state"] == "accepted"
 
 
@@ -85,7 +87,10 @@ def test_what_is_not_a_decision_is_one_line(client: httpx.Client) -> None:
     row = client.get("data").json()["rows"][0]
     judgement = {"combination": KEY.key, "question_id": row["id"], "reviewer": "ann", "action": "edit"}
     answer = client.post("decide", headers=headers, content=json.dumps(judgement))
-    assert (answer.status_code, answer.json()) == (400, {"error": "an edit needs new_question and new_answer"})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": "an edit needs new_question and new_answer"},
+    )
     judgement["question_id"] = "q-0"
     assert client.post("decide", headers=headers, content=json.dumps(judgement)).status_code == 404
     assert client.post("decide", headers=headers, content=b" " * 200_000).status_code == 400
@@ -95,7 +100,9 @@ def test_one_question_has_its_lines_and_its_similar_questions(client: httpx.Clie
     rows = client.get("data").json()["rows"]
     asked = {"combination": KEY.key, "id": rows[1]["id"]}
     (passage,) = client.get("detail", params=asked).json()["passages"]
-    assert [line["pieces"] for line in passage if line["number"] == 4] == [["Valve 1 ", "opens at 11 bar", "."]]
+    assert [line["pieces"] for line in passage if line["number"] == 4] == [
+        ["Valve 1 ", "opens at 11 bar", "."]
+    ]
     lines = client.get("lines", params={**asked, "first": 1, "last": 99}).json()
     assert [line["number"] for line in lines] == [1, 2, 3, 4, 5]
     near = client.get("similar", params=asked).json()
