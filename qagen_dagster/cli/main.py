@@ -64,7 +64,8 @@ COMMANDS = {
 
 GROUPS = {  # of commands, as --help shows them
     "Question sets": (
-        "init", "corpora", "estimate", "run", "status", "questions", "show", "review", "report", "stats", "compare", "evaluate",
+        "init", "corpora", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
+        "evaluate", "export", "score",
     ),
     "Search and answers": ("index", "answer"),
     "Grading": ("grade", "summary"),

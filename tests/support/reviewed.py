@@ -24,22 +24,17 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason
 from qagen_dagster.web.server import ReviewServer
 from qagen_dagster.web.sets import Sets
+from tests.support import waterworks
 from tests.support.project import Project
 
 KEY = Combination(corpus="water", scenario="facts", mode=Mode.TEXTUAL)
-CORPUS = """\
-name: Water
-context: Stations of the waterworks.
-scenarios:
-  facts: {name: Facts, description: Facts about stations., target_count: 3}
-"""
 HOSTILE = "</script><img src=x onerror=alert(1)> \u202eevil\u202c [go](javascript:alert(1))"
 
 
 def reviewed(folder: Path, *, documents: int = 2, questions: int = 3) -> Workspace:
     """`questions` accepted and one rejected candidate for each document."""
     project = Project.make(folder)
-    project.corpus(KEY.corpus, CORPUS, {})
+    project.corpus(KEY.corpus, waterworks.corpus(), {})
     space = Workspace(project.settings(profile="embedded"))
     names = [f"station-{number}.txt" for number in range(documents)]
     entries = [_document(space, name, questions) for name in names]

@@ -23,7 +23,7 @@ from qagen_dagster.web.sets import Sets
 @click.option("--read-only", is_flag=True, help="Show the questions; nothing can be decided.")
 @click.option("--reviewer", help="Name under which decisions are stored. Default: the name of the user.")
 @click.option(
-    "--port", type=click.IntRange(1, 65_535), default=3001, show_default=True, help="Port of the page."
+    "--port", type=click.IntRange(1, 65_535), default=3100, show_default=True, help="Port of the page."
 )
 @click.pass_obj
 def review(
