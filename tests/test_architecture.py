@@ -52,6 +52,7 @@ ANYWHERE = {"pydantic"}
 OWNERS = {
     "PIL": ("formats/", "toolkit/crop.py"),
     "anthropic": ("models/wires/anthropic", "models/batches/anthropic.py"),
+    "anyio": ("web/server.py",),
     "charset_normalizer": ("formats/encoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "definitions.py"),
@@ -81,9 +82,11 @@ OWNERS = {
     "regex": ("index/graphemes.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),
+    "starlette": ("web/server.py",),
     "sympy": ("mathematics/evaluator.py",),
     "tenacity": ("models/retry.py",),
     "tokenizers": ("models/vectors/minilm.py",),
+    "uvicorn": ("web/server.py",),
     "xlsxwriter": ("publishing/questions/xlsx.py",),
     "yaml": ("configuration/yaml_file.py", "formats/front_matter.py", "publishing/questions/"),
 }

@@ -218,9 +218,21 @@ def question(catalog: Path, question_id: str) -> QuestionLineage:
         if len(rows) > 1 and rows[0]["question_id"] != question_id:
             raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
         row = rows[0]
-        keys = [row["combination"], row["document_id"], row["attempt"]]
-        calls = tuple(LineageCall(**call) for call in query(connection, sql("question_calls"), keys))
+        calls = _calls(connection, row["combination"], row["document_id"], row["attempt"])
         return QuestionLineage(**row, model_calls=calls)
+
+
+def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: int) -> tuple[LineageCall, ...]:
+    """The model calls of one attempt at a document. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        return _calls(connection, combination, document_id, attempt)
+
+
+def _calls(
+    connection: duckdb.DuckDBPyConnection, combination: str, document_id: str, attempt: int
+) -> tuple[LineageCall, ...]:
+    rows = query(connection, sql("question_calls"), [combination, document_id, attempt])
+    return tuple(LineageCall(**row) for row in rows)
 
 
 def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[CombinationStats, ...]:

@@ -46,6 +46,8 @@ COMMANDS = {
     "ledger": ("ledger", "Count, check and remove stored model responses."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.list_questions", "List questions, accepted and rejected."),
+    "report": ("questions.report_page", "Write the review page as one HTML file."),
+    "review": ("questions.review", "Review published questions in the browser."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
     "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("score", "Score another system on published questions."),
@@ -62,7 +64,8 @@ COMMANDS = {
 
 GROUPS = {  # of commands, as --help shows them
     "Question sets": (
-        "init", "corpora", "estimate", "run", "status", "questions", "show", "stats", "compare", "evaluate",
+        "init", "corpora", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "compare",
+        "evaluate", "export", "score",
     ),
     "Search and answers": ("index", "answer"),
     "Grading": ("grade", "summary"),

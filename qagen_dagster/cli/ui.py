@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import socket
 import sys
 import warnings
 from dataclasses import replace
@@ -12,12 +11,10 @@ from dataclasses import replace
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.cli.loopback import HOST, listen
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
 from qagen_dagster.store import Store
-
-HOST = "127.0.0.1"
 
 
 @click.command()
@@ -31,14 +28,7 @@ def ui(settings: Settings, port: int) -> None:
     The UI shows the runs of this command line and starts runs itself. Ctrl-C ends it.
     """
     home = open_home(settings)
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise ConfigError(
-                f"port {port} cannot be used ({error.strerror}): choose another with --port"
-            ) from None
+    listen(port).close()
     echo(f"Dagster UI: http://{HOST}:{port} (store {settings.assets})", err=True)
     local = Store(settings.assets).local_path("")
     assets = settings.assets if local is None else str(local)

@@ -88,12 +88,15 @@ class ParsedFile:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """How a page is turned into a picture. `crop` is in page points as displayed, see `Box`."""
+    """How a page is turned into a picture. `crop` is in page points as displayed, see `Box`; so is `frame`, which is drawn on a
+    whole page.
+    """
 
     max_pixels: int = 1_150_000
     max_side: int = 1_568
     max_bytes: int = 3_500_000
     crop: Box | None = None
+    frame: Box | None = None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from qagen_dagster.formats.base import (
 )
 from qagen_dagster.formats.lines import join_notes, split_lines
 from qagen_dagster.formats.ocr import ocr_image
-from qagen_dagster.formats.picture import encode
+from qagen_dagster.formats.picture import encode, framed
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
 
 _FORMATS = ("PNG", "JPEG", "WEBP")
@@ -76,6 +76,7 @@ class ImageFormat:
         if page != 1:
             raise DocumentError("unsupported", f"there is no page {page}: a picture has one page")
         picture = _open(source, options)
+        picture = framed(picture, how.frame, 1) if how.frame else picture
         return encode(_crop(picture, how.crop) if how.crop else picture, how)
 
 

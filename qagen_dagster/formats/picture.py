@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageDraw
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, RenderOptions
+from qagen_dagster.records.document import Box
 
 _JPEG_QUALITIES = (88, 75, 60, 45)
 _SHRINK = 0.75
 _MIN_SIDE = 16
+_FRAME = (200, 30, 30)
 _INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 
@@ -48,6 +50,15 @@ def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
             raise DocumentError("too_large", f"no picture fits into {how.max_bytes:,} bytes")
         smaller = (max(1, int(picture.width * _SHRINK)), max(1, int(picture.height * _SHRINK)))
         picture = picture.resize(smaller, Image.Resampling.LANCZOS)
+
+
+def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
+    """The picture with a frame around `box`, whose unit is `zoom` pixels."""
+    drawn = flatten(picture).convert("RGB")
+    width = max(2, max(drawn.size) // 300)
+    corners = (box.x0 * zoom - width, box.y0 * zoom - width, box.x1 * zoom + width, box.y1 * zoom + width)
+    ImageDraw.Draw(drawn).rectangle(corners, outline=_FRAME, width=width)
+    return drawn
 
 
 def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:

@@ -37,9 +37,14 @@ def open_view(
 
 
 def visual_image(
-    corpus: Corpus, entry: IndexEntry, pool: ParserPool, visual: PublishedVisual
+    corpus: Corpus,
+    entry: IndexEntry,
+    pool: ParserPool,
+    visual: PublishedVisual,
+    *,
+    whole_page: bool = False,
 ) -> PageImage | None:
-    """A picture of a visual; None if its document has no pages.
+    """A picture of a visual, or with `whole_page` of its page with a frame around it; None if its document has no pages.
 
     Raises DocumentError when it cannot be rendered, and when the file has changed since it was parsed.
     """
@@ -54,7 +59,8 @@ def visual_image(
         raise DocumentError("corrupt", f"{source.name} cannot be read: {error.strerror}") from error
     if known != entry.source_sha256:
         raise DocumentError("corrupt", f"{source.name} has changed since it was parsed")
-    return pool.render(source, visual.page, options, RenderOptions(crop=visual.box))
+    how = RenderOptions(frame=visual.box) if whole_page else RenderOptions(crop=visual.box)
+    return pool.render(source, visual.page, options, how)
 
 
 def _render(

@@ -109,6 +109,16 @@ def test_renders_scale_and_crop() -> None:
     assert opened(FORMAT.render(source, 1, OPTIONS, beyond)).size == (10, 20)
 
 
+def test_a_frame_is_drawn_around_its_box() -> None:
+    source = Source("a.png", picture((400, 200)))
+    framed = opened(
+        FORMAT.render(source, 1, OPTIONS, RenderOptions(frame=Box(x0=250, y0=120, x1=350, y1=180)))
+    )
+    plain = opened(FORMAT.render(source, 1, OPTIONS, RenderOptions()))
+    assert framed.getpixel((249, 150)) == (200, 30, 30)
+    assert framed.getpixel((300, 150)) == plain.getpixel((300, 150))
+
+
 def test_pages_and_crops_that_do_not_exist() -> None:
     source = Source("a.png", picture())
     with pytest.raises(DocumentError, match="no page 2"):

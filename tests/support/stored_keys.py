@@ -32,6 +32,8 @@ VALUES: dict[str, Any] = {
     "document_id": "document",
     "fingerprint": "0123abcd",
     "content_id": "0123abcd",
+    "question_id": "q-0123abcd",
+    "decision_id": "0123abcd",
     "run_id": "run",
     "spending_id": "run",
     "shard": 3,

@@ -195,7 +195,7 @@ def _corpus_json(partitions: Partitions) -> dg.AssetsDefinition:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         published = publish(space, combination, context.run.run_id, replace=config.replace)
         return dg.MaterializeResult(
-            metadata=metadata.of_published(published),
+            metadata=metadata.of_published(combination, published),
             check_results=published_results(space, combination, published),
             data_version=dg.DataVersion(published.version),
         )

@@ -88,8 +88,8 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
     return shown
 
 
-def of_published(published: Published) -> Metadata:
-    """The published questions, where their files are, and which of them changed."""
+def of_published(combination: Combination, published: Published) -> Metadata:
+    """The published questions, where their files are, which of them changed, and how to review them."""
     return {
         "dagster/row_count": len(published.eval_set.questions),
         "version": published.version,
@@ -97,6 +97,8 @@ def of_published(published: Published) -> Metadata:
         "corpus_json": path(published.paths[0]),
         "files": [name.rpartition("/")[2] for name in published.paths],
         "changed": list(published.changed),
+        "review": f"qagen review --corpus {combination.corpus} --scenario {combination.scenario} "
+        f"--mode {combination.mode.value}",
     }
 
 

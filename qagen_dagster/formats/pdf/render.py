@@ -5,7 +5,7 @@ from __future__ import annotations
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Rect
-from qagen_dagster.formats.picture import encode, fit_size
+from qagen_dagster.formats.picture import encode, fit_size, framed
 from qagen_dagster.records.document import Box, Outcome
 
 _USUAL_ZOOM = 300 / 72  # a higher zoom shows nothing new of ordinary print
@@ -30,7 +30,8 @@ def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions
         wide, high = clip[2] - clip[0], clip[3] - clip[1]
         zoom = min(max(_USUAL_ZOOM, _CROP_SIDE / max(wide, high)), _CROP_ZOOM)
         # The library rounds the clip outwards to whole pixels; `encode` scales the extra pixel away.
-        return encode(page.draw(clip, *fit_size(wide * zoom, high * zoom, how)), how)
+        picture = page.draw(clip, *fit_size(wide * zoom, high * zoom, how))
+        return encode(framed(picture, how.frame, picture.width / wide) if how.frame else picture, how)
     except (DocumentError, MemoryError):
         raise
     except Exception as error:  # whatever the library reports, the page cannot be shown

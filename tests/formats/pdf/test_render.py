@@ -60,6 +60,14 @@ def test_boxes_are_those_of_the_page_as_displayed(rotation):
     assert shown.convert("L").getextrema()[1] < 60
 
 
+def test_a_frame_is_drawn_around_its_box():
+    found = render(pdf(black), how=RenderOptions(frame=Box(x0=100, y0=200, x1=200, y1=250))).convert("RGB")
+    zoom = found.width / WIDTH
+    row = [found.getpixel((round(100 * zoom) - step, round(225 * zoom))) for step in range(10)]
+    assert (200, 30, 30) in row
+    assert found.getpixel((round(150 * zoom), round(225 * zoom))) == (0, 0, 0)
+
+
 def test_a_huge_page_is_scaled_down():
     document = pymupdf.open()
     document.new_page(width=14_000, height=9_000).insert_text((900, 900), "wide", fontsize=500)

@@ -1,0 +1,1 @@
+"""Decisions of reviewers, and how well reviewers agree."""

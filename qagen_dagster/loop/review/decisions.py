@@ -1,0 +1,90 @@
+"""Stores the decisions of reviewers, and derives the state of each question from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.review import FOLDER, Action, Decision
+
+
+class ReviewState(StrEnum):
+    """What reviewers think of a question."""
+
+    UNREVIEWED = "unreviewed"
+    ACCEPTED = "accepted"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    FLAGGED = "flagged"
+    DISAGREED = "disagreed"  # the reviewers do not agree
+
+
+_STATES = {
+    Action.ACCEPT: ReviewState.ACCEPTED,
+    Action.EDIT: ReviewState.EDITED,
+    Action.REJECT: ReviewState.REJECTED,
+    Action.FLAG: ReviewState.FLAGGED,
+}
+
+
+@dataclass(frozen=True)
+class QuestionReview:
+    """The state of a question, and the decision of each reviewer that counts: the last one that was not undone."""
+
+    state: ReviewState
+    by_reviewer: Mapping[str, Decision]
+
+    @property
+    def last(self) -> Decision | None:
+        """The latest decision that counts."""
+        return max(self.by_reviewer.values(), key=_order, default=None)
+
+
+def append(space: Workspace, decision: Decision) -> None:
+    """Store a decision. Storing the same decision again changes nothing. Raises StoreError if another one has its id."""
+    combination = Combination.from_key(decision.combination)
+    key = Decision.key(combination, decision.question_id, decision.id)
+    stored = space.store.find(key, Decision)
+    if stored is None:
+        space.store.write(key, decision)
+    elif stored != decision:
+        raise StoreError(f"{space.store.path(key)} already has another decision")
+
+
+def decisions_of(space: Workspace, combination: Combination) -> dict[str, tuple[Decision, ...]]:
+    """All decisions on the questions of a combination, by question id, in the order of their times.
+
+    Raises StoreError for a damaged file: a decision that is left out would change what is published.
+    """
+    found: defaultdict[str, list[Decision]] = defaultdict(list)
+    for key in space.store.list(f"{FOLDER}/{combination.key}"):
+        decision = space.store.read(key, Decision)
+        found[decision.question_id].append(decision)
+    return {name: tuple(sorted(some, key=_order)) for name, some in found.items()}
+
+
+def state_of(decisions: Iterable[Decision]) -> QuestionReview:
+    """The state of one question from all decisions on it."""
+    counting: dict[str, Decision] = {}
+    undone: set[tuple[str, str]] = set()
+    for one in sorted(decisions, key=_order, reverse=True):
+        if (one.reviewer, one.id) in undone:
+            continue
+        if one.undoes is not None:
+            undone.add((one.reviewer, one.undoes))
+        elif one.action in _STATES:
+            counting.setdefault(one.reviewer, one)
+    views = {(one.action, one.new_question, one.new_answer) for one in counting.values()}
+    if len(views) > 1:
+        return QuestionReview(ReviewState.DISAGREED, counting)
+    states = [_STATES[action] for action, *_ in views]
+    return QuestionReview(states[0] if states else ReviewState.UNREVIEWED, counting)
+
+
+def _order(decision: Decision) -> tuple[object, str]:
+    return decision.time, decision.id

@@ -1,0 +1,71 @@
+"""Decisions of reviewers on questions. They are append-only: one file for each decision, which is never changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import uuid4
+
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Combination, Name, store_key
+
+FOLDER = "reviews"
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
+_Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+class Action(StrEnum):
+    """What a reviewer did."""
+
+    ACCEPT = "accept"
+    EDIT = "edit"
+    REJECT = "reject"
+    FLAG = "flag"  # somebody should look at the question again
+    COMMENT = "comment"  # decides nothing
+    UNDO = "undo"  # takes an earlier decision of the same reviewer back
+
+
+class Decision(Record):
+    """What one reviewer decided about one question.
+
+    `question_id` is the content key: it is made from the question, its answer and its document, so the decision still applies
+    when the same question is generated again. `question` and `answer` are the texts that were judged. `reason` is the reason of
+    a decision or the text of a comment.
+    """
+
+    id: Name = Field(default_factory=lambda: uuid4().hex)
+    combination: str
+    question_id: Name
+    document_id: Name
+    question: str
+    answer: str
+    reviewer: _Reviewer
+    time: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
+    action: Action
+    reason: _Text = ""
+    new_question: _Text = ""  # of an edit, like `new_answer`
+    new_answer: _Text = ""
+    undoes: Name | None = None  # id of the decision that an undo takes back
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Decision:
+        Combination.from_key(self.combination)
+        if self.action is Action.EDIT:
+            if not self.new_question or not self.new_answer:
+                raise ValueError("an edit needs new_question and new_answer")
+            if (self.new_question, self.new_answer) == (self.question, self.answer):
+                raise ValueError("the edit changes nothing")
+        elif self.new_question or self.new_answer:
+            raise ValueError("only an edit has new_question and new_answer")
+        if (self.action is Action.UNDO) != (self.undoes is not None):
+            raise ValueError("an undo, and nothing else, names the decision that it undoes")
+        if self.action is Action.COMMENT and not self.reason:
+            raise ValueError("a comment needs a text")
+        return self
+
+    @staticmethod
+    def key(combination: Combination, question_id: str, decision_id: str) -> str:
+        return store_key(f"{FOLDER}/{combination.key}", question_id, decision_id, suffix=".json")

@@ -1,0 +1,168 @@
+"""Serves the review page on loopback. Only the page itself may talk to the server: every request is checked for its origin."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from functools import cached_property
+from threading import Lock
+
+import anyio.from_thread
+import uvicorn
+from pydantic import TypeAdapter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.web import page
+from qagen_dagster.web.details import Line, detail, lineage, lines_of, picture
+from qagen_dagster.web.reviews import judge, reviews_of
+from qagen_dagster.web.sets import ReviewSet, Sets
+from qagen_dagster.web.similar import Similar, SimilarQuestions
+
+MOST_BYTES = 100_000  # of a request
+_LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])
+_HEADERS = {
+    "Content-Security-Policy": page.POLICY.format(
+        scripts="'self'", styles="'self'", images="'self' data:", connect="'self'"
+    )
+    + "; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class ReviewServer:
+    """Answers the requests of the page. With `read_only` nothing can be decided."""
+
+    def __init__(self, sets: Sets, *, reviewer: str, port: int, read_only: bool = False) -> None:
+        self._sets, self._reviewer, self._read_only = sets, reviewer, read_only
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        self._files = page.static_files()
+        self._similar: dict[str, tuple[ReviewSet, SimilarQuestions]] = {}
+        self._encoding = Lock()
+
+    @cached_property
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/{path:path}", self._respond, methods=["GET", "POST"])])
+
+    def run(self, listening: socket.socket) -> None:
+        """Serve until Ctrl-C."""
+        uvicorn.Server(uvicorn.Config(self.app, log_level="warning", access_log=False)).run([listening])
+
+    def _respond(self, request: Request) -> Response:
+        refused = self._refusal(request)
+        if refused is not None:
+            response: Response = PlainTextResponse(refused, 403)
+        else:
+            try:
+                response = self._answer(request)
+            except ConfigError as error:
+                response = _error(str(error), 400)
+            except QagenError as error:
+                response = _error(str(error), 404)
+        response.headers.update(_HEADERS)
+        return response
+
+    def _refusal(self, request: Request) -> str | None:
+        """Why a request is refused: another host name is DNS rebinding, another origin is a foreign page."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if host not in self._hosts:
+            return "unknown host"
+        if origin is not None and origin != f"http://{host}":
+            return "foreign origin"
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return "foreign site"
+        if request.method != "POST":
+            return None
+        if origin is None or request.headers.get("content-type") != "application/json":
+            return "only the page may write"
+        return "this page is read-only" if self._read_only else None
+
+    def _answer(self, request: Request) -> Response:
+        path = request.path_params["path"]
+        if request.method == "POST":
+            return (
+                _json(judge(self._sets, _body(request)).model_dump_json()) if path == "decide" else _missing()
+            )
+        if path == "":
+            return Response(page.server_page(), media_type="text/html; charset=utf-8")
+        if path in self._files:
+            return Response(self._files[path], media_type=page.MEDIA_TYPES["." + path.rpartition(".")[2]])
+        found = self._routes.get(path)
+        return _missing() if found is None else found(request)
+
+    @cached_property
+    def _routes(self) -> dict[str, Callable[[Request], Response]]:
+        return {
+            "data": self._data,
+            "reviews": self._reviews,
+            "detail": lambda request: _json(detail(*self._question(request)).model_dump_json()),
+            "lineage": lambda request: _json(lineage(*self._question(request)).model_dump_json()),
+            "lines": self._lines,
+            "similar": self._similar_questions,
+            "picture": self._picture,
+        }
+
+    def _data(self, _request: Request) -> Response:
+        settings: dict[str, object] = {"readOnly": self._read_only, "reviewer": self._reviewer}
+        return _json(json.dumps(page.data_of(self._sets.all(), settings), ensure_ascii=False))
+
+    def _reviews(self, _request: Request) -> Response:
+        return _json(page.reviews_json({one.combination.key: reviews_of(one) for one in self._sets.all()}))
+
+    def _question(self, request: Request) -> tuple[ReviewSet, str]:
+        found = self._sets.get(request.query_params.get("combination", ""))
+        return found, request.query_params.get("id", "")
+
+    def _lines(self, request: Request) -> Response:
+        lines = lines_of(*self._question(request), _number(request, "first"), _number(request, "last"))
+        return _json(_LINES.dump_json(lines))
+
+    def _similar_questions(self, request: Request) -> Response:
+        found, key = self._question(request)
+        one = found.find(key)
+        with self._encoding:  # one computation at a time; the same set keeps its embeddings
+            known = self._similar.get(found.combination.key)
+            if known is None or known[0] is not found:
+                known = found, SimilarQuestions(found, found.space.encode)
+                self._similar[found.combination.key] = known
+            return _json(_SIMILAR.dump_json(known[1].like(key, one.question)))
+
+    def _picture(self, request: Request) -> Response:
+        label = request.query_params.get("visual", "")
+        drawn = picture(*self._question(request), _number(request, "page"), label)
+        return _missing() if drawn is None else Response(drawn.data, media_type=drawn.media_type)
+
+
+def _body(request: Request) -> bytes:
+    """Raises ConfigError for a long body, or one of unknown length."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > MOST_BYTES:
+        raise ConfigError(f"a request has at most {MOST_BYTES:,} bytes")
+    return anyio.from_thread.run(request.body)
+
+
+def _number(request: Request, name: str) -> int:
+    value = request.query_params.get(name, "")
+    if not value.isdecimal() or len(value) > 9:
+        raise ConfigError(f"{name} is not a number")
+    return int(value)
+
+
+def _json(text: str | bytes) -> Response:
+    return Response(text, media_type="application/json")
+
+
+def _error(message: str, status: int) -> Response:
+    return JSONResponse({"error": message}, status)
+
+
+def _missing() -> Response:
+    return _error("there is no such page", 404)

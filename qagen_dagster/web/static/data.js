@@ -1,0 +1,37 @@
+"use strict";
+// Gives the page its data: from the server, or from this file if it is a report.
+
+const EMBEDDED = byId("data") ? JSON.parse(byId("data").textContent) : null;
+
+async function ask(path, parameters, options) {
+  const query = parameters ? "?" + new URLSearchParams(parameters) : "";
+  const response = await fetch(path + query, options);
+  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+const place = (row) => ({ combination: row.combination, id: row.id });
+
+const DATA = EMBEDDED
+  ? {
+      load: async () => EMBEDDED,
+      detail: async (row) => EMBEDDED.details[row.combination][row.id],
+      picture: (row, detail, page, visual) => EMBEDDED.pictures[`${row.combination}|${detail.source}|${visual}`],
+    }
+  : {
+      live: true,
+      load: () => ask("data"),
+      reviews: () => ask("reviews"),
+      detail: (row) => ask("detail", place(row)),
+      lines: (row, first, last) => ask("lines", { ...place(row), first, last }),
+      similar: (row) => ask("similar", place(row)),
+      lineage: (row) => ask("lineage", place(row)),
+      picture: (row, detail, page, visual) => "picture?" + new URLSearchParams({ ...place(row), page, visual }),
+      decide: (judgement) =>
+        ask("decide", null, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify(judgement),
+        }),
+    };

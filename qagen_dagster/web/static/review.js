@@ -1,0 +1,175 @@
+"use strict";
+// Decisions: keys and buttons, dialogs, progress, undo. This is also where the page starts.
+
+const STATES = ["unreviewed", "accepted", "edited", "rejected", "flagged", "disagreed"];
+const REASONS = ["wrong answer", "not supported by the document", "ambiguous", "trivial", "duplicate", "irrelevant", "badly worded"];
+const POLL = 20_000; // milliseconds between looks at the decisions of others
+
+let reviews = {};
+let list = null;
+let sending = false;
+
+const reviewsOf = (row) => reviews[row.combination]?.[row.id];
+const stateOf = (row) => reviewsOf(row)?.state ?? "unreviewed";
+const reviewer = () => byId("reviewer").value.trim();
+const isMine = (row) => Boolean(reviewsOf(row)?.by_reviewer[reviewer()]);
+
+const ACTIONS = [
+  { key: "a", name: "Accept", run: () => decide({ action: "accept" }, true) },
+  { key: "e", name: "Edit", run: edit },
+  { key: "r", name: "Reject", run: () => withReason("reject", "Reject: why?", REASONS, true) },
+  { key: "f", name: "Flag", run: () => withReason("flag", "Flag for another look", [], true) },
+  { key: "c", name: "Comment", run: () => withReason("comment", "Comment", [], false) },
+  { key: "u", name: "Undo", run: undo },
+];
+const MOVES = [
+  { key: "j", other: "ArrowDown", name: "Next question", run: () => list.move(1) },
+  { key: "k", other: "ArrowUp", name: "Previous question", run: () => list.move(-1) },
+  { key: "n", name: "Next question that you have not judged", run: () => list.moveToNew((row) => !isMine(row)) },
+  { key: "/", name: "Search", run: () => list.search.focus() },
+  { key: "?", name: "Show the keys", run: () => byId("help-dialog").showModal() },
+];
+
+function say(text) {
+  byId("message").textContent = visible(text);
+}
+
+async function decide(what, moveOn, row = list.row) {
+  if (!row || sending) return;
+  if (!reviewer()) {
+    say("Enter your name as reviewer first.");
+    return byId("reviewer").focus();
+  }
+  sending = true;
+  try {
+    const found = await DATA.decide({ combination: row.combination, question_id: row.id, reviewer: reviewer(), ...what });
+    (reviews[row.combination] ??= {})[row.id] = found;
+    say("");
+    if (moveOn && row === list.row && list.at + 1 < list.shown.length) list.move(1);
+    else if (row !== list.row) list.show(row);
+    refresh(row);
+  } catch (error) {
+    say(`Not stored: ${error.message}`);
+  } finally {
+    sending = false;
+  }
+}
+
+/** Draw what depends on decisions again. */
+function refresh(row) {
+  list.draw();
+  drawProgress();
+  if (row && isShown(row)) drawReviews(byId("detail").children[3], reviewsOf(row));
+}
+
+function drawProgress() {
+  const rows = list.rows.filter((row) => row.outcome === "accepted");
+  const states = rows.map(stateOf);
+  const disagreed = states.filter((state) => state === "disagreed").length;
+  const judged = states.filter((state) => state !== "unreviewed").length;
+  const mine = DATA.live ? `${rows.filter(isMine).length} judged by you, ` : "";
+  byId("progress").textContent = `${mine}${judged} of ${rows.length} by anyone` + (disagreed ? `, ${disagreed} disagreed` : "");
+}
+
+/** Open a dialog; resolves to true if it is saved. */
+function answered(dialog) {
+  return new Promise((resolve) => {
+    dialog.returnValue = "";
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "save"), { once: true });
+    dialog.showModal();
+  });
+}
+
+async function edit() {
+  const row = list.row;
+  if (!row) return;
+  const [question, answer, reason] = ["edit-question", "edit-answer", "edit-reason"].map(byId);
+  question.value = row.question;
+  answer.value = row.answer;
+  reason.value = "";
+  if (await answered(byId("edit-dialog")))
+    await decide({ action: "edit", new_question: question.value, new_answer: answer.value, reason: reason.value }, true, row);
+}
+
+async function withReason(action, title, choices, moveOn) {
+  const row = list.row;
+  if (!row) return;
+  byId("reason-title").textContent = title;
+  byId("reason-label").firstElementChild.textContent = choices.length ? "Details (optional)" : "Text";
+  const text = byId("reason-text");
+  text.value = "";
+  byId("reasons").replaceChildren(...choices.map((name, at) =>
+    element("label", {}, element("input", { type: "radio", name: "reason", value: name }), ` ${name} `, element("kbd", {}, String(at + 1)))));
+  const opened = answered(byId("reason-dialog"));
+  (byId("reasons").querySelector("input") ?? text).focus();
+  if (!(await opened)) return;
+  const chosen = byId("reasons").querySelector("input:checked")?.value;
+  const reason = [chosen, text.value.trim()].filter(Boolean).join(": ");
+  if (action !== "flag" && !reason) return say(`Not stored: to ${action}, give a reason or a text.`);
+  await decide({ action, reason }, moveOn, row);
+}
+
+/** Take back the latest decision of this reviewer that was not undone. */
+async function undo() {
+  const all = Object.values(reviews).flatMap((some) => Object.values(some)).flatMap((one) => one.decisions);
+  const mine = all.filter((one) => one.reviewer === reviewer());
+  const undone = new Set(mine.map((one) => one.undoes));
+  const [last] = mine.filter((one) => one.action !== "undo" && !undone.has(one.id)).sort((one, other) => (one.time < other.time ? 1 : -1));
+  const row = last && list.rows.find((one) => one.combination === last.combination && one.id === last.question_id);
+  if (!row) return say("There is nothing to undo.");
+  await decide({ action: "undo", undoes: last.id }, false, row);
+}
+
+function onKey(event) {
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog) return inDialog(event, dialog);
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.target.closest("input, textarea, select")) {
+    if (event.key === "Escape") byId("list").focus();
+    return;
+  }
+  if (event.key === "Enter" && event.target === byId("list")) return showDetail();
+  const found = [...(DATA.decide && !byId("actions").hidden ? ACTIONS : []), ...MOVES].find((one) => event.key === one.key || (event.key === one.other && event.target === byId("list")));
+  if (!found) return;
+  event.preventDefault();
+  found.run();
+}
+
+function inDialog(event, dialog) {
+  if (event.key === "Enter" && (event.ctrlKey || event.target.type === "radio")) {
+    event.preventDefault();
+    dialog.close("save");
+  }
+  const choice = event.target.tagName !== "TEXTAREA" && byId("reasons").children[Number(event.key) - 1];
+  if (dialog.id === "reason-dialog" && choice) choice.querySelector("input").click();
+}
+
+function start(data) {
+  reviews = data.reviews;
+  byId("reviewer").value = (DATA.live && localStorage.getItem("reviewer")) || data.reviewer;
+  byId("reviewer").addEventListener("change", () => {
+    localStorage.setItem("reviewer", reviewer());
+    drawProgress();
+  });
+  byId("reviewer-field").hidden = byId("actions").hidden = data.readOnly;
+  byId("actions").append(...ACTIONS.map((one) => element("button", { type: "button", onclick: one.run }, one.name, " ", element("kbd", {}, one.key.toUpperCase()))));
+  const keys = [...(data.readOnly ? [] : ACTIONS), ...MOVES];
+  byId("keys").append(...keys.flatMap((one) => [element("dt", {}, element("kbd", {}, one.key)), element("dd", {}, one.name)]));
+  byId("help-button").addEventListener("click", () => byId("help-dialog").showModal());
+  byId("back").addEventListener("click", () => document.body.classList.remove("at-detail"));
+  document.addEventListener("keydown", onKey);
+  list = { rows: data.rows, row: null };
+  list = new QuestionList(data.rows, stateOf, (row) => drawDetail(row, row && reviewsOf(row), { rows: data.rows, show: (other) => list.show(other) }));
+  drawProgress();
+  byId("list").focus();
+  if (DATA.live) setInterval(poll, POLL);
+  document.body.classList.add("ready");
+}
+
+async function poll() {
+  if (document.hidden || sending) return;
+  reviews = await DATA.reviews().catch(() => reviews);
+  refresh(list.row);
+}
+
+DATA.load().then(start, (error) => say(error.message));

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, state_of
+from qagen_dagster.records.questions.review import Decision
+from tests.loop.conftest import COMBINATION, PlayedWorkspace
+
+
+def decision(minute: int = 0, reviewer: str = "ida", action: str = "accept", **changes: Any) -> Decision:
+    given: dict[str, Any] = {
+        "id": f"d{minute:02}-{reviewer}",
+        "combination": COMBINATION.key,
+        "question_id": "q-1",
+        "document_id": "a.txt",
+        "question": "How long is the cable?",
+        "answer": "12 m",
+        "reviewer": reviewer,
+        "time": f"2026-11-23T10:{minute:02}:00Z",
+        "action": action,
+    }
+    return Decision.model_validate(given | changes)
+
+
+def edit(minute: int = 0, reviewer: str = "ida", answer: str = "12 metres") -> Decision:
+    return decision(minute, reviewer, "edit", new_question="How long is the cable?", new_answer=answer)
+
+
+def test_decisions_are_read_by_question_in_the_order_of_their_times(workspace: PlayedWorkspace) -> None:
+    late, early, other = decision(5), decision(1, "bo", "reject"), decision(2, question_id="q-2")
+    for one in (late, early, other):
+        append(workspace, one)
+    assert decisions_of(workspace, COMBINATION) == {"q-1": (early, late), "q-2": (other,)}
+
+
+def test_a_stored_decision_is_never_changed(workspace: PlayedWorkspace) -> None:
+    append(workspace, decision())
+    append(workspace, decision())
+    with pytest.raises(StoreError, match="already has another decision"):
+        append(workspace, decision(action="reject"))
+    assert decisions_of(workspace, COMBINATION) == {"q-1": (decision(),)}
+
+
+def test_two_reviewers_at_once_lose_nothing(workspace: PlayedWorkspace) -> None:
+    made = [decision(minute, name) for minute in range(20) for name in ("ida", "bo")]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda one: append(workspace, one), made))
+    assert set(decisions_of(workspace, COMBINATION)["q-1"]) == set(made)
+
+
+def test_a_damaged_decision_is_not_left_out_in_silence(workspace: PlayedWorkspace) -> None:
+    append(workspace, decision())
+    workspace.store.write_bytes(Decision.key(COMBINATION, "q-1", decision().id), b"{")
+    with pytest.raises(StoreError, match="is not a valid Decision"):
+        decisions_of(workspace, COMBINATION)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "state"),
+    [
+        ([], ReviewState.UNREVIEWED),
+        ([decision(0)], ReviewState.ACCEPTED),
+        ([edit(0)], ReviewState.EDITED),
+        ([decision(0, action="flag")], ReviewState.FLAGGED),
+        ([decision(0, action="comment", reason="why?")], ReviewState.UNREVIEWED),
+        ([decision(0), decision(1, action="reject")], ReviewState.REJECTED),
+        ([decision(0, action="reject"), decision(1)], ReviewState.ACCEPTED),
+        ([decision(0), decision(1, action="comment", reason="why?")], ReviewState.ACCEPTED),
+        ([decision(0), decision(1, action="undo", undoes="d00-ida")], ReviewState.UNREVIEWED),
+        (
+            [decision(0), decision(1, action="reject"), decision(2, action="undo", undoes="d01-ida")],
+            ReviewState.ACCEPTED,
+        ),
+        (
+            [
+                decision(0),
+                decision(1, action="undo", undoes="d00-ida"),
+                decision(2, action="undo", undoes="d01-ida"),
+            ],
+            ReviewState.ACCEPTED,
+        ),
+        ([decision(0), decision(1, "bo", "undo", undoes="d00-ida")], ReviewState.ACCEPTED),
+        ([decision(0), decision(1, "bo")], ReviewState.ACCEPTED),
+        ([decision(0), decision(1, "bo", "reject")], ReviewState.DISAGREED),
+        ([decision(0), decision(1, "bo", "reject"), decision(2, "bo")], ReviewState.ACCEPTED),
+        ([edit(0), edit(1, "bo")], ReviewState.EDITED),
+        ([edit(0), edit(1, "bo", answer="twelve metres")], ReviewState.DISAGREED),
+    ],
+)
+def test_the_last_decision_of_each_reviewer_counts(decisions: list[Decision], state: ReviewState) -> None:
+    assert state_of(decisions).state is state
+    assert state_of(reversed(decisions)).state is state
+
+
+def test_the_decision_that_counts_is_known_for_each_reviewer() -> None:
+    found = state_of([decision(0), decision(1, "bo", "reject"), decision(2, action="flag")])
+    assert found.by_reviewer == {"ida": decision(2, action="flag"), "bo": decision(1, "bo", "reject")}
+    assert found.last == decision(2, action="flag")
