@@ -42,7 +42,7 @@ CASES = (
     Case("malformed responses without end", "they use up the budget, and no more", "models/wires/test_failures.py test_an_unusable_body_may_use_up_the_budget"),
     Case("a malformed response in a batch", "it is paid, and asked for directly", "models/batches/test_batcher.py test_a_response_of_a_batch_that_cannot_be_used_is_paid_and_asked_for_directly"),
     Case("malformed embeddings", "they are asked for again, and never replayed", "models/vectors/test_openai_endpoint.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
-    Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
+    Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
     Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/ledger/test_entries.py test_entries_that_no_run_can_use_are_named_and_go"),
     # 3: TeX
     Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_drawing.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
