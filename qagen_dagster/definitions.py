@@ -31,6 +31,7 @@ from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
 from qagen_dagster.defs.sensors import build_sensors, known_keys
 from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.settings import Settings, load_settings
 from qagen_dagster.store import Store
 
@@ -85,12 +86,14 @@ def build_definitions(
     )
 
 
-def open_graph(settings: Settings, progress: Progress) -> Graph:
-    """The graph on the Dagster instance of the store, to run in this process. Raises ConfigError as `open_home` does."""
+def open_graph(settings: Settings, progress: Progress, ahead: HeadStart | None = None) -> Graph:
+    """The graph on the Dagster instance of the store, to run in this process. `ahead` is what the command has begun already.
+
+    Raises ConfigError as `open_home` does.
+    """
     home, store = open_home(settings), Store(settings.assets)
-    graph = Graph(
-        build_definitions(settings, loggers={"console": progress_logger(progress)}), store, home, progress
-    )
+    definitions = build_definitions(settings, loggers={"console": progress_logger(progress)})
+    graph = Graph(definitions, store, home, progress, ahead)
     record_killed(store, graph.dead, KILLED)
     return graph
 

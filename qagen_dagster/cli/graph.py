@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.ingest.parsing import is_current
+from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.unfinished import DOCUMENTS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 
@@ -25,8 +26,8 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
     ]
 
 
-def open_quietly(space: Workspace, progress: Progress) -> Graph:
-    """The graph on the project's instance; a context manager.
+def open_quietly(space: Workspace, progress: Progress, ahead: HeadStart | None = None) -> Graph:
+    """The graph on the project's instance; a context manager. `ahead` is what the command has begun already.
 
     Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
     developers: commands hide them, tests show them.
@@ -34,4 +35,4 @@ def open_quietly(space: Workspace, progress: Progress) -> Graph:
     warnings.filterwarnings("ignore", message=".*currently in (beta|preview).*")
     from qagen_dagster.definitions import open_graph
 
-    return open_graph(space.settings, progress)
+    return open_graph(space.settings, progress, ahead)

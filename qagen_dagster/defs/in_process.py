@@ -6,8 +6,6 @@ import logging
 import os
 import platform
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -25,12 +23,10 @@ from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBL
 from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
 from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
-from qagen_dagster.errors import QagenError
-from qagen_dagster.loop.questions.combination import RunOptions, plan, unfinished
-from qagen_dagster.loop.questions.run_shard import CombinationRun, announce, forget, start_all
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.refresh.tasks import Task
 from qagen_dagster.loop.unfinished import mark
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.ids import Combination
@@ -65,12 +61,18 @@ class Graph:
     Methods return the errors of failed runs, one line each; all runs of one Graph share a budget.
     """
 
-    def __init__(self, definitions: dg.Definitions, store: Store, home: Path, progress: Progress) -> None:
+    def __init__(
+        self,
+        definitions: dg.Definitions,
+        store: Store,
+        home: Path,
+        progress: Progress,
+        ahead: HeadStart | None = None,
+    ) -> None:
         apply({"DAGSTER_HOME": str(home)})
         self._progress, self._store = progress, store
-        self._spending = str(uuid.uuid4())
         self._definitions = definitions
-        self._started: dict[str, CombinationRun] = {}  # by combination
+        self.ahead = ahead or HeadStart()
         self._instance = dg.DagsterInstance.get()
         self.dead = end_dead_runs(self._instance)
 
@@ -80,31 +82,12 @@ class Graph:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for run in self._started.values():
-            forget(run.run_id)
+        self.ahead.end()
         self._instance.dispose()
 
     def documents(self, corpus: str) -> list[str]:
         """Parse a corpus and find its visuals."""
-        return self.materialize(f"parse {corpus}", DOCUMENTS, corpus)
-
-    def start(self, space: Workspace, combinations: Iterable[Combination], options: RunOptions) -> None:
-        """Start the documents of several combinations, so that the runs of `questions` wait for them in parallel.
-
-        A combination that cannot be planned is left to its run, which reports the error.
-        """
-        for one in combinations:
-            with suppress(QagenError):
-                planned, run_id = plan(space, one, options), str(uuid.uuid4())
-                names = tuple(unfinished(space, planned))
-                self._started[one.key] = CombinationRun(space, planned, names, run_id, self._spending)
-                announce(self._started[one.key])
-        start_all(self._started.values())
-
-    def document_counts(self) -> tuple[int, int]:
-        """The documents of `start` that are done, and all of them."""
-        runs = list(self._started.values())
-        return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
+        return self.materialize(f"parse {corpus}", DOCUMENTS, corpus, run_id=self.ahead.run_ids.get(corpus))
 
     def questions(
         self,
@@ -124,8 +107,7 @@ class Graph:
         money = {} if options.run_budget is None else options.run_budget.model_dump(exclude_none=True)
         given = {name: value for name, value in chosen.items() if value is not None} | money
         ops = question_ops(given, money, replace=replace)
-        started = self._started.get(combination.key)
-        run_id = None if started is None else started.run_id
+        run_id = self.ahead.run_ids.get(combination.key)
         return self.materialize(combination.key, QUESTIONS, combination.key, {"ops": ops}, run_id)
 
     def evaluate(
@@ -185,7 +167,7 @@ class Graph:
         run_id = run_id or str(uuid.uuid4())
         keys = [dg.AssetKey(name) for name in assets]
         job = self._job(assets).as_ephemeral_job({}, {}, asset_selection=keys)
-        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self._spending}
+        tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self.ahead.spending_id}
         if partition is not None:
             mark(self._store, partition, begun=assets)  # from here on, an interrupted run shows in the UI
         try:

@@ -85,9 +85,15 @@ class _Job:
 
 
 def parse_corpus(
-    corpus: Corpus, store: Store, pool: ParserPool, settings: Settings, progress: Progress | None = None
+    corpus: Corpus,
+    store: Store,
+    pool: ParserPool,
+    settings: Settings,
+    progress: Progress | None = None,
+    *,
+    run_id: str = "",
 ) -> ParsingResult:
-    """Parse the new and changed files of the corpus and return its index.
+    """Parse the new and changed files of the corpus and return its index. Store what the run `run_id` changed in it.
 
     Raises ConfigError when a configured password variable is not set.
     """
@@ -109,14 +115,13 @@ def parse_corpus(
     index = CorpusIndex(corpus=corpus.key, documents=tuple(entry for found, _ in done for entry in found))
     if index != known:
         store.write(CorpusIndex.key(corpus.key), index)
-    return ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
-
-
-def keep_changes(store: Store, parsed: ParsingResult, run_id: str) -> None:
-    """Store what a run changed in the index, so that the catalog has every version of a document."""
-    changes = parsed.changes(run_id, datetime.now(UTC).isoformat())
-    if changes.changed or changes.removed:
-        store.write(DocumentChanges.key(run_id, changes.corpus), changes)
+    result = ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
+    changes = result.changes(run_id, datetime.now(UTC).isoformat())
+    if run_id and (changes.changed or changes.removed):
+        store.write(
+            DocumentChanges.key(run_id, corpus.key), changes
+        )  # the catalog has every version of a document
+    return result
 
 
 def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,10 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.report import CombinationReport, as_table, report
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.instance_home import instance_home
+from qagen_dagster.loop.instance_home import instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination import RunOptions, check_usable
+from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.questions.paid_models import refused
 from qagen_dagster.loop.questions.replacement import why_kept
 from qagen_dagster.loop.refresh.tasks import EVALUATIONS, OutOfDate, Product, Scope, Task, find_out_of_date
@@ -106,30 +108,47 @@ def _materialize(
     if not found.due():
         progress.note("nothing can be run" if kept else "everything is up to date")
         return kept
-    to_read = found.of(Product.DOCUMENTS)
-    failures: list[str] = []
-    if to_read:
-        space.parsers().start()  # while this process loads Dagster
+    open_home(space.settings)  # refuses before anything is begun
     asking = _combinations(found.of(Product.QUESTIONS))
-    probe = in_background(lambda: refused(space, asking, wishes.options))  # meanwhile, too
-    with open_quietly(space, progress) as graph:
+    probe = in_background(lambda: refused(space, asking, wishes.options))
+    ahead, to_read = HeadStart(), found.of(Product.DOCUMENTS)
+    ahead.announce(one.partition for one in to_read)
+    begun = in_background(lambda: _begin(space, scope, wishes, (found, kept), ahead, probe))
+    failures: list[str] = []
+    with open_quietly(space, progress, ahead) as graph:
         faults = probe.result()
         if faults:
             raise ConfigError("; ".join(faults))
         progress.begin(len(found.tasks))
         for task in to_read:
             failures += graph.documents(task.partition)
-        if to_read:  # reading may have changed which documents there are
-            found, kept = _to_run(space, scope, wishes)
-            progress.begin(len(to_read) + len(found.tasks))
-        due = _combinations(found.due(Product.QUESTIONS))
-        graph.start(space, due, wishes.options)
-        progress.watch(graph.document_counts)
-        for one in due:
+        found, kept = begun.result()
+        progress.begin(len(to_read) + len(found.tasks))
+        progress.watch(ahead.document_counts)
+        for one in _combinations(found.due(Product.QUESTIONS)):
             failures += graph.questions(one, wishes.options, wishes.shard_size, replace=wishes.replace)
         failures += _follow(graph, space, scope, found)
         failures += graph.catalog()
     return failures + kept
+
+
+def _begin(
+    space: Workspace,
+    scope: Scope,
+    wishes: RunWishes,
+    wanted: tuple[OutOfDate, list[str]],
+    ahead: HeadStart,
+    probe: Future[list[str]],
+) -> tuple[OutOfDate, list[str]]:
+    """Read documents and start the questions, unless a paid model is refused. Returns what is wanted then, as `_to_run` does."""
+    found, kept = wanted
+    if probe.result():
+        return wanted
+    if found.of(Product.DOCUMENTS):
+        ahead.read(space)
+        found, kept = _to_run(space, scope, wishes)  # reading may have changed which documents there are
+    ahead.ask(space, _combinations(found.due(Product.QUESTIONS)), wishes.options)
+    return found, kept
 
 
 def _to_run(space: Workspace, scope: Scope, wishes: RunWishes) -> tuple[OutOfDate, list[str]]:

@@ -10,7 +10,8 @@ from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import Group
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.ingest.parsing import keep_changes, parse_corpus
+from qagen_dagster.ingest import early
+from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.ingest.visuals import build_manifests
 from qagen_dagster.records.ids import fingerprint
 
@@ -31,10 +32,15 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
-        corpus = space.corpus(context.partition_key)
-        progress = log_progress(context, "parsed")
-        result = parse_corpus(corpus, space.store, space.parsers(), space.settings, progress)
-        keep_changes(space.store, result, context.run.run_id)
+        run_id, progress = context.run.run_id, log_progress(context, "parsed")
+        begun = early.announced(run_id)
+        if begun is not None:
+            result = begun.wait_for_text(progress)
+        else:
+            corpus = space.corpus(context.partition_key)
+            result = parse_corpus(
+                corpus, space.store, space.parsers(), space.settings, progress, run_id=run_id
+            )
         index = result.index
         return dg.MaterializeResult(
             metadata=metadata.of_index(index, result.parsed_files, space.store),
@@ -56,6 +62,9 @@ def build_document_assets(partitions: Partitions, corpora: Corpora) -> list[dg.A
         space = workspace.open()
         corpus, pool = space.corpus(context.partition_key), space.parsers()
         progress = log_progress(context, "looked for visuals in")
+        begun = early.announced(context.run.run_id)
+        if begun is not None:
+            begun.wait_for_visuals(progress)
         index = space.index(corpus.key)
         manifests = build_manifests(corpus, index, space.store, pool, space.settings, progress)
         crops = metadata.page_crops(space, corpus, manifests, pool)
