@@ -27,7 +27,15 @@ PARTS = (0.05, 0.3, 0.6, 0.9)  # of the space that a run needs before it builds 
 ENOUGH = 500_000_000
 FILE_SIZES = (1_000, 4_000, 100_000)  # where nothing can be mounted: ledger entries, the store, the catalog
 SPACE = ("No space left", "disk is full", "disk full", "File too large", "disk I/O error")
-LOCKED = ("Read-only", "Permission denied", "Not a directory", "File exists", "read-only", "readonly")
+LOCKED = (
+    "Read-only",
+    "Permission denied",
+    "Not a directory",
+    "is not a folder",
+    "File exists",
+    "read-only",
+    "readonly",
+)
 
 
 def disks(folder: Path, short: bool) -> Iterator[Row]:

@@ -29,6 +29,9 @@ from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 _PLAYERS = {  # by the tool that ends the task
     "submit_qa": "rules",
     "submit_answer": "reader",
+    "submit_closed_book_answer": "reader",
+    "submit_document_answer": "reader",
+    "submit_mark": "reader",
     "submit_comparison": "reader",
     "submit_duplicate_verdict": "matcher",
 }

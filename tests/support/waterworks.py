@@ -84,9 +84,16 @@ def sheet(station: str, valves: Iterable[str] = VALVES[:3], *, alike: bool = Fal
     return data
 
 
+def is_probe(seen: Seen) -> bool:
+    """Whether a run tries its model before it begins."""
+    return "Reply with the word: ready" in str(seen.body)
+
+
 def answer(seen: Seen, number: int) -> Step:
     """A step for `WireServer`: play whichever role is asked."""
     del number
+    if is_probe(seen):
+        return Reply(text="ready")
     return play(read(seen))
 
 

@@ -110,8 +110,8 @@ def _materialize(
         return kept
     open_home(space.settings)  # refuses before anything is begun
     asking = _combinations(found.of(Product.QUESTIONS))
-    probe = in_background(lambda: refused(space, asking, wishes.options))
     ahead, to_read = HeadStart(), found.of(Product.DOCUMENTS)
+    probe = in_background(lambda: refused(space, asking, wishes.options, ahead.spending_id))
     ahead.announce(one.partition for one in to_read)
     begun = in_background(lambda: _begin(space, scope, wishes, (found, kept), ahead, probe))
     failures: list[str] = []

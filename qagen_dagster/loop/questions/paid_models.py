@@ -9,7 +9,7 @@ from qagen_dagster.errors import ModelError, PermanentModelError
 from qagen_dagster.loop.checkup import key_of
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.loop.questions.combination import RunOptions
-from qagen_dagster.loop.spending import effective_budget
+from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.probe import HELLO, short, unreachable
@@ -17,30 +17,35 @@ from qagen_dagster.models.registry import key_variable
 from qagen_dagster.records.ids import Combination
 
 
-def refused(workspace: Workspace, combinations: Iterable[Combination], options: RunOptions) -> list[str]:
+def refused(
+    workspace: Workspace, combinations: Iterable[Combination], options: RunOptions, spending_id: str
+) -> list[str]:
     """A line for each paid model of these combinations whose server refuses the shortest possible call.
 
     All models are asked at once. The ledger keeps the responses, so a model that has answered is not asked again. A server
-    that is busy or cannot be reached is left to the retries of the run. A budget of 0 allows no call.
+    that is busy or cannot be reached is left to the retries of the run. A budget of 0 allows no call. The calls count in the
+    spending of the run.
     """
-    specs: dict[str, ModelSpec] = {}
+    spending = RunSpending(workspace.store, f"spending/{spending_id}/first_calls")
+    specs: dict[str, tuple[ModelSpec, BudgetMeter]] = {}
     for one in combinations:
         profile = workspace.profile(workspace.profile_name(one, options.profile))
-        budget = effective_budget(profile, options.run_budget).run
-        if 0 not in (budget.max_usd, budget.max_tokens, budget.max_calls):
+        budget = effective_budget(profile, options.run_budget)
+        if 0 not in (budget.run.max_usd, budget.run.max_tokens, budget.run.max_calls):
             found = (profile.find(role, one.mode) for role in (*QUESTION_ROLES, Role.JUDGE))
-            specs |= {key_of(spec): spec for spec in found if spec is not None and _is_paid(spec)}
+            paid = (spec for spec in found if spec is not None and _is_paid(spec))
+            specs |= {key_of(spec): (spec, BudgetMeter(budget, spending)) for spec in paid}
     chosen = list(specs.values())
     lines = run_in_parallel(
-        [()] * len(chosen), lambda number: _refused(workspace, chosen[number]), workers=len(chosen) or 1
+        [()] * len(chosen), lambda number: _refused(workspace, *chosen[number]), workers=len(chosen) or 1
     )
     return [line for line in lines if line is not None]
 
 
-def _refused(workspace: Workspace, spec: ModelSpec) -> str | None:
+def _refused(workspace: Workspace, spec: ModelSpec, meter: BudgetMeter) -> str | None:
     asked = short(spec).model_copy(update={"execution": "direct", "max_attempts": 1})
     try:
-        workspace.model(asked).respond(HELLO)
+        metered(workspace.model(asked), meter).respond(HELLO)
     except PermanentModelError as error:
         variable = key_variable(spec.provider, spec.api_key_env)
         return f"{spec.name}: {unreachable(spec, variable, error).detail}"

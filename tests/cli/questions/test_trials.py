@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cli.conftest import Command
 from tests.support import waterworks
-from tests.support.wire_server import Fault, Reply, Seen, Step, WireServer
+from tests.support.wire_server import Fault, Seen, Step, WireServer
 
 KEY = "water/facts/textual"
 NAMES = ("dale", "ford", "glen")
@@ -15,15 +15,6 @@ roles:
   deduplicator: {{provider: openai_compatible, model: judge, base_url: "{url}", {price}}}
 """
 PRICE = "usd_per_million_input: 1, usd_per_million_output: 2"
-PROBE = "Reply with the word: ready"
-
-
-def play(seen: Seen, number: int) -> Step:
-    return Reply(text="ready") if is_probe(seen) else waterworks.answer(seen, number)
-
-
-def is_probe(seen: Seen) -> bool:
-    return PROBE in str(seen.body)
 
 
 def corpus(qagen: Command) -> None:
@@ -66,7 +57,7 @@ def test_a_trial_replaces_a_larger_set_only_when_told_to(qagen: Command) -> None
 
 def test_free_models_replace_a_paid_set_only_when_told_to(qagen: Command) -> None:
     corpus(qagen)
-    with WireServer(play) as server:
+    with WireServer(waterworks.answer) as server:
         qagen.project.profile("paid", PAID.format(url=server.url("openai_compatible"), price=PRICE))
         assert qagen("run", "--profile", "paid").code == 0
     before = qagen.project.stored("published")
@@ -83,25 +74,25 @@ def test_free_models_replace_a_paid_set_only_when_told_to(qagen: Command) -> Non
 
 def test_each_paid_model_is_probed_once_before_a_run(qagen: Command) -> None:
     corpus(qagen)
-    with WireServer(play) as server:
+    with WireServer(waterworks.answer) as server:
         url = server.url("openai_compatible")
         qagen.project.profile("paid", PAID.format(url=url, price=PRICE))
         assert qagen("run", "--profile", "paid", "--max-calls", "0").code == 0
         assert server.requests == []
         assert qagen("run", "--profile", "paid", "--num-documents", "1").code == 0
-        probed = [one.body["model"] for one in server.requests if is_probe(one)]
+        probed = [one.body["model"] for one in server.requests if waterworks.is_probe(one)]
         assert sorted(probed) == ["asker", "judge"]
         assert qagen("run", "--profile", "paid").code == 0
-        assert sum(map(is_probe, server.requests)) == 2
+        assert sum(map(waterworks.is_probe, server.requests)) == 2
 
 
 def test_a_free_server_is_not_probed(qagen: Command) -> None:
     corpus(qagen)
-    with WireServer(play) as server:
+    with WireServer(waterworks.answer) as server:
         free = PRICE.replace("1", "0").replace("2", "0")
         qagen.project.profile("own", PAID.format(url=server.url("openai_compatible"), price=free))
         assert qagen("run", "--profile", "own").code == 0
-        assert not any(map(is_probe, server.requests))
+        assert not any(map(waterworks.is_probe, server.requests))
 
 
 def test_a_refused_key_ends_the_run_before_it_begins(qagen: Command) -> None:
@@ -126,7 +117,9 @@ def test_a_busy_server_is_left_to_the_retries_of_the_run(qagen: Command) -> None
 
     def busy(seen: Seen, number: int) -> Step:
         return (
-            Fault(503, {"error": {"message": "busy"}}) if is_probe(seen) else waterworks.answer(seen, number)
+            Fault(503, {"error": {"message": "busy"}})
+            if waterworks.is_probe(seen)
+            else waterworks.answer(seen, number)
         )
 
     with WireServer(busy) as server:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import SetFacts
+from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.questions.history import Spent
 from qagen_dagster.records.questions.results import (
@@ -28,7 +29,7 @@ def set_facts(
     """The facts of a set, from its results alone: the same results give the same facts."""
     corpus = workspace.corpus(candidates.corpus).config
     scenario = corpus.scenarios[candidates.scenario]
-    spent = Spent.on([*(call for result in results for call in result.calls), *validated.calls])
+    spent = Spent.on(_once_each([*(call for result in results for call in result.calls), *validated.calls]))
     usable = [result for result in results if result.end not in _WITHOUT_QUESTIONS]
     return SetFacts(
         corpus_context=corpus.corpus_context,
@@ -43,6 +44,11 @@ def set_facts(
         planned_by_type=_planned(usable) if scenario.strategy is Strategy.BATCH else {},
         **spent.model_dump(include=set(SetFacts.model_fields)),
     )
+
+
+def _once_each(calls: Iterable[CallSummary]) -> list[CallSummary]:
+    """The calls behind a set as they were paid: a response from the ledger was paid for when it was first given."""
+    return list({one.request_key: one.model_copy(update={"replayed": False}) for one in calls}.values())
 
 
 def _planned(results: Collection[GenerationResult]) -> dict[str, int]:
