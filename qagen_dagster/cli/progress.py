@@ -102,7 +102,7 @@ class Progress:
         parts: list[str] = []
         if self._documents is not None:
             done, total = self._documents()
-            parts.append(f"{done} of {total} documents")
+            parts += [f"{done} of {total} documents"] if total else []
             if 0 < done < total:
                 left = (self._console.get_time() - self._watched) * (total - done) / done
                 parts.append(f"about {duration(left)} left")

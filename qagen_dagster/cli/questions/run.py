@@ -92,8 +92,8 @@ def run(
     wishes = RunWishes(RunOptions(profile, target_count, budget, num_documents), shard_size, force, replace)
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, wishes.options)
-    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, combinations, wishes, progress)
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress, HeadStart() as ahead:
+        failures = _materialize(space, combinations, wishes, progress, ahead)
     reports = [report(space, combination) for combination in combinations]
     _print(settings, reports, failures, as_json)
     warn(space.corpora.faults)
@@ -101,7 +101,11 @@ def run(
 
 
 def _materialize(
-    space: Workspace, combinations: tuple[Combination, ...], wishes: RunWishes, progress: Progress
+    space: Workspace,
+    combinations: tuple[Combination, ...],
+    wishes: RunWishes,
+    progress: Progress,
+    ahead: HeadStart,
 ) -> list[str]:
     scope = Scope(combinations, wishes.options, wishes.force)
     found, kept = _to_run(space, scope, wishes)
@@ -110,7 +114,7 @@ def _materialize(
         return kept
     open_home(space.settings)  # refuses before anything is begun
     asking = _combinations(found.of(Product.QUESTIONS))
-    ahead, to_read = HeadStart(), found.of(Product.DOCUMENTS)
+    to_read = found.of(Product.DOCUMENTS)
     probe = in_background(lambda: refused(space, asking, wishes.options, ahead.spending_id))
     ahead.announce(one.partition for one in to_read)
     begun = in_background(lambda: _begin(space, scope, wishes, (found, kept), ahead, probe))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Self
 
 from qagen_dagster.errors import QagenError
 from qagen_dagster.ingest import early
@@ -19,13 +20,20 @@ from qagen_dagster.records.ids import Combination
 
 
 class HeadStart:
-    """The work of one command. All its runs share a budget, under `spending_id`."""
+    """The work of one command, which ends with the context. All its runs share a budget, under `spending_id`."""
 
     def __init__(self) -> None:
         self.spending_id = str(uuid.uuid4())
         self.run_ids: dict[str, str] = {}  # of the runs that have a head start, by partition
         self._corpora: list[str] = []
         self._runs: list[CombinationRun] = []
+        self._ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def announce(self, corpora: Iterable[str]) -> None:
         """Let the runs of these corpora wait for `read`."""
@@ -46,7 +54,7 @@ class HeadStart:
     def ask(self, space: Workspace, combinations: Iterable[Combination], options: RunOptions) -> None:
         """Start the documents of several combinations, so that their runs wait for them in parallel.
 
-        A combination that cannot be planned is left to its run, which reports the error.
+        A combination that cannot be planned is left to its run, which reports the error. After `end` nothing starts.
         """
         for one in combinations:
             with suppress(QagenError):
@@ -56,7 +64,8 @@ class HeadStart:
                 self.run_ids[one.key] = run_id
                 self._runs.append(run)
                 announce(run)
-        start_all(self._runs)
+        if not self._ended:
+            start_all(self._runs)
 
     def document_counts(self) -> tuple[int, int]:
         """The documents of `ask` that are done, and all of them."""
@@ -65,6 +74,7 @@ class HeadStart:
 
     def end(self) -> None:
         """Do not work on documents that have not begun."""
+        self._ended = True
         for run_id in self.run_ids.values():
             early.forget(run_id)
             forget(run_id)
