@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import SetFacts
@@ -46,9 +46,12 @@ def set_facts(
     )
 
 
-def _once_each(calls: Iterable[CallSummary]) -> list[CallSummary]:
+def _once_each(calls: Collection[CallSummary]) -> list[CallSummary]:
     """The calls behind a set as they were paid: a response from the ledger was paid for when it was first given."""
-    return list({one.request_key: one.model_copy(update={"replayed": False}) for one in calls}.values())
+    paid = [one for one in calls if not one.replayed]
+    known = {one.request_key for one in paid}
+    earlier = {one.request_key: one for one in calls if one.request_key not in known}
+    return [*paid, *(one.model_copy(update={"replayed": False}) for one in earlier.values())]
 
 
 def _planned(results: Collection[GenerationResult]) -> dict[str, int]:
