@@ -1,7 +1,7 @@
 "use strict";
 // The filters, and the list of the questions that they let through. Only the visible rows of the list are elements.
 
-const ROW_HEIGHT = 68; // pixels, as in page.css
+const ROW_HEIGHT = 84; // pixels, as in page.css
 const SPARE = 8; // rows above and below the visible ones
 const FILTERS = ["combination", "document", "outcome", "state", "type", "reason", "grade", "model"];
 
@@ -117,7 +117,7 @@ class QuestionList {
       { id: `row-${at}`, role: "option", class: "row", "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,
         "aria-posinset": at + 1, onclick: () => { this.select(at); showDetail(); } },
       element("div", { class: "row-question", dir: "auto" }, row.question || "(no question)"),
-      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", about),
+      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", element("bdi", {}, row.answer || "(no answer)"), " · ", about),
     );
     made.style.top = `${at * ROW_HEIGHT}px`;
     return made;
