@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from qagen_dagster.cli.interrupts import interrupts_are_final
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.ingest.parsing import is_current
 from qagen_dagster.loop.questions.head_start import HeadStart
@@ -26,13 +28,16 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
     ]
 
 
-def open_quietly(space: Workspace, progress: Progress, ahead: HeadStart | None = None) -> Graph:
-    """The graph on the project's instance; a context manager. `ahead` is what the command has begun already.
+@contextmanager
+def open_quietly(space: Workspace, progress: Progress, ahead: HeadStart | None = None) -> Generator[Graph]:
+    """The graph on the project's instance. `ahead` is what the command has begun already.
 
     Dagster takes seconds to load, so it is imported only here. Its warnings about its own beta and preview features are for
     developers: commands hide them, tests show them.
     """
     warnings.filterwarnings("ignore", message=".*currently in (beta|preview).*")
-    from qagen_dagster.definitions import open_graph
+    with interrupts_are_final():
+        from qagen_dagster.definitions import open_graph
 
-    return open_graph(space.settings, progress, ahead)
+        with open_graph(space.settings, progress, ahead) as graph:
+            yield graph

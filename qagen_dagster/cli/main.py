@@ -7,7 +7,6 @@ only with `--debug`.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -17,6 +16,7 @@ import click
 
 from qagen_dagster import __version__
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.interrupts import leave
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
@@ -24,7 +24,6 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 _COLLECT_AFTER = (
     50_000  # new objects. With Python's 700, a fifth of loading the libraries is garbage collection
 )
-INTERRUPTED = 130  # as shells report a process that SIGINT ended
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
 COMMANDS = {
@@ -168,8 +167,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         code = cli.main(words, prog_name="qagen", standalone_mode=False)
     except click.exceptions.Abort:
-        _say("interrupted; finished work is kept, run the same command again to resume")
-        _leave_at_once(INTERRUPTED)
+        leave()
     except click.exceptions.NoArgsIsHelpError as error:
         echo(error.format_message(), err=True)
         sys.exit(2)
@@ -196,10 +194,3 @@ def _fail(message: str, code: int) -> None:
 
 def _say(message: str) -> None:
     echo(f"qagen: error: {' '.join(message.split())}", err=True)
-
-
-def _leave_at_once(code: int) -> None:
-    """End the process without waiting for model calls in flight. That is safe, because files are written atomically."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)

@@ -19,10 +19,9 @@ from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, 
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
-from qagen_dagster.defs.interrupts import noticed_interrupts
 from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBLEMS, QUESTIONS
 from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
-from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines
+from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.head_start import HeadStart
@@ -180,14 +179,13 @@ class Graph:
                 asset_selection=frozenset(keys),
                 remote_job_origin=REPOSITORY.get_job_origin(job.name),
             )
-            with noticed_interrupts() as interrupted:
-                events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
-                if interrupted():
-                    raise KeyboardInterrupt
+            events = list(execute_run_iterator(InMemoryJob(job), run, self._instance))
         except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             self._end(run_id)
             raise KeyboardInterrupt from None
         self._progress.done()
+        if was_interrupted(events):
+            raise KeyboardInterrupt
         failed = any(event.is_run_failure for event in events)
         return [f"{title}: {line}" for line in failure_lines(events)] if failed else []
 

@@ -1,0 +1,54 @@
+"""Ends a command that was interrupted, also where Dagster drops the interrupt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from qagen_dagster.cli.echo import echo
+
+INTERRUPTED = 130  # as shells report a process that SIGINT ended
+_GRACE = 2.0  # seconds in which the run can still be recorded as interrupted
+
+
+def leave() -> NoReturn:
+    """End the process without waiting for model calls in flight. That is safe, because files are written atomically."""
+    echo("qagen: error: interrupted; finished work is kept, run the same command again to resume", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def interrupts_are_final() -> Generator[None]:
+    """Leave soon after an interrupt, whatever became of the exception.
+
+    Dagster catches interrupts during a run, and forgets those that come between two steps.
+    """
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_leave_after_signal, args=(reader,), daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+
+
+def _leave_after_signal(reader: int) -> None:
+    """Wait for the number of a signal. The end of the pipe means that none came."""
+    with os.fdopen(reader, "rb", buffering=0) as signals:
+        while number := signals.read(1):
+            if number[0] in (signal.SIGINT, signal.SIGTERM):
+                time.sleep(_GRACE)
+                leave()
