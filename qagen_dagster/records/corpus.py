@@ -132,6 +132,7 @@ class ScenarioConfig(Record):
         grading: how answers are graded.
         evaluation: when the checks of `qagen evaluate` warn.
         search_meaning: agents may search the document by meaning, too.
+        text_control: a visual question that the validator answers without pictures is rejected.
     """
 
     name: _Prose
@@ -147,6 +148,7 @@ class ScenarioConfig(Record):
     grading: GradingOptions = Field(default_factory=GradingOptions)
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
+    text_control: bool = True
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Annotated, Literal, cast
 
 from pydantic import Field
@@ -19,6 +20,11 @@ from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 MARGIN_POINTS = 18.0  # around a visual: about one line of text, to include axis labels and notes
 MIN_FRACTION = 0.02  # a narrower box shows nothing
 _MAX_NAMED = 20
+_FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
+_PANEL = re.compile(
+    r"(?<=\d)[\s,]{0,2}(?:panels? )?\(?[a-z](?:\s?[-\u2013,]\s?[a-z]){0,9}\)?$"
+)  # "4d", "4(a, b)"
+_PART = re.compile(r" \(\d{1,4}\)$")  # of a label that several visuals have
 NOT_APPLICABLE = (
     "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."
 )
@@ -98,7 +104,9 @@ def _render(view: DocumentView, page: int, how: RenderOptions) -> PageImage | No
 def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn:
     if page is not None:
         _check_page(view, page)
-    visual = _find(view, label)
+    found = _find(view, label)
+    parts = _parts(view, found)
+    visual = next((one for one in (found, *parts) if one.page == page), found)
     name = shown_label(visual.label)
     if visual.page is None:
         return f'"{name}" has no page to look at. Read its text with read_lines.'
@@ -109,9 +117,24 @@ def _show_visual(view: DocumentView, page: int | None, label: str) -> ToolReturn
     page = visual.page
     if visual.box is None:
         whole = _render(view, page, _options(view))
-        return _picture(view, page, f'whole page (the place of "{name}" on it is not known)', whole)
+        what = f'whole page (the place of "{name}" on it is not known)'
+        return _picture(view, page, what, whole, _told(visual, found, parts))
     crop = _with_margin(visual.box)
-    return _picture(view, page, f'cut out: "{name}"', _render(view, page, _options(view, crop)))
+    picture = _render(view, page, _options(view, crop))
+    return _picture(view, page, f'cut out: "{name}"', picture, _told(visual, found, parts))
+
+
+def _parts(view: DocumentView, visual: Visual) -> list[Visual]:
+    """The other visuals with the same label, such as a figure that continues on the next page."""
+    base = _PART.sub("", _key(visual.label))
+    return [one for one in view.visuals if one is not visual and _PART.sub("", _key(one.label)) == base]
+
+
+def _told(visual: Visual, found: Visual, parts: list[Visual]) -> str:
+    """The other parts of a visual with their pages; empty if there are none."""
+    others = [one for one in (found, *parts) if one is not visual][:_MAX_NAMED]
+    named = ", ".join(f'"{shown_label(one.label)}" (page {one.page or "-"})' for one in others)
+    return f" It has more parts: {named}." if named else ""
 
 
 def _with_margin(box: Box) -> Box:
@@ -124,11 +147,19 @@ def _with_margin(box: Box) -> Box:
 
 
 def _find(view: DocumentView, label: str) -> Visual:
-    """The visual of that label, in full or as shown; case and white space do not matter."""
+    """The visual of that label, in full or as shown; case and white space do not matter.
+
+    The label of a panel ("Figure 4d") finds its figure if the panel is no visual of its own.
+    """
     by_label = {_key(shown_label(visual.label)): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), _key(shown_label(visual.label))):
             return visual
+    figure = _figure(label)
+    for wanted in (figure, _PANEL.sub("", figure)):
+        whole = next((one for one in view.visuals if _figure(one.label) == wanted), None)
+        if whole is not None:
+            return whole
     if not by_label:
         raise ToolError("No visuals are known in this document. Call view_page with page_number alone.")
     close = difflib.get_close_matches(_key(label), list(by_label), n=3, cutoff=0.5)
@@ -142,6 +173,11 @@ def _find(view: DocumentView, label: str) -> Visual:
 
 def _key(label: str) -> str:
     return " ".join(label.split()).casefold()
+
+
+def _figure(label: str) -> str:
+    """A label for comparing, with "Fig. 4" as "figure 4"."""
+    return _FIGURE.sub("figure ", _key(one_line(label, 80)))
 
 
 def _fractions(box: list[float]) -> Fractions:
@@ -161,14 +197,14 @@ def _show_part(view: DocumentView, page: int, part: Fractions) -> ToolReturn:
     return _picture(view, page, f"part [{shown}]", None if whole is None else cut(whole, part, how))
 
 
-def _picture(view: DocumentView, page: int, what: str, image: PageImage | None) -> ToolReturn:
+def _picture(view: DocumentView, page: int, what: str, image: PageImage | None, more: str = "") -> ToolReturn:
     if image is None:
         return NOT_APPLICABLE
     labels = [shown_label(visual.label) for visual in view.visuals if visual.page == page]
     known = f" Visuals on this page: {', '.join(labels[:_MAX_NAMED])}." if labels else ""
     title = f"page {page} of {view.document.page_count}, {what}, {image.width}x{image.height} pixels"
     return (
-        Text(text=f"{title}.{known}"),
+        Text(text=f"{title}.{more}{known}"),
         Image(
             media_type=cast("Literal['image/png', 'image/jpeg']", image.media_type),
             data=image.data,

@@ -84,6 +84,7 @@ BROKEN = {
     "unknown_key": (YAML.format(name="x") + "colour: red\n", "11: colour: unknown key"),
     "no_scenario": ("name: x\ncorpus_context: y\n", "1: scenarios: required key is missing"),
     "bad_type": (YAML.format(name="[1, 2]"), "1: name: "),
+    "bad_control": (YAML.format(name="x") + "    text_control: maybe\n", "11: scenarios.exam.text_control: "),
     "no_yaml": ("name: x: y", "1: is not YAML"),
     "latin": ("name: caf\udce9", " is not UTF-8 text"),
     "none": ("", "1: is empty"),

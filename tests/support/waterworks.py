@@ -20,7 +20,7 @@ CORPUS = """\
 name: Waterworks
 corpus_context: Notes on the stations of an invented waterworks.
 scenarios:
-  facts: {{name: Facts, description: Single facts., target_count: {target}, modes: [{modes}]}}
+  facts: {{name: Facts, description: Single facts., target_count: {target}, modes: [{modes}], text_control: false}}
 """
 _FACT = re.compile(r"(\d+)\| (The (\w+) valve of the (\w+) station opens at a pressure of (\d+) bar\.)")
 _ROW = re.compile(r"(\d+)\| (\w+) \| (\d+)$", re.MULTILINE)

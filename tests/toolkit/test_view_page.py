@@ -128,3 +128,47 @@ def test_a_visual_is_found_by_its_label_alone(make_view) -> None:
     assert isinstance(text, Text)
     assert text.text.startswith('page 2 of 2, cut out: "Table 2"')
     assert [page for page, _ in painter.asked] == [2]
+
+
+FIGURE = Visual(label="Figure 4", type=VisualType.FIGURE, page=1, box=Box(x0=10, y0=10, x1=90, y1=90))
+CONTINUED = FIGURE.model_copy(update={"label": "Figure 4 (2)", "page": 2})
+PANEL = FIGURE.model_copy(update={"label": "Figure 4b", "page": 2})
+
+
+def shown(make_view, visuals: tuple[Visual, ...], **arguments: object) -> str:
+    view = make_view("a\nb", pages=((1, 1), (2, 2)), visuals=visuals, render=Painter())
+    text, _ = view_page.make(view).call(arguments)
+    assert isinstance(text, Text)
+    return text.text
+
+
+@pytest.mark.parametrize(
+    "label", ["Figure 4d", "Fig. 4d", "Fig. 4(d)", "figure 4 (d)", "Fig 4a-c", "Figure 4, panel d", "Fig. 4"]
+)
+def test_the_label_of_a_panel_opens_its_figure(make_view, label: str) -> None:
+    assert 'cut out: "Figure 4"' in shown(make_view, (TABLE, FIGURE), visual=label)
+
+
+def test_a_panel_that_is_a_visual_of_its_own_is_opened_itself(make_view) -> None:
+    assert 'cut out: "Figure 4b"' in shown(make_view, (FIGURE, PANEL), visual="Fig. 4b")
+
+
+@pytest.mark.parametrize("label", ["Figure 5d", "Figure 44", "Table 4d"])
+def test_the_label_of_another_figure_opens_none(make_view, label: str) -> None:
+    with pytest.raises(ToolError, match="There is no visual"):
+        shown(make_view, (FIGURE,), visual=label)
+
+
+def test_a_figure_that_continues_says_so_and_offers_its_parts(make_view) -> None:
+    visuals = (FIGURE, CONTINUED)
+    first = shown(make_view, visuals, visual="Figure 4d")
+    assert 'cut out: "Figure 4", ' in first
+    assert 'It has more parts: "Figure 4 (2)" (page 2).' in first
+    assert 'It has more parts: "Figure 4" (page 1).' in shown(make_view, visuals, visual="Figure 4 (2)")
+    assert "more parts" not in shown(make_view, (FIGURE, TABLE), visual="Figure 4")
+
+
+def test_the_part_on_the_page_that_is_asked_for_is_opened(make_view) -> None:
+    told = shown(make_view, (FIGURE, CONTINUED), visual="Figure 4", page_number=2)
+    assert 'cut out: "Figure 4 (2)"' in told
+    assert 'It has more parts: "Figure 4" (page 1).' in told

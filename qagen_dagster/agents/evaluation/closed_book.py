@@ -37,7 +37,7 @@ class Mark(Record):
 
 def prompts() -> tuple[Prompt, ...]:
     """The prompts of both agents."""
-    return load_prompt("evaluation/closed_book"), load_prompt("evaluation/same_answer")
+    return load_prompt("evaluation/closed_book"), marking_prompt()
 
 
 def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | str:
@@ -57,17 +57,26 @@ def guess(model: Model, question: str, corpus_context: str) -> SubmittedGuess | 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Mark | str:
     """Whether `given` is right, or why that cannot be decided. Raises ModelError."""
+    run = marking(model, role, question, reference, given)
+    return Mark.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+
+
+def marking_prompt() -> Prompt:
+    return load_prompt("evaluation/same_answer")
+
+
+def marking(model: Model, role: str, question: str, reference: str, given: str) -> AgentRun:
+    """The run that compares `given` with the reference answer; its result is a `Mark`. Raises ModelError."""
     spec = AgentSpec(
         name="examiner",
         role=role,
-        prompt=load_prompt("evaluation/same_answer"),
+        prompt=marking_prompt(),
         tools=(),
         terminals=(Terminal("submit_mark", Mark),),
         limits=LIMITS,
     )
     texts = {"question": question, "reference": reference, "given": given}
-    run = run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
-    return Mark.model_validate(run.end.result) if isinstance(run.end, Finish) else _why(run)
+    return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
 
 
 def _why(run: AgentRun) -> str:

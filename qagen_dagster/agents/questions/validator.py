@@ -46,6 +46,7 @@ class BlindFinding:
     answer: BlindAnswer | None
     failure: str
     calls: tuple[CallSummary, ...]
+    looked: bool = False  # whether it asked to see a picture
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def answer_blind(context: QAContext, model: Model, question: str, attempt: int) 
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
-    return BlindFinding(_blind_answer(run.end.result), "", calls)
+    looked = any(call.name == "view_page" for call in run.used)
+    return BlindFinding(_blind_answer(run.end.result), "", calls, looked)
 
 
 def judge(

@@ -30,6 +30,7 @@ _HAPPENED = {
     RejectionReason.ANSWER_NOT_SUPPORTED: "The evidence does not contain the answer",
     RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
+    RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
 }
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
+from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
@@ -87,6 +89,10 @@ class Task:
         told = self._told if self.mode is Mode.TEXTUAL else 0
         return told + CARD_TOKENS + _tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
 
+    def text_tokens(self) -> int:
+        """Tokens of the prompt and the tools of the text control."""
+        return replace(self, mode=Mode.TEXTUAL).blind_tokens()
+
     def comparison_tokens(self) -> int:
         ends = (Terminal("submit_comparison", Comparison).spec(),)
         return self._told + 2 * SUBMIT_TOKENS + _tokens(validator.compare_prompt(), ends)
@@ -120,7 +126,9 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     )
     return {
         Role.GENERATOR.value: proposal.times(proposals),
-        Role.VALIDATOR.value: blind.plus(judged.times(UNEQUAL)).times(tries),
+        Role.VALIDATOR.value: blind.plus(judged.times(UNEQUAL))
+        .times(tries)
+        .plus(text_control(task, size, models[Role.VALIDATOR]).times(questions)),
         Role.DEDUPLICATOR.value: pair.times(compared),
     }
 
@@ -129,6 +137,15 @@ def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
     """The amounts of the two steps of one validation: the blind answer, and the comparison in one turn."""
     blind = _conversation(task.blind_tokens(), size, spec, task.mode, 2)
     return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
+
+
+def text_control(task: Task, size: float, spec: ModelSpec) -> Use:
+    """The amounts of one text control, whose answer a model compares where code cannot. Embedded models need none."""
+    if not has_text_control(task.scenario, task.mode) or spec.provider in FREE_PROVIDERS:
+        return Use()
+    marked = _call(_tokens(closed_book.marking_prompt(), ()), _written(VERDICT_TOKENS, spec), spec)
+    answered = _conversation(task.text_tokens(), size, spec, Mode.TEXTUAL, 2)
+    return answered.plus(marked.times(UNEQUAL))
 
 
 def comparison(task: Task, spec: ModelSpec) -> Use:

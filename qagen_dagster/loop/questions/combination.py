@@ -13,7 +13,12 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.batch.limits import batch_limits
 from qagen_dagster.loop.questions.carry_over import EarlierSet
-from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of, work_fingerprint
+from qagen_dagster.loop.questions.fingerprint import (
+    has_text_control,
+    prompt_hashes,
+    specs_of,
+    work_fingerprint,
+)
 from qagen_dagster.loop.questions.inputs import question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal, open_journal
 from qagen_dagster.loop.questions.state_machine import QALimits
@@ -60,6 +65,12 @@ class CombinationPlan:
     @property
     def strategy(self) -> Strategy:
         return self.corpus.scenario(self.combination.scenario).strategy
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The hashes of its prompts, by name."""
+        config, mode = self.corpus.scenario(self.combination.scenario), self.combination.mode
+        return prompt_hashes(mode, config.strategy, control=has_text_control(config, mode))
 
     @property
     def configuration(self) -> str:
@@ -181,7 +192,7 @@ def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, start
         started=started,
         profile=planned.profile_name,
         models=_models(planned),
-        prompts=prompt_hashes(mode, planned.strategy),
+        prompts=planned.prompts,
         fingerprint=planned.fingerprint,
         target_count=planned.limits.target_count,
         strategy=planned.strategy,
@@ -215,7 +226,7 @@ def collect(
         run_id=run_id,
         profile=planned.profile_name,
         models=_models(planned),
-        prompts=prompt_hashes(key.mode, planned.strategy),
+        prompts=planned.prompts,
         fingerprint=planned.fingerprint,
         configuration=planned.configuration,
         target_count=planned.limits.target_count,

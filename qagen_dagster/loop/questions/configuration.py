@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
 from qagen_dagster.loop.questions.combination import RunOptions, effective_fingerprint, limits_of
-from qagen_dagster.loop.questions.fingerprint import prompt_hashes, specs_of
+from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import PLAN, RunPlan
@@ -29,10 +29,11 @@ def wanted_questions(
     name = space.profile_name(combination, chosen.profile)
     specs = specs_of(space.profile(name), combination.mode, scenario.strategy)
     limits = limits_of(scenario, chosen.target_count)
+    control = has_text_control(scenario, combination.mode)
     parts = {
         "profile": name,
         **model_names(specs),
-        **_prompts(prompt_hashes(combination.mode, scenario.strategy)),
+        **_prompts(prompt_hashes(combination.mode, scenario.strategy, control=control)),
         "target_count": str(limits.target_count),
         "strategy": scenario.strategy.value,
         "corpus name": corpus.config.name,

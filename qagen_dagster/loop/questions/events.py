@@ -11,6 +11,7 @@ from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
     DuplicateStep,
+    RejectionReason,
     RetiredQA,
     VerdictRecord,
 )
@@ -93,6 +94,17 @@ class Judged(Record):
     calls: tuple[CallSummary, ...] = ()
 
 
+class Controlled(Record):
+    """The validator agreed with the answer, but a control rejected the question."""
+
+    kind: Literal["controlled"] = "controlled"
+    verdict: VerdictRecord
+    reason: RejectionReason
+    detail: str
+    calls: tuple[CallSummary, ...] = ()
+
+
 Event = Annotated[
-    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged, Field(discriminator="kind")
+    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged | Controlled,
+    Field(discriminator="kind"),
 ]

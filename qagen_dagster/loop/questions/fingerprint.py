@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
@@ -21,16 +22,20 @@ from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "3"  # increase when the same responses would give another result
 BATCH_VERSION = "4"  # the same for the batch strategy, including the grading of its answers
+_OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
 
 
-def prompt_hashes(mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[str, str]:
-    """The hashes of the prompts that a mode and a strategy use, by name."""
+def prompt_hashes(
+    mode: Mode, strategy: Strategy = Strategy.AGENT, *, control: bool = False
+) -> dict[str, str]:
+    """The hashes of the prompts that a mode and a strategy use, by name; `control`: with those of the text control."""
     prompts = (
         *(_batch_prompts() if strategy is Strategy.BATCH else (generator.prompt_for(mode),)),
         validator.blind_prompt(mode),
         validator.compare_prompt(),
         deduplicator.prompt(),
+        *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
     )
     return {prompt.name: prompt.hash for prompt in prompts}
 
@@ -52,17 +57,25 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
     return {role: spec for role, spec in found.items() if spec is not None}
 
 
-def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> str:
+def has_text_control(config: ScenarioConfig, mode: Mode) -> bool:
+    """Whether the questions of a scenario must need a picture."""
+    return mode is Mode.VISUAL and config.text_control
+
+
+def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy, *, control: bool) -> str:
     """Changes with the model or the settings of a role, or with a prompt, of this mode and strategy."""
     specs = specs_of(profile, mode, strategy)
-    models = {role.value: spec.identity() | _opening(role, spec, mode) for role, spec in specs.items()}
-    prompts = prompt_hashes(mode, strategy)
+    models = {
+        role.value: spec.identity() | _opening(role, spec, mode, control=control)
+        for role, spec in specs.items()
+    }
+    prompts = prompt_hashes(mode, strategy, control=control)
     return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
 
 
-def _opening(role: Role, spec: ModelSpec, mode: Mode) -> dict[str, Any]:
+def _opening(role: Role, spec: ModelSpec, mode: Mode, *, control: bool) -> dict[str, Any]:
     """The size of the opening, where the role is shown one and it is not the default."""
-    shown = mode is Mode.TEXTUAL and role in (Role.GENERATOR, Role.VALIDATOR)
+    shown = role is Role.VALIDATOR if control else mode is Mode.TEXTUAL and role in _OPENED
     other = spec.opening_characters != OPENING_CHARACTERS
     return {"opening_characters": spec.opening_characters} if shown and other else {}
 
@@ -77,7 +90,7 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
-    models = model_fingerprint(profile, mode, config.strategy)
+    models = model_fingerprint(profile, mode, config.strategy, control=has_text_control(config, mode))
     return fingerprint([LOOP_VERSION, models, *told, *batch, *meaning])
 
 

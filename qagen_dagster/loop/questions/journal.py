@@ -19,6 +19,7 @@ from qagen_dagster.loop.questions.batch.events import (
 from qagen_dagster.loop.questions.events import (
     Carried,
     Compared,
+    Controlled,
     Event,
     Exhausted,
     GenerationFailed,
@@ -30,7 +31,7 @@ from qagen_dagster.store import Store
 
 E = TypeVar("E")
 _OF_BOTH = (Carried, Proposed, Compared, Judged)
-_OF_AGENT = (GenerationFailed, Exhausted)
+_OF_AGENT = (GenerationFailed, Exhausted, Controlled)
 _OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
 QuestionEvent: TypeAlias = Annotated[
     Carried
@@ -39,6 +40,7 @@ QuestionEvent: TypeAlias = Annotated[
     | Exhausted
     | Compared
     | Judged
+    | Controlled
     | Asked
     | QuestionGraded
     | Rewritten

@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
-from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions import model_checks, text_control
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
@@ -142,7 +142,7 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                return model_checks.validate(step, self._work, self._models, found=found)
+                return text_control.validate(step, self._work, self._models, found)
             case Done():
                 raise ValueError("a finished document has no step to perform")
 

@@ -13,6 +13,7 @@ from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.loop.questions.events import (
     Carried,
     Compared,
+    Controlled,
     Event,
     Exhausted,
     GenerationFailed,
@@ -173,7 +174,7 @@ def transition(state: QAState, event: Event) -> QAState:
             return _viewed(state, event.viewed_pages).model_copy(update={"exhausted": event.reason})
         case Compared():
             return _compared(state, event)
-        case Judged():
+        case Judged() | Controlled():
             return _judged(state, event)
 
 
@@ -276,14 +277,18 @@ def _compared(state: QAState, event: Compared) -> QAState:
     return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
 
 
-def _rechecked(state: QAState, event: Judged) -> QAState:
+def _fault(event: Judged | Controlled) -> tuple[RejectionReason, str] | None:
+    if isinstance(event, Controlled):
+        return event.reason, event.detail
+    if event.verdict is None:
+        return RejectionReason.VALIDATOR_FAILED, event.failure
+    return rejection(event.verdict)
+
+
+def _rechecked(state: QAState, event: Judged | Controlled) -> QAState:
     first, attempt = state.recheck[0], state.attempts + 1
     verdicts = () if event.verdict is None else (event.verdict,)
-    fault = (
-        (RejectionReason.VALIDATOR_FAILED, event.failure)
-        if event.verdict is None
-        else rejection(event.verdict)
-    )
+    fault = _fault(event)
     update: dict[str, object] = {
         "recheck": state.recheck[1:],
         "attempts": attempt,
@@ -298,17 +303,19 @@ def _rechecked(state: QAState, event: Judged) -> QAState:
     return state.model_copy(update=update | {"retired": (*state.retired, retired)})
 
 
-def _judged(state: QAState, event: Judged) -> QAState:
+def _judged(state: QAState, event: Judged | Controlled) -> QAState:
     if state.recheck:
         return _rechecked(state, event)
     candidate = _current(state, event)
     _expect(_is_compared(state), event)
-    if event.verdict is None:
-        return _reject(state, candidate, RejectionReason.VALIDATOR_FAILED, event.failure)
+    verdicts = () if event.verdict is None else (event.verdict,)
     counted = state.model_copy(
-        update={"validated_count": state.validated_count + 1, "verdicts": (*state.verdicts, event.verdict)}
+        update={
+            "validated_count": state.validated_count + len(verdicts),
+            "verdicts": (*state.verdicts, *verdicts),
+        }
     )
-    fault = rejection(event.verdict)
+    fault = _fault(event)
     if fault is not None:
         return _reject(counted, candidate, *fault)
     accepted = Accepted(candidate=candidate, attempt=state.attempts + 1)

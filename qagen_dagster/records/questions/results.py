@@ -42,6 +42,7 @@ class RejectionReason(StrEnum):
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
+    ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
     UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
 
 

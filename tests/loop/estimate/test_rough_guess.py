@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.estimate.rough_guess import Task, expected_questions, guess
 from qagen_dagster.loop.questions.state_machine import QALimits
 from qagen_dagster.models.base import ModelSpec
@@ -58,3 +62,17 @@ def test_pictures_take_more_and_rules_take_fewer_turns() -> None:
     assert looks["generator"].input_tokens > text["generator"].input_tokens + 1_500
     assert rules["generator"].calls < text["generator"].calls
     assert rules["generator"].seconds < text["generator"].seconds / 10
+
+
+def test_the_text_control_is_counted_for_visual_questions_of_models_on_a_server() -> None:
+    def validator(mode: Mode, models: dict[Role, ModelSpec], *, control: bool) -> Use:
+        scenario = SCENARIO.model_copy(update={"text_control": control})
+        return guess(replace(task(mode=mode), scenario=scenario), 20_000, models)["validator"]
+
+    more = (
+        validator(Mode.VISUAL, SERVER, control=True).calls
+        - validator(Mode.VISUAL, SERVER, control=False).calls
+    )
+    assert more == pytest.approx(5 * 2.5)  # per accepted question: two turns, and half a comparison
+    for mode, models in ((Mode.TEXTUAL, SERVER), (Mode.VISUAL, LOCAL)):
+        assert validator(mode, models, control=True) == validator(mode, models, control=False)

@@ -79,7 +79,12 @@ def test_a_visual_override_moves_the_visual_ones_only() -> None:
 @pytest.mark.parametrize("role", QUESTION_ROLES)
 def test_the_size_of_the_opening_moves_the_textual_ones_that_have_one(role: Role) -> None:
     textual = {(scenario, Mode.TEXTUAL) for scenario in CORPUS.scenarios}
-    wanted = set[tuple[str, Mode]]() if role is Role.DEDUPLICATOR else textual
+    controlled = {
+        (scenario, Mode.VISUAL) for scenario in CORPUS.scenarios
+    }  # the text control of the validator
+    wanted = {Role.DEDUPLICATOR: set[tuple[str, Mode]](), Role.VALIDATOR: textual | controlled}.get(
+        role, textual
+    )
     assert moved(with_role(role, opening_characters=4_000)) == wanted
 
 
@@ -139,10 +144,19 @@ def test_of_the_agent_strategy_it_is_what_it_was_before_there_was_another(scenar
     """Written out: results and journals of earlier versions must be found again."""
     models = {role.value: SPECS[role].identity() for role in QUESTION_ROLES}
     parts = [json.dumps(models, sort_keys=True), json.dumps(prompt_hashes(mode), sort_keys=True)]
-    config = CORPUS.scenarios[scenario]
+    config = CORPUS.scenarios[scenario].model_copy(update={"text_control": mode is Mode.TEXTUAL})
+    corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {scenario: config}})
     told = [CORPUS.name, CORPUS.corpus_context, config.name, config.description]
     expected = fingerprint([LOOP_VERSION, fingerprint(parts), *told])
-    assert work_fingerprint(Profile(roles=SPECS), CORPUS, scenario, mode) == expected
+    assert work_fingerprint(Profile(roles=SPECS), corpus, scenario, mode) == expected
+
+
+def test_the_text_control_moves_the_visual_mode_of_its_scenario() -> None:
+    off = CORPUS.scenarios["one"].model_copy(update={"text_control": False})
+    corpus = CORPUS.model_copy(update={"scenarios": CORPUS.scenarios | {"one": off}})
+    assert moved(Profile(roles=SPECS), corpus) == {("one", Mode.VISUAL)}
+    more = set(prompt_hashes(Mode.VISUAL, control=True)) - set(prompt_hashes(Mode.VISUAL))
+    assert more == {"validator_textual", "same_answer"}
 
 
 @pytest.mark.parametrize("role", [Role.ANSWERER, Role.JUDGE])
