@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
-from qagen_dagster.loop.answer_match import Match, informative, match
+from qagen_dagster.loop.answer_match import Match, can_be_same, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
@@ -33,7 +33,6 @@ UNLIKE = "no accepted question comes near it that the guard lets pass"
 MAX_COMPARED = 40  # questions shown to the model
 MAX_EXAMINED = 400  # nearest questions that the word rules compare
 BLOCK = 512  # questions whose similarities are computed at once
-_LEAST = min(GREY_FROM.values())
 
 Progress = Callable[[int, int], None]  # gets the number of compared questions and of all
 
@@ -172,7 +171,11 @@ def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Cros
     """Whether the similarity is high enough for a comparison. This is checked before the slower word rules."""
     if score >= EQUAL_WORDS or words.crosses(others):
         return True
-    return score >= _LEAST and score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS)
+    if score < GREY_FROM[Match.SAME]:
+        return False
+    if score < GREY_FROM[Match.CLOSE] and not can_be_same(new.answer, old.answer):
+        return False
+    return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS)
 
 
 def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Link | None:

@@ -117,7 +117,7 @@ def _numbers_differ(a: Facts, b: Facts) -> bool:
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def _names(question: str) -> tuple[tuple[str, str], ...]:
     words = [word for word in question.split() if word[:1].isalpha()]
     capitals = sum(word[0].isupper() for word in words)
@@ -174,7 +174,7 @@ def _negated_form(words: set[str], others: set[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def _units(question: str) -> frozenset[tuple[str, float]]:
     """The units in which a question wants its answer."""
     found = (unit_of(match.group(1)) for match in _IN_UNIT.finditer(question))

@@ -241,7 +241,7 @@ def one_by_one(known: Sequence[Known], encode: Encode, most: int) -> list[list[L
     for index, new in enumerate(known):
         scores = vectors[:index] @ vectors[index]
         near: list[Link] = []
-        for at in np.argsort(-scores, kind="stable")[:most].tolist():
+        for at in map(int, np.argsort(-scores, kind="stable")[:most]):
             grey = GREY_FROM.get(match(new.answer, known[at].answer), EQUAL_WORDS)
             crosses = crossing(new).crosses(crossing(known[at]))
             if scores[at] >= CROSSED_THRESHOLD and (scores[at] >= grey or crosses):
