@@ -142,7 +142,7 @@ class Amount:
 
     def exact(self) -> Amount:
         """The amount without its comparison."""
-        return replace(self, bound=None)
+        return self if self.bound is None else replace(self, bound=None)
 
     def same(self, other: Amount) -> bool:
         """Whether `other` has this number, whatever the noun; if both have a measure, the measures must be equal.

@@ -91,7 +91,7 @@ class Facts:
         return replace(self, amounts=tuple(amounts), dates=tuple(dates))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def facts(text: str) -> Facts:
     """The facts of `text`, a claim or a few sentences."""
     return replace(facts_of_document(text), denied=denied(text), polarities=tuple(polarities(text).items()))

@@ -60,7 +60,7 @@ def plain(text: str) -> str:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def tokens(text: str) -> tuple[str, ...]:
     """The words of `text` in lower case, in order."""
     return tuple(read(text))
@@ -107,7 +107,7 @@ def is_content(token: str) -> bool:
     return token not in STOP_WORDS and (len(token) > 1 or token.isdigit())
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def content_stems(text: str) -> tuple[str, ...]:
     """Stems of the words that carry meaning, in order."""
     return tuple(stem(token) for token in tokens(text) if is_content(token))

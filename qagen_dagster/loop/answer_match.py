@@ -75,6 +75,15 @@ def match(one: str, other: str) -> Match:
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
 
 
+def can_be_same(one: str, other: str) -> bool:
+    """Whether `match` may find the same fact. This is faster than `match`."""
+    a, b = _answer(one), _answer(other)
+    if not a.normal or not b.normal or a.normal == b.normal:
+        return True
+    numbers = [bool(each.facts.amounts or each.facts.dates) for each in (a, b)]
+    return all(numbers) if any(numbers) else _words(a, b) is Match.SAME
+
+
 def clearly_different(one: str, other: str) -> bool:
     """Whether the answers state different facts. Different words are enough only for short answers."""
     found = match(one, other)
@@ -98,7 +107,7 @@ def informative(answer: str) -> bool:
     return bool(parsed.words or parsed.facts.dates or any(one.measured for one in parsed.facts.amounts))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def _answer(text: str) -> _Answer:
     read = facts(text)
     spans = [(one.start, one.end) for one in (*read.amounts, *read.dates)]

@@ -167,8 +167,8 @@ def _validated_qa(partitions: Partitions) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
     ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        money = spending_id(context.run)
-        validated = validate_set(space, combination, minilm.encode, config.allowance, money)
+        money, progress = spending_id(context.run), metadata.log_comparisons(context)
+        validated = validate_set(space, combination, minilm.encode, config.allowance, money, progress)
         return dg.MaterializeResult(
             metadata=metadata.of_validated(space, validated),
             check_results=validated_results(space, combination, validated),

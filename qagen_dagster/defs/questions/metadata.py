@@ -47,6 +47,11 @@ def log_documents(
     return progress
 
 
+def log_comparisons(context: dg.AssetExecutionContext) -> Callable[[int, int], None]:
+    """A progress callback of deduplication. Small sets write no line."""
+    return lambda done, total: context.log.info(f"compared {done:,} of {total:,} questions")
+
+
 def of_candidates(
     space: Workspace, found: CandidateSet, results: Sequence[GenerationResult], reused: int
 ) -> Metadata:

@@ -12,6 +12,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DATE_KINDS = ("epub", "pub", "publication", "epub-ppub", "ppub", "collection", "cover")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
+_AUTHORS = ("author", "authors")  # kinds of groups whose contributors of the type "person" are authors
 
 
 def read_metadata(article: Element) -> Metadata:
@@ -40,9 +41,11 @@ def title_of(meta: Element) -> str:
 def authors_of(meta: Element) -> tuple[str, ...]:
     """Names of the authors in order, given names first; groups by their own name."""
     names: list[str] = []
-    for contrib in (one for group in named(meta, "contrib-group") for one in named(group, "contrib")):
-        if contrib.get("contrib-type", "author") == "author":
-            names.append(_contributor(contrib))
+    for group in named(meta, "contrib-group"):
+        kinds = ("author", "person") if group.get("content-type", "authors") in _AUTHORS else ("author",)
+        names += [
+            _contributor(one) for one in named(group, "contrib") if one.get("contrib-type", "author") in kinds
+        ]
     return tuple(name for name in names if name)
 
 

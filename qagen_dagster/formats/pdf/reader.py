@@ -19,7 +19,7 @@ from qagen_dagster.formats.pdf.metadata import metadata_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.open import looks_like_pdf, opened
 from qagen_dagster.formats.pdf.render import render_page
-from qagen_dagster.formats.pdf.text import PdfText, read_pages
+from qagen_dagster.formats.pdf.text import PdfText, counted, listed, read_pages
 from qagen_dagster.formats.pdf.visuals.manifest import find_visuals
 from qagen_dagster.records.document import Outcome, Visual
 
@@ -52,7 +52,7 @@ class PdfFormat:
                     else "nothing is shown"
                 )
                 outcome = Outcome.CORRUPT if pdf.is_repaired else Outcome.EMPTY
-                raise DocumentError(outcome, f"{why} on {_pages(count)}")
+                raise DocumentError(outcome, f"{why} on {counted(count)}")
             said = metadata_of(pdf, text)
             return [
                 ParsedText(
@@ -90,21 +90,12 @@ def _is_marked(pdf: Pdf) -> bool:
 def _detail(text: PdfText) -> str:
     notes: list[str] = []
     if text.broken:
-        notes.append(f"{_pages(len(text.broken))} broken: {_listed(text.broken)}")
+        notes.append(f"{counted(len(text.broken))} broken: {listed(text.broken)}")
     if text.recognised:
-        notes.append(f"text of {_pages(len(text.recognised))} recognised from pictures")
+        notes.append(f"text of {counted(len(text.recognised))} recognised from pictures")
     if not text.lines and not text.unreadable:
-        notes.append(f"no text on {_pages(len(text.pages))}")
+        notes.append(f"no text on {counted(len(text.pages))}")
     if text.unreadable:
-        what = f"{_pages(len(text.unreadable))} of pictures or unknown letters without readable text"
-        notes.append(f"{what} ({text.note}): {_listed(text.unreadable)}")
+        what = f"{counted(len(text.unreadable))} of pictures or unknown letters without readable text"
+        notes.append(f"{what} ({text.note}): {listed(text.unreadable)}")
     return "; ".join(notes)
-
-
-def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count} pages"
-
-
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:10]))
-    return shown if len(numbers) <= 10 else f"{shown}, ..."

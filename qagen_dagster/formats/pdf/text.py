@@ -74,6 +74,17 @@ def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
     return text
 
 
+def counted(count: int) -> str:
+    """ "1 page", "2 pages"."""
+    return "1 page" if count == 1 else f"{count} pages"
+
+
+def listed(numbers: list[int]) -> str:
+    """The first ten page numbers: "1, 4, 5"."""
+    shown = ", ".join(map(str, numbers[:10]))
+    return shown if len(numbers) <= 10 else f"{shown}, ..."
+
+
 def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
     """The print of each page, None for a broken one.
 

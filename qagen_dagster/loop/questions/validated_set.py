@@ -43,6 +43,7 @@ def validate_set(
     encode: compare.Encode,
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
+    progress: compare.Progress = lambda done, total: None,
 ) -> ValidatedSet:
     """Remove duplicates across documents and store the validated set. Raises StoreError, ConfigError or ModelError.
 
@@ -59,7 +60,7 @@ def validate_set(
     workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )
-    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers)
+    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers, progress=progress)
     validated = ValidatedSet(
         corpus=combination.corpus,
         scenario=combination.scenario,
@@ -78,7 +79,12 @@ def validate_set(
 
 
 def deduplicate(
-    pairs: Sequence[QAPair], model: Model, encode: compare.Encode, *, workers: int = 1
+    pairs: Sequence[QAPair],
+    model: Model,
+    encode: compare.Encode,
+    *,
+    workers: int = 1,
+    progress: compare.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
     """Keep the first of each group of duplicates, in order, so the result is stable.
 
@@ -86,7 +92,7 @@ def deduplicate(
     as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
     """
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
-    found = compare.links_among(known, encode)
+    found = compare.links_among(known, encode, progress)
     near = [
         [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])]
         for n, some in enumerate(found)

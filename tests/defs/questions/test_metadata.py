@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qagen_dagster.defs.questions.metadata import of_candidates
+import dagster as dg
+import pytest
+
+from qagen_dagster.defs.questions.metadata import log_comparisons, of_candidates
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
@@ -15,6 +18,11 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.settings import Settings
 from tests.support.graph import plain
+
+
+def test_deduplication_logs_how_many_questions_are_compared(capfd: pytest.CaptureFixture[str]) -> None:
+    log_comparisons(dg.build_asset_context())(512, 3_902)
+    assert "compared 512 of 3,902 questions" in capfd.readouterr().err
 
 
 def test_what_is_missing_of_the_mix_is_a_row_per_type(tmp_path: Path) -> None:

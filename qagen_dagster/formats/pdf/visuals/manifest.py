@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.text import PdfText, page_fragments, page_lines, read_pages
+from qagen_dagster.formats.pdf.text import PdfText, counted, listed, page_fragments, page_lines, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
@@ -30,7 +29,9 @@ from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
-MAX_SECONDS = 70.0  # of one document; the pages after that are not listed
+MAX_WORK = (
+    1_000_000  # pieces of text, pictures and paths of one document; the pages after that are not listed
+)
 _FEW_PATHS = 3_000  # paths that a page may have without counting towards the document's limit
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
@@ -52,7 +53,8 @@ class _Found:
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """Everything worth looking at, in page order, with unique labels.
 
-    If a limit of time or number is reached, the last entry is a page whose caption says so.
+    All limits count what is on the pages, so the result does not depend on the load of the machine. For each limit that is
+    reached, one of the last entries is a page whose caption names the pages that are missing.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -61,8 +63,13 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     found = search.run()
     visuals = _labelled(found[:MAX_VISUALS])
     stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
+    count = len(visuals)
+    if missing := search.unsearched:
+        said = f"Ruled tables were not searched on {counted(len(missing))}: {listed(missing)}."
+        visuals.append(_note(visuals, missing[0], said))
     if stopped:
-        visuals.append(_note(visuals, stopped, len(visuals), pdf.count))
+        said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
+        visuals.append(_note(visuals, stopped, said))
     return tuple(visuals)
 
 
@@ -84,25 +91,35 @@ class _Search:
     def __init__(self, pdf: Pdf, text: PdfText) -> None:
         self._pdf = pdf
         self._text = text
-        self._ends = time.monotonic() + MAX_SECONDS
         self._scanned = {*text.recognised, *text.unreadable}
         self._body = body_size(text) / 10 or 10.0  # points
         self._repeats = Repeats()
         self._tables = TableFinder()
         self._paths = 0
+        self._work = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
-        self.stopped = 0  # the page at which the time ran out
+        self.stopped = 0  # the page at which the limit of work was reached
+
+    @property
+    def unsearched(self) -> list[int]:
+        """The pages that were not searched for ruled tables."""
+        return self._tables.left_out
 
     def run(self) -> list[_Found]:
         """All visuals, without labels."""
+        paths = 0
         for number in range(self._pdf.count):
             with suppress(Exception):  # a broken page has no repeated marks
                 page = self._pdf.page(number)
-                few = page.marks() <= _FEW_PATHS
+                marks = page.marks()
+                few = marks <= _FEW_PATHS
                 self._repeats.add(page.pictures(), page.drawings() if few else [])
+                paths += marks if few else 0
+            if paths > MAX_WORK:
+                break
         views: dict[int, PageView | list[_Found]] = {}
         for span in self._text.pages:
-            if time.monotonic() > self._ends:
+            if self._work > MAX_WORK:
                 self.stopped = span.page
                 break
             views[span.page] = self._scan(span) if self._is_scan(span) else self._view(span)
@@ -141,9 +158,10 @@ class _Search:
             return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
         pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
+        self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
-        tables = self._tables.ruled(page, marks, shown, text)
+        tables = self._tables.ruled(page, span.page, marks, shown, text)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -304,9 +322,12 @@ def _visual(one: _Found, label: str) -> Visual:
     )
 
 
-def _note(visuals: list[Visual], page: int, count: int, pages: int) -> Visual:
-    """A visual of the page at which the list ends, whose caption says so."""
+def _note(visuals: list[Visual], page: int, said: str) -> Visual:
+    """A visual of a page whose caption says what is missing from that page on."""
     taken = {visual.label for visual in visuals}
-    label = f"Page {page}" if f"Page {page}" not in taken else f"Page {page} (end of the list)"
-    said = f"The list ends here after {count:,} visuals: pages {page} to {pages} may show more."
+    label = next(
+        one
+        for one in (f"Page {page}", f"Page {page} (note)", f"Page {page} (end of the list)")
+        if one not in taken
+    )
     return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)

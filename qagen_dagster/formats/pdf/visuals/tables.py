@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from qagen_dagster.formats.pdf.mupdf import Page, Rect, Table
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
-MAX_SECONDS = 25.0  # of the library's search in one document
+MAX_SEARCHED = 50_000  # paths and pieces of text on the pages of a document that the library searches
 _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _MAX_LONE = 7  # rows without numbers between rows of numbers
@@ -36,12 +35,16 @@ _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
 class TableFinder:
-    """Finds the ruled tables of one document; the library's own search is slow and has a time limit."""
+    """Finds the ruled tables of one document; the library's own search is slow and has a limit.
+
+    `left_out` lists the pages (1-based) that needed the library's search and did not get it.
+    """
 
     def __init__(self) -> None:
-        self._seconds = 0.0
+        self._searched = 0
+        self.left_out: list[int] = []
 
-    def ruled(self, page: Page, marks: int, shown: Shown, text: Text) -> list[Rect]:
+    def ruled(self, page: Page, number: int, marks: int, shown: Shown, text: Text) -> list[Rect]:
         """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms."""
         tables: list[Table] = []
         unclear = False
@@ -51,11 +54,12 @@ class TableFinder:
                 tables.append(grid)
             else:
                 unclear = unclear or _may_be_grid(shape, text)
-        if unclear and marks <= MAX_MARKS and self._seconds < MAX_SECONDS:
-            start = time.monotonic()
+        if unclear and (marks > MAX_MARKS or self._searched > MAX_SEARCHED):
+            self.left_out.append(number)
+        elif unclear:
+            self._searched += marks + len(text.pieces)
             with suppress(Exception):  # the library's search fails on some pages
                 tables += page.tables()
-            self._seconds += time.monotonic() - start
         return _distinct([one for one in tables if _is_table(one, text)])
 
 

@@ -10,13 +10,13 @@ from typing import cast
 import numpy as np
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
-from qagen_dagster.loop.answer_match import Match, informative, match
+from qagen_dagster.loop.answer_match import Match, can_be_same, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import without_opening
-from qagen_dagster.loop.questions.duplicates.word_rules import Known, Ruling, crossed, examine
+from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.vectors.base import Encode, Vectors
 
-__all__ = ["Encode", "Known", "Link", "compare", "decide", "links", "links_among", "vetoed"]
+__all__ = ["Encode", "Known", "Link", "Progress", "compare", "decide", "links", "links_among", "vetoed"]
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
 MERGE_THRESHOLD = (
@@ -32,6 +32,9 @@ EQUAL_WORDS = 0.95  # compared whatever the answers are: the words may be the sa
 UNLIKE = "no accepted question comes near it that the guard lets pass"
 MAX_COMPARED = 40  # questions shown to the model
 MAX_EXAMINED = 400  # nearest questions that the word rules compare
+BLOCK = 512  # questions whose similarities are computed at once
+
+Progress = Callable[[int, int], None]  # gets the number of compared questions and of all
 
 
 @dataclass(frozen=True)
@@ -88,19 +91,46 @@ def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
     return _surest_first(found)
 
 
-def links_among(known: Sequence[Known], encode: Encode) -> list[list[Link]]:
-    """For each question the earlier ones that it may be a duplicate of, the surest first."""
+def links_among(
+    known: Sequence[Known], encode: Encode, progress: Progress = lambda done, total: None
+) -> list[list[Link]]:
+    """For each question the earlier ones that it may be a duplicate of, the surest first.
+
+    The similarities are computed block by block. `progress` is called between blocks.
+    """
     if not known:
         return []
     vectors = encode([without_opening(one.question) for one in known])
+    words = [crossing(one) for one in known]
     found: list[list[Link]] = []
-    for index, new in enumerate(known):
-        scores = vectors[:index] @ vectors[index]
-        near = [int(i) for i in np.argsort(-scores)[:MAX_EXAMINED] if _reaches(new, known[int(i)], scores[i])]
-        found.append(
-            _surest_first(_link(new, known[i], i, lambda i=i, scores=scores: float(scores[i])) for i in near)
-        )
+    for start in range(0, len(known), BLOCK):
+        if start:
+            progress(start, len(known))
+        block = vectors[start : start + BLOCK]
+        scores = block @ vectors[: start + len(block)].T
+        for index, row in enumerate(scores, start):
+            near = [
+                (i, score)
+                for i, score in _nearest(row[:index])
+                if _reaches(known[index], known[i], score, words[index], words[i])
+            ]
+            found.append(
+                _surest_first(
+                    _link(known[index], known[i], i, lambda score=score: score) for i, score in near
+                )
+            )
     return found
+
+
+def _nearest(scores: Vectors) -> list[tuple[int, float]]:
+    """The highest `MAX_EXAMINED` of the scores that any comparison needs, with their positions; of equal ones the first."""
+    places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
+    if len(places) > MAX_EXAMINED:
+        last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]
+        above = places[scores[places] > last]
+        equal = places[scores[places] == last]
+        places = np.concatenate((above, equal[: MAX_EXAMINED - len(above)]))
+    return list(zip(places.tolist(), scores[places].tolist(), strict=True))
 
 
 def undecided(found: Sequence[Link]) -> bool:
@@ -137,11 +167,15 @@ def _vector(encode: Encode, question: str) -> Vectors:
     return cast(Vectors, encode([question])[0])
 
 
-def _reaches(new: Known, old: Known, score: float) -> bool:
+def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Crossing) -> bool:
     """Whether the similarity is high enough for a comparison. This is checked before the slower word rules."""
-    if score < CROSSED_THRESHOLD:
+    if score >= EQUAL_WORDS or words.crosses(others):
+        return True
+    if score < GREY_FROM[Match.SAME]:
         return False
-    return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS) or crossed(new, old)
+    if score < GREY_FROM[Match.CLOSE] and not can_be_same(new.answer, old.answer):
+        return False
+    return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS)
 
 
 def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Link | None:

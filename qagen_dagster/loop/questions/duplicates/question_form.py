@@ -105,7 +105,7 @@ class Form:
     passive: bool
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def without_opening(question: str) -> str:
     """The question without a chatty opening; unchanged if the opening says more, or no question word follows."""
     asked = _TOPIC.search(question)
@@ -119,7 +119,7 @@ def without_opening(question: str) -> str:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def form(question: str) -> Form:
     """The form of a question."""
     text = _SHORT_IS.sub(r"\1 is", plain(question))

@@ -76,7 +76,7 @@ def examine(one: Known, other: Known) -> Finding:
             if exchange
             else Finding(Ruling.DIFFERENT, "the parties differ")
         )
-    if crossed(one, other):
+    if crossing(one).crosses(crossing(other)):
         return Finding(Ruling.CROSSED, "each asks for what the other tells")
     if reason := _apart(one.question, other.question):
         return Finding(Ruling.DIFFERENT, reason)
@@ -117,7 +117,7 @@ def _numbers_differ(a: Facts, b: Facts) -> bool:
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def _names(question: str) -> tuple[tuple[str, str], ...]:
     words = [word for word in question.split() if word[:1].isalpha()]
     capitals = sum(word[0].isupper() for word in words)
@@ -174,7 +174,7 @@ def _negated_form(words: set[str], others: set[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=50_000)
 def _units(question: str) -> frozenset[tuple[str, float]]:
     """The units in which a question wants its answer."""
     found = (unit_of(match.group(1)) for match in _IN_UNIT.finditer(question))
@@ -206,17 +206,21 @@ def _decides(doubt: str) -> bool:
     return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
 
 
-def crossed(one: Known, other: Known) -> bool:
-    """Whether each answer occurs in the other question but not in its own."""
-    return _told(one.answer, other.question, one.question) and _told(
-        other.answer, one.question, other.question
-    )
+@dataclass(frozen=True)
+class Crossing:
+    """The words of a question that decide whether it asks for what another states."""
+
+    answer: frozenset[str]  # empty if the question states its own answer
+    question: frozenset[str]
+
+    def crosses(self, other: Crossing) -> bool:
+        """Whether each answer occurs in the other question but not in its own."""
+        if not self.answer or not other.answer:
+            return False
+        return self.answer <= other.question and other.answer <= self.question
 
 
-def _told(answer: str, question: str, own: str) -> bool:
-    words = set(content_stems(answer)) or set(tokens(answer))
-    return (
-        bool(words)
-        and words <= {*tokens(question), *content_stems(question)}
-        and not words <= set(content_stems(own))
-    )
+def crossing(known: Known) -> Crossing:
+    own = content_stems(known.question)
+    answer = frozenset(content_stems(known.answer)) or frozenset(tokens(known.answer))
+    return Crossing(frozenset() if answer <= set(own) else answer, frozenset((*own, *tokens(known.question))))

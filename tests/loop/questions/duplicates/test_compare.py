@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from numpy.typing import NDArray
 
 from benchmarks.dedupe.pairs import Pair, pairs
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
-from qagen_dagster.loop.answer_match import Match
+from qagen_dagster.loop.answer_match import Match, match
+from qagen_dagster.loop.questions.duplicates import compare as duplicates
 from qagen_dagster.loop.questions.duplicates.compare import (
     CROSSED_THRESHOLD,
+    EQUAL_WORDS,
     GREY_FROM,
     MAX_COMPARED,
     MERGE_THRESHOLD,
+    Encode,
     Known,
     Link,
     compare,
@@ -23,6 +27,7 @@ from qagen_dagster.loop.questions.duplicates.compare import (
     links_among,
     vetoed,
 )
+from qagen_dagster.loop.questions.duplicates.word_rules import crossing
 from qagen_dagster.models.vectors.minilm import shared
 from tests.support.models import FakeModel, Turn, call, say, told
 
@@ -217,6 +222,56 @@ def test_links_among_are_those_of_each_with_the_ones_before(known: list[Known]) 
         assert {(link.index, link.merged) for link in found} == {
             (link.index, link.merged) for link in links(known[index], known[:index], encode)
         }
+
+
+_SAID = st.sampled_from(["Ida Holm", "Nils Berg", "1998", "12 km", "12 m", "the probe", "yes", "Ida"])
+_ASKED = st.builds(
+    "{} {} the {} {}?".format,
+    st.sampled_from(["Who", "When", "How"]),
+    st.sampled_from(["built", "was", "did Ida Holm build"]),
+    st.sampled_from(["probe", "gauge"]),
+    st.sampled_from(["", "in 1998", "of Nils Berg"]),
+)
+
+
+def one_by_one(known: Sequence[Known], encode: Encode, most: int) -> list[list[Link]]:
+    """What `links_among` finds, with every pair sorted."""
+    vectors = encode([one.question for one in known])
+    found: list[list[Link]] = []
+    for index, new in enumerate(known):
+        scores = vectors[:index] @ vectors[index]
+        near: list[Link] = []
+        for at in map(int, np.argsort(-scores, kind="stable")[:most]):
+            grey = GREY_FROM.get(match(new.answer, known[at].answer), EQUAL_WORDS)
+            crosses = crossing(new).crosses(crossing(known[at]))
+            if scores[at] >= CROSSED_THRESHOLD and (scores[at] >= grey or crosses):
+                near += [replace(link, index=at) for link in links(new, [known[at]], encode)]
+        found.append(sorted(near, key=lambda link: (not link.merged, -(link.score or 2.0), link.index)))
+    return found
+
+
+@given(st.lists(st.builds(Known, _ASKED, _SAID), max_size=14), st.integers(0, 99), st.integers(1, 5))
+def test_links_among_are_those_of_a_search_that_sorts_every_pair(
+    known: list[Known], seed: int, most: int
+) -> None:
+    def encode(questions: Sequence[str]) -> NDArray[np.float32]:
+        """Multiples of a quarter, so that all sums are exact and many are equal."""
+        ways = [np.random.default_rng([seed, *one.encode()]).integers(0, 4, 3) / 4 for one in questions]
+        return np.array(ways, dtype=np.float32).reshape(-1, 3)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "MAX_EXAMINED", most)
+        patch.setattr(duplicates, "BLOCK", 3)
+        assert links_among(known, encode) == one_by_one(known, encode, most)
+
+
+def test_progress_is_told_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "BLOCK", 2)
+    told_of: list[tuple[int, int]] = []
+    links_among(
+        [BUILT, MADE, RANGE, BUILT, MADE], Encoder(0.7), lambda done, total: told_of.append((done, total))
+    )
+    assert told_of == [(2, 5), (4, 5)]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
