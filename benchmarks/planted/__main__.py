@@ -53,7 +53,9 @@ def _show(found: Sequence[Outcome]) -> None:
 def _report(half: str, found: Sequence[Outcome]) -> None:
     pages = {one.planted.fact.page.name for one in found}
     faulty = sum(not one.planted.good for one in found)
-    print(f"\n{half}: {faulty} faulty candidates and {len(found) - faulty} good twins from {len(pages)} documents\n")
+    print(
+        f"\n{half}: {faulty} faulty candidates and {len(found) - faulty} good twins from {len(pages)} documents\n"
+    )
     print(f"| {' | '.join(HEADS)} |\n| {' | '.join(['---'] * len(HEADS))} |")
     groups = {kind: (kind,) for kind in KINDS} | {
         "**wrong answers**": WRONG, "**evidence**": EVIDENCE, "**all**": tuple(KINDS),

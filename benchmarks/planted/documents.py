@@ -6,6 +6,7 @@ TAT-QA and XQuAD have their own questions. Of books and court opinions, a senten
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import re
@@ -112,7 +113,9 @@ def _tatqa(folder: Path) -> Iterator[Fact]:
         name = row["table"]["uid"]
         if name not in chosen:
             continue
-        cells: list[list[str]] = [[" ".join(cell.split()) for cell in cells] for cells in row["table"]["table"]]
+        cells: list[list[str]] = [
+            [" ".join(cell.split()) for cell in cells] for cells in row["table"]["table"]
+        ]
         lines = [f"| {' | '.join(line)} |" for line in cells]
         text = [" ".join(paragraph["text"].split()) for paragraph in row["paragraphs"]]
         page = Page(f"tatqa-{name[:8]}", "TAT-QA", "\n\n".join([*text, "\n".join(lines)]))
@@ -154,7 +157,13 @@ class _Table:
         items, quotes = tuple(label for _, label in above), tuple(line for line, _ in above)
         if len(above) <= 4:
             yield Fact(
-                self.page, "count", question, str(len(above)), quotes, self.heads[-1:], sum=Sum("count", items)
+                self.page,
+                "count",
+                question,
+                str(len(above)),
+                quotes,
+                self.heads[-1:],
+                sum=Sum("count", items),
             )
 
     def _rows(self, text: str) -> list[str]:
@@ -179,7 +188,13 @@ class _Table:
         quote, row = place
         heads = self.heads if row else ()
         return Fact(
-            self.page, "cell" if row else "span", asked["question"], answer, (quote,), heads, start=quote.find(answer)
+            self.page,
+            "cell" if row else "span",
+            asked["question"],
+            answer,
+            (quote,),
+            heads,
+            start=quote.find(answer),
         )
 
     def _list(self, asked: dict[str, Any]) -> Fact | None:
@@ -202,7 +217,9 @@ class _Table:
         if any(len(found) != 1 for found in rows) or not isinstance(answer, int | float):
             return None
         shown = f"{abs(answer):g}" if abs(answer) < 1e5 else f"{abs(answer):.0f}"
-        shown += "%" if asked["scale"] == "percent" and made.operation in ("percent", "percent_change") else ""
+        shown += (
+            "%" if asked["scale"] == "percent" and made.operation in ("percent", "percent_change") else ""
+        )
         quotes = tuple(dict.fromkeys(found[0] for found in rows))
         return Fact(self.page, "sum", asked["question"], shown, quotes, self.heads, sum=made)
 
@@ -266,8 +283,11 @@ def _spans(page: Page, paragraphs: Sequence[dict[str, Any]], texts: Sequence[str
 
 def _joined(spans: Sequence[Fact]) -> Iterator[Fact]:
     """Two questions of a page as one."""
-    for one, other in zip(spans, spans[1:], strict=False):
-        if one.quotes != other.quotes and other.answer not in f"{one.quotes[0]} {one.question} {other.question}":
+    for one, other in itertools.pairwise(spans):
+        if (
+            one.quotes != other.quotes
+            and other.answer not in f"{one.quotes[0]} {one.question} {other.question}"
+        ):
             second = other.question[:1].lower() + other.question[1:]
             question = f"{one.question.rstrip('?')}, and {second}"
             answer, quotes = f"{one.answer}; {other.answer}", (*one.quotes, *other.quotes)
@@ -292,4 +312,6 @@ def _gaps(page: Page) -> Iterator[Fact]:
             if match and flat.count(match.group()) == 1 and len(match.group()) > 1:
                 gap = f"{flat[: match.start()]}___{flat[match.end() :]}"
                 question = f'In "{page.name.removeprefix("prose-")}", what completes the statement "{gap}"?'
-                yield Fact(page, form, question, match.group(), (sentence,), start=sentence.find(match.group()))
+                yield Fact(
+                    page, form, question, match.group(), (sentence,), start=sentence.find(match.group())
+                )

@@ -12,8 +12,12 @@ from typing import Any
 from benchmarks.planted.documents import NAME, NUMBER, Fact, Page
 
 EACH = 2  # candidates of one kind from one document
-_AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|can|could|may|will|would|should|does|did)\b(?! not)")
-_PLACE = re.compile(r"\b(?:table|figure|text|passage|above|below|study|paper|document|report)\b", re.IGNORECASE)
+_AUXILIARY = re.compile(
+    r"\b(is|are|was|were|has|have|had|can|could|may|will|would|should|does|did)\b(?! not)"
+)
+_PLACE = re.compile(
+    r"\b(?:table|figure|text|passage|above|below|study|paper|document|report)\b", re.IGNORECASE
+)
 _POINTING = (
     "According to the table, {}", "In this study, {}", "According to the passage above, {}", "In the document, {}",
     "{} Answer as shown in the table.", "As the author says in this text, {}",
@@ -105,7 +109,12 @@ def _rivals(fact: Fact, pattern: re.Pattern[str], within: str | None = None) -> 
 def _wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     match = NUMBER.search(fact.answer)
     rivals = _rivals(fact, NUMBER)
-    if match and rivals and fact.form in ("cell", "span", "gap number") and match.group() not in fact.question:
+    if (
+        match
+        and rivals
+        and fact.form in ("cell", "span", "gap number")
+        and match.group() not in fact.question
+    ):
         yield from _pair(fact, answer=fact.answer.replace(match.group(), chance.choice(rivals), 1))
 
 
@@ -241,7 +250,11 @@ def _false_premise(fact: Fact, _: Others, chance: random.Random) -> Iterator[Pla
     if fact.form.startswith("gap") or not (years or names):
         return
     old = chance.choice(years or names)
-    new = str(int(old) + chance.choice((7, 11, 23))) if years else chance.choice(("Ostrava", "Lindqvist", "Marabelle"))
+    new = (
+        str(int(old) + chance.choice((7, 11, 23)))
+        if years
+        else chance.choice(("Ostrava", "Lindqvist", "Marabelle"))
+    )
     if new not in fact.page.text:
         yield from _pair(fact, question=fact.question.replace(old, new), honest="")
 
@@ -259,7 +272,11 @@ def _absent(fact: Fact, others: Others, chance: random.Random) -> Iterator[Plant
     other = others.elsewhere(fact, chance)
     if other is not fact and fact.form in ("span", "cell", "gap number", "gap name") and fact.page.sentences:
         yield from _pair(
-            fact, question=other.question, answer=other.answer, quotes=(chance.choice(fact.page.sentences),), honest=""
+            fact,
+            question=other.question,
+            answer=other.answer,
+            quotes=(chance.choice(fact.page.sentences),),
+            honest="",
         )
 
 

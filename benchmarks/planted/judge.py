@@ -26,7 +26,9 @@ from qagen_dagster.records.questions.results import Candidate
 from qagen_dagster.records.questions.submissions import SubmitQA
 from tests.support.models import FakeModel, call
 
-SCENARIO = ScenarioConfig(name="Facts", description="Questions on single facts, and on sums and counts.", target_count=3)
+SCENARIO = ScenarioConfig(
+    name="Facts", description="Questions on single facts, and on sums and counts.", target_count=3
+)
 CORPUS = CorpusConfig(name="Public documents", corpus_context="Reports, articles, books and court opinions.", scenarios={"facts": SCENARIO})  # fmt: skip
 COMBINATION = Combination(corpus="public", scenario="facts", mode=Mode.TEXTUAL)
 
@@ -92,7 +94,9 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
     model = FakeModel(respond)
     limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=9)
     work = DocumentWork(COMBINATION, context, limits, "")
-    judged = model_checks.validate(Validate(candidate=candidate, attempt=1), work, QAModels(model, model, model))
+    judged = model_checks.validate(
+        Validate(candidate=candidate, attempt=1), work, QAModels(model, model, model)
+    )
     fault = None if judged.verdict is None else rejection(judged.verdict)
     if fault is None:
         return Outcome(planted, "" if judged.verdict is not None else "comparison", judged.failure)
@@ -115,4 +119,6 @@ def _true(spec: ToolSpec) -> dict[str, Any]:
     """All criteria of a form as a lenient validator fills it: true, and no finding against the question or its own answer."""
     fields: dict[str, Any] = spec.parameters.get("properties", {})
     required: list[str] = spec.parameters.get("required", [])
-    return {name: True for name, field in fields.items() if field.get("type") == "boolean" and name in required}
+    return {
+        name: True for name, field in fields.items() if field.get("type") == "boolean" and name in required
+    }
