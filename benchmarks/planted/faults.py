@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.planted.documents import NAME, NUMBER, Fact, Page
 
+MOST_QUOTES = 6  # of a submission
 EACH = 2  # candidates of one kind from one document
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|has|have|had|can|could|may|will|would|should|does|did)\b(?! not)"
@@ -63,6 +64,8 @@ def planted(facts: Sequence[Fact]) -> list[Planted]:
     others, found = Others(facts), list[Planted]()
     counts: dict[tuple[str, str], int] = {}
     for number, fact in enumerate(facts):
+        if len(fact.heads) + len(fact.quotes) > MOST_QUOTES:
+            continue
         for kind, change in KINDS.items():
             taken = counts.get((kind, fact.page.name), 0)
             pair = list(change(fact, others, random.Random(f"{kind} {number}"))) if taken < EACH else []

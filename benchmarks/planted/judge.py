@@ -70,7 +70,7 @@ def _submission(planted: Planted) -> AssistantMessage:
     values: dict[str, Any] = {
         "question": planted.question,
         "answer": planted.answer,
-        "evidence": [{"quote": quote} for quote in planted.quotes[:6]],
+        "evidence": [{"quote": quote} for quote in planted.quotes],
         "question_type": planted.question_type,
     }
     if planted.computation is not None and "computation" in SubmitQA.model_fields:
