@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -112,6 +112,10 @@ bench-parsing: $(READY)
 
 bench-peers: $(READY) ## beside ragas, deepeval and synthetic-data-kit, which are installed from PyPI into a cache folder
 	$(BIN)/python -m benchmarks.peers
+
+bench-planted: $(READY) ## faulty candidates and their good twins, from documents of QAGEN_REAL_DATA: what is refused, and by which step
+	test -d "$(QAGEN_REAL_DATA)/qa" || { echo "set QAGEN_REAL_DATA to a folder with the public sets"; exit 2; }
+	$(BIN)/python -m benchmarks.planted
 
 bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first run
 	$(BIN)/python -m benchmarks.resume

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.agents.questions.evidence.computed import computable, counts
+from qagen_dagster.facts.statement import facts, facts_of_document, missing_names
+from qagen_dagster.facts.words import is_content, stem
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
 _DERIVED_TYPES = (
@@ -23,6 +25,11 @@ _FUNCTION_WORD_LIST = (
     "there these they this those to was were which with yes"
 )
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
+_NOWHERE = "stand in no evidence quote"
+_FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z])")  # "in 2003.2 He"
+_PARTS = re.compile(r"[;\n\u2022]")
+_CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
+MOST_CAPITALS = 0.3  # of the words, in English text
 MIN_SHARE = 0.5
 MIN_DERIVED_SHARE = 0.2
 _PRONOUN = re.compile(
@@ -32,32 +39,62 @@ _PRONOUN = re.compile(
 
 
 def unsupported(
-    question: str, answer: str, evidence: str, question_type: str, *, graded: bool = False
+    question: str, answer: str, evidence: str, question_type: str, *, graded: bool = False, beside: str = ""
 ) -> str | None:
     """Why `evidence` does not support `answer`; None if there is no reason.
 
-    The words of a derived answer that is `graded` afterwards are left to grading.
+    `beside` is what stands above the evidence: title, section, head of the table. The words of a derived answer that is `graded`
+    afterwards are left to grading.
     """
-    quoted, asked = _tokens(evidence), _tokens(question)
-    known = {*quoted, *asked}
-    wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
     derived = question_type.strip().lower().replace(" ", "_") in _DERIVED
-    missing = [token for token in wanted if not _covered(token, known)]
-    numbers = [token for token in missing if token[0].isdigit()]
+    told = _FOOTNOTE.sub(r"\1 ", f"{evidence}\n{beside}")
+    quoted, asked = _tokens(told), _tokens(question)
+    wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
+    missing = [token for token in wanted if not _covered(token, {*quoted, *asked})]
     if derived:
-        worked_out = [
+        missing = [
             one
-            for one in numbers
-            if computable(one, quoted, asked) or counts(one, question, answer, evidence)
+            for one in missing
+            if not one[0].isdigit()
+            or not (computable(one, quoted, asked) or counts(one, question, answer, evidence))
         ]
-        numbers = [one for one in numbers if one not in worked_out]
-        missing = [token for token in missing if token not in worked_out]
+    numbers = [token for token in missing if token[0].isdigit()]
     if numbers:
         return f"the answer's {', '.join(numbers[:3])} stands in no evidence quote"
-    least = MIN_SHARE if not derived else 0.0 if graded else MIN_DERIVED_SHARE
-    if len(wanted) - len(missing) < least * len(wanted):
-        return f"most words of the answer stand in no evidence quote ({', '.join(missing[:5])})"
+    if derived and graded:
+        return None
+    if derived and len(wanted) - len(missing) < MIN_DERIVED_SHARE * len(wanted):
+        return f"most words of the answer {_NOWHERE} ({', '.join(missing[:5])})"
+    several = _PARTS.search(answer) is not None
+    words = None if derived and not several else _missing_words(answer, quoted, asked)
+    return words or _missing_names(answer, question, evidence, beside)
+
+
+def _missing_words(answer: str, quoted: list[str], asked: list[str]) -> str | None:
+    """Why the quotes do not support the words of an answer or of a part of a list; words of the question do not count."""
+    for part in filter(str.strip, _PARTS.split(_PRONOUN.sub(" ", answer))):
+        told = [token for token in _tokens(part) if is_content(token) and not _covered(token, {*asked})]
+        missing = [token for token in told if not token[0].isdigit() and not _covered(token, {*quoted})]
+        if len(told) - len(missing) < MIN_SHARE * len(told):
+            whole = "the answer" if part == answer else f"{' '.join(part.split())[:60]!r}"
+            return f"most words of {whole} {_NOWHERE} ({', '.join(missing[:5])})"
     return None
+
+
+def _missing_names(answer: str, question: str, evidence: str, beside: str) -> str | None:
+    known = f"{evidence}\n{question}\n{beside}"
+    if len(_CAPITALS.findall(known)) > MOST_CAPITALS * len(_WORD.findall(known)):
+        return None  # a language that capitalises nouns, or a list of names
+    words, own = _tokens(known), {*_tokens(answer)}
+    initials = "".join(word[0] for word in words)
+    missing = [
+        shown
+        for shown in missing_names(facts(answer), facts_of_document(known))
+        if shown.casefold() in own
+        and not _covered(shown.casefold(), {*words})
+        and shown.casefold() not in initials
+    ]
+    return f"the answer's {', '.join(missing[:3])} {_NOWHERE}" if missing else None
 
 
 def _tokens(text: str) -> list[str]:
@@ -75,5 +112,5 @@ def _covered(token: str, known: set[str]) -> bool:
         return token in known
     if len(token) < 4:
         return False
-    stem = token[: max(4, len(token) - 3)]
-    return any(word.startswith(stem) for word in known)
+    start = token[: max(4, len(token) - 3)]
+    return any(word.startswith(start) for word in known) or stem(token) in {stem(word) for word in known}

@@ -1,12 +1,14 @@
 """The evidence check: looks up the quotes and labels of a submission in the document and makes it a candidate.
 
-`quote_search.py` finds quotes. `answer_support.py` decides whether the quotes support the answer.
+`quote_search.py` finds quotes. `whole_sentence.py` widens fragments. `answer_support.py` decides whether the quotes support the answer.
 """
 
 from __future__ import annotations
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.surroundings import headings
+from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table, widened
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
@@ -58,7 +60,7 @@ class EvidenceCheck:
             (quote, self._context.evidence.find(quote, shown.label if shown else None))
             for quote in submission.evidence
         ]
-        evidence = [place for _, place in found if place is not None]
+        evidence = self._whole([place for _, place in found if place is not None])
         lost = [number for number, (_, place) in enumerate(found) if place is None]
         reason, detail = self._unknown_label(unknown) or self._fault(submission, lost, evidence) or (None, "")
         if not evidence and reason is None and shown is not None:
@@ -77,6 +79,23 @@ class EvidenceCheck:
             gate=reason,
             gate_detail=detail,
         )
+
+    def _whole(self, evidence: list[Evidence]) -> list[Evidence]:
+        """The evidence with whole sentences and rows, each once. In visual mode it stays as it is: text of figures has no sentences."""
+        if self._context.mode is Mode.VISUAL:
+            return evidence
+        return list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
+
+    def _beside(self, evidence: list[Evidence]) -> str:
+        """The title of the document, and the sections and the first row of the table above the evidence."""
+        view = self._context.view
+        starts = {place.start_line for place in evidence if place.start_line is not None}
+        above = [
+            one
+            for line in sorted(starts)
+            for one in (*headings(view.document, line), head_of_table(view.lines, line))
+        ]
+        return "\n".join((view.document.metadata.title or "", *above))
 
     def _unknown_label(self, label: str | None) -> tuple[RejectionReason, str] | None:
         if label is None:
@@ -97,5 +116,8 @@ class EvidenceCheck:
             return None
         text = "\n".join(place.quote for place in evidence)
         kind = submission.question_type
-        why = unsupported(submission.question, submission.answer, text, kind, graded=self._graded)
+        beside = self._beside(evidence)
+        why = unsupported(
+            submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
+        )
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)

@@ -28,7 +28,7 @@ def surroundings(document: Document, lines: Sequence[str], place: Evidence) -> s
         *" ".join(lines[first:last]).split(),
         *" ".join(lines[last:after]).split()[:WORDS],
     ]
-    return " ".join([*_headings(document, place.start_line), *words])
+    return " ".join([*headings(document, place.start_line), *words])
 
 
 def similar_passage(lines: Sequence[str], quote: str) -> str:
@@ -46,7 +46,7 @@ def similar_passage(lines: Sequence[str], quote: str) -> str:
     return passage if wanted and len(_words(passage) & wanted) >= _LEAST * len(wanted) else ""
 
 
-def _headings(document: Document, line: int) -> list[str]:
+def headings(document: Document, line: int) -> list[str]:
     """The titles of the sections that contain a line, the outermost first."""
     titles: list[str] = []
     level = 0

@@ -82,3 +82,48 @@ def test_no_type_turns_off_the_check_of_numbers(kind: str, *, graded: bool) -> N
 def test_the_words_of_a_derived_answer_are_checked_unless_grading_checks_them(kind: str) -> None:
     assert unsupported("Who?", "Nils Berg of Bergen", EVIDENCE, kind) is not None
     assert unsupported("Who?", "Nils Berg of Bergen", EVIDENCE, kind, graded=True) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said"),
+    [
+        ("Which force drove the probe?", "the tidal force", "(tidal)"),  # a word of the question is no evidence
+        ("Who built the probes?", "Ida Holm and her colleague Berg built twelve", "Berg stand in no evidence quote"),
+    ],
+    ids=["words of the question", "a name"],
+)  # fmt: skip
+def test_new_words_and_names_must_be_quoted(question: str, answer: str, said: str) -> None:
+    why = unsupported(question, answer, EVIDENCE, "factual")
+    assert why is not None
+    assert said in why
+    assert unsupported(question, answer, f"{EVIDENCE} Berg helped with the tidal drive.", "factual") is None
+
+
+@pytest.mark.parametrize("kind", ["factual", "multi_hop"])
+def test_every_part_of_a_list_must_be_quoted(kind: str) -> None:
+    why = unsupported("Who built what?", "Ida Holm; a harbour crane", EVIDENCE, kind)
+    assert why == "most words of 'a harbour crane' stand in no evidence quote (harbour, crane)"
+    assert unsupported("Who built what?", "Ida Holm; twelve probes", EVIDENCE, kind) is None
+
+
+def test_what_stands_above_the_evidence_supports_it() -> None:
+    row, head = "| Ida Holm | 12 |", "| built by | probes of 1998 |"
+    assert unsupported("How many?", "12 in 1998", row, "factual") is not None
+    assert unsupported("How many?", "12 in 1998", row, "factual", beside=head) is None
+
+
+def test_marks_of_footnotes_and_signs_do_not_change_a_number() -> None:
+    text = "It was built in 2003.2 He left; the share was 3.76% by arXiv6 counts."
+    for answer in ("2003", "3.76 %", "arXiv"):
+        assert unsupported("What?", answer, text, "factual") is None, answer
+    assert unsupported("What?", "2003.5", text, "factual") is not None
+
+
+def test_a_language_that_capitalises_nouns_is_not_checked_for_names() -> None:
+    text = "Die Messung der Temperatur im Hafen und die Lage der Boje ergab im Winter eine Abnahme."
+    assert (
+        unsupported(
+            "Was ergab die Messung?", "eine Abnahme, kein Anstieg, im Winter im Hafen", text, "factual"
+        )
+        is None
+    )
