@@ -117,6 +117,13 @@ class EvaluationOptions(Record):
     min_answer_f1: Share | None = None
 
 
+class Publish(StrEnum):
+    """Which validated questions are published."""
+
+    ALL = "all"
+    REVIEWED = "reviewed"  # those that reviewers accepted, and edited ones that passed their checks
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required, the rest are options.
 
@@ -132,6 +139,8 @@ class ScenarioConfig(Record):
         grading: how answers are graded.
         evaluation: when the checks of `qagen evaluate` warn.
         search_meaning: agents may search the document by meaning, too.
+        publish: which validated questions are published.
+        max_unreviewed: a larger share of questions without a decision fails the check. None: never.
     """
 
     name: _Prose
@@ -147,6 +156,8 @@ class ScenarioConfig(Record):
     grading: GradingOptions = Field(default_factory=GradingOptions)
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
+    publish: Publish = Publish.ALL
+    max_unreviewed: Share | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:

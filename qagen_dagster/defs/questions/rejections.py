@@ -31,6 +31,8 @@ _HAPPENED = {
     RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
+    RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",
+    RejectionReason.EDITED_BY_REVIEWER: "A reviewer edited the question",
 }
 
 
