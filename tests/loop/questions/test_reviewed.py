@@ -132,7 +132,7 @@ def test_an_edit_that_the_budget_does_not_reach_waits_for_the_next_run(made: Pla
     made.plays.append(Play([Outcome.ACCEPTED], stop))
     found = validate_set(made, COMBINATION, apart)
     assert (found.undecided, rows(found)[-1][1]) == (1, "validation_failed")
-    assert [one.question for one in again(made, Outcome.ACCEPTED).questions][0] == NEW
+    assert again(made, Outcome.ACCEPTED).questions[0].question == NEW
 
 
 def test_the_last_of_several_edits_counts_and_an_edited_question_can_be_rejected(
@@ -194,13 +194,24 @@ def test_the_generator_is_told_what_reviewers_rejected(made: PlayedWorkspace) ->
 
 
 def test_decisions_apply_to_the_set_of_another_model(made: PlayedWorkspace) -> None:
-    first, second = validated(made).questions
+    (first, second), before = validated(made).questions, validated(made).fingerprint
     decide(made, first, "reject", reason="trivial")
     edit(made, second)
     make(made, "run-2", RunOptions(profile="other"))
     found = validated(made)
     assert [one.question for one in found.questions] == [NEW]
-    assert (
-        found.questions[0].generation_metadata.generator_model != second.generation_metadata.generator_model
-        or True
-    )
+    assert found.fingerprint != before
+
+
+def test_the_card_says_how_the_set_was_reviewed(made: PlayedWorkspace) -> None:
+    key = CorpusGenerationResult.file_key(COMBINATION, "README.md")
+    assert b"## Review" not in made.store.read_bytes(key)
+    first, second = validated(made).questions
+    decide(made, first, "reject", reason="trivial")
+    decide(made, second, "accept")
+    decide(made, second, "accept", "bo")
+    again(made)
+    card = made.store.read_bytes(key).decode()
+    assert "| questions: rejected | 1 |" in card
+    assert "Of a random sample of 2 generated questions, reviewers accepted 1 as they were." in card
+    assert "Cohen's kappa of bo and ida | not defined (1 judged by both)" in card

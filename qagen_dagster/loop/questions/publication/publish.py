@@ -14,6 +14,7 @@ from qagen_dagster.loop.questions.configuration import made_questions, wanted_qu
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.questions.publication.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence
+from qagen_dagster.loop.review.agreement import review_facts
 from qagen_dagster.loop.review.decisions import decision_ids
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
@@ -59,7 +60,9 @@ def publish(
             f"not published: the new set is empty, so the published set of {len(before.questions)} questions is kept "
             "(--replace replaces it)"
         )
-    eval_set = _eval_set(workspace, combination, validated)
+    known = _applied(stored)
+    facts = review_facts(workspace, combination, stored, known) if known else None
+    eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
     version = content_id(eval_set.questions)
     files = {path: data for exporter in EXPORTERS for path, data in exporter.export(eval_set).items()}
     changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
