@@ -193,7 +193,7 @@ def _selected(workspace: Workspace, combination: Combination, validated: Validat
     """The set with the questions that the scenario wants published."""
     if workspace.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
         return validated
-    approved = set() if validated.review is None else set(validated.review.approved)
+    approved: set[str] = set() if validated.review is None else set(validated.review.approved)
     questions = tuple(pair for pair in validated.questions if pair.id in approved)
     return validated.model_copy(update={"questions": questions})
 
