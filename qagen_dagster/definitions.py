@@ -26,6 +26,7 @@ from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
 from qagen_dagster.defs.questions.exports import build_exports
+from qagen_dagster.defs.questions.reviews import build_review_decisions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.schedules import build_nightly_refresh
@@ -61,6 +62,7 @@ def build_definitions(
         *build_question_assets(partitions),
         build_grounding_report(partitions),
         build_exports(partitions),
+        build_review_decisions(partitions),
         *build_evaluation_assets(partitions),
         *build_exam_assets(exams),
         *build_problem_assets(sets),

@@ -33,6 +33,7 @@ _OTHER_PAGES = {
     "document_index": "search.md",
     "grounding_report": "grading.md",
     "exports": "exports.md",
+    "review_decisions": "review.md",
     "corpus_json": "contracts.md",
 }
 

@@ -117,6 +117,13 @@ class EvaluationOptions(Record):
     min_answer_f1: Share | None = None
 
 
+class Publish(StrEnum):
+    """Which validated questions are published."""
+
+    ALL = "all"
+    REVIEWED = "reviewed"  # those that reviewers accepted, and edited ones that passed their checks
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required, the rest are options.
 
@@ -133,6 +140,8 @@ class ScenarioConfig(Record):
         evaluation: when the checks of `qagen evaluate` warn.
         search_meaning: agents may search the document by meaning, too.
         text_control: a visual question that the validator answers without pictures is rejected.
+        publish: which validated questions are published.
+        max_unreviewed: a larger share of questions without a decision fails the check. None: never.
     """
 
     name: _Prose
@@ -149,6 +158,8 @@ class ScenarioConfig(Record):
     evaluation: EvaluationOptions = Field(default_factory=EvaluationOptions)
     search_meaning: bool = False
     text_control: bool = True
+    publish: Publish = Publish.ALL
+    max_unreviewed: Share | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:

@@ -12,9 +12,11 @@ from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.jsonl import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.published import (
@@ -24,7 +26,7 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
     RetiredQuestion,
 )
-from qagen_dagster.records.questions.results import CandidateSet
+from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
 LineT = TypeVar("LineT", bound=Record)
 Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
@@ -160,13 +162,23 @@ def _read(space: Workspace, combination: Combination) -> ReviewSet:
     latest = space.store.read(LatestVersion.key(combination), LatestVersion)
     published = space.store.read(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     made = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    found: dict[str, Question] = {one.id: one for one in published.questions}
+    found: dict[str, Question] = {
+        one.id: one for one in (*published.questions, *_waiting(space, combination))
+    }
     for one in _lines(space, combination, REJECTED_FILE, RejectedLine):
         found.setdefault(question_id(combination, one.document_id, one.question, one.answer), one)
     for one in _lines(space, combination, RETIRED_FILE, RetiredQuestion):
         found.setdefault(one.id, one)
     model = "" if made is None else made.models.get(Role.GENERATOR.value, "")
     return ReviewSet(space, combination, latest.content_id, found, model)
+
+
+def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
+    """The validated questions, if the scenario publishes only reviewed ones: some of them wait for a decision."""
+    if space.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
+        return ()
+    validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
+    return () if validated is None else PublishedRows(space, combination, validated).questions()
 
 
 def _lines(space: Workspace, combination: Combination, file: str, kind: type[LineT]) -> Iterator[LineT]:

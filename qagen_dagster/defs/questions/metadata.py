@@ -102,9 +102,16 @@ def of_published(combination: Combination, published: Published) -> Metadata:
         "corpus_json": path(published.paths[0]),
         "files": [name.rpartition("/")[2] for name in published.paths],
         "changed": list(published.changed),
-        "review": f"qagen review --corpus {combination.corpus} --scenario {combination.scenario} "
-        f"--mode {combination.mode.value}",
+        "review": review_command(combination),
     }
+
+
+def review_command(combination: Combination) -> str:
+    """The command that opens the review page of a set."""
+    return (
+        f"qagen review --corpus {combination.corpus} --scenario {combination.scenario} "
+        f"--mode {combination.mode.value}"
+    )
 
 
 def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetadataValue:

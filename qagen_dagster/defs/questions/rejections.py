@@ -32,6 +32,8 @@ _HAPPENED = {
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
     RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
+    RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",
+    RejectionReason.EDITED_BY_REVIEWER: "A reviewer edited the question",
 }
 
 

@@ -16,6 +16,7 @@ from qagen_dagster.models.vectors import minilm
 from qagen_dagster.models.vectors.base import Encode
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import RejectedQA
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class DocumentWork:
     context: QAContext
     limits: QALimits
     fingerprint: str
+    avoided: tuple[RejectedQA, ...] = ()  # rejected by reviewers; the generator is told
 
     @property
     def source_document(self) -> str:

@@ -170,8 +170,11 @@ class DocumentSteps:
         model = self._models.generator
         history = History(
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
-            rejected=rejections_of(seen, self._work),
-            rejected_evidence=tuple(one.candidate.evidence for one in seen.rejected),
+            rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
+            rejected_evidence=(
+                *(one.evidence for one in self._work.avoided),
+                *(one.candidate.evidence for one in seen.rejected),
+            ),
             viewed_pages=seen.viewed_pages,
         )
         found = generator.propose(self._work.context, model, history, step.attempt)

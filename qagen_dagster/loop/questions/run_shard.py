@@ -26,11 +26,12 @@ from qagen_dagster.loop.questions.document_pool import DocumentPool, document_po
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.review.avoided import rejected_by_reviewers
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
 
 STOP_AFTER = 5  # consecutive permanent model failures, without any success, that end a combination early
 Progress = Callable[[str, GenerationResult | None], None]
@@ -173,6 +174,10 @@ class CombinationRun:
         return self.planned.earlier(self.workspace)
 
     @cached_property
+    def _avoided(self) -> tuple[RejectedQA, ...]:
+        return rejected_by_reviewers(self.workspace, self.planned.combination)
+
+    @cached_property
     def _meanings(self) -> SemanticSearch | None:
         """Semantic search, if the scenario wants it. Embeddings count toward the budgets of run and partition."""
         planned = self.planned
@@ -185,7 +190,7 @@ class CombinationRun:
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
         if todo:  # built here, so that an error is raised, and shared by the threads
-            _ = self._models, self._spending, self._meanings, self._earlier.lines
+            _ = self._models, self._spending, self._meanings, self._earlier.lines, self._avoided
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
 
@@ -212,7 +217,8 @@ class CombinationRun:
         self._succeeded.set()
         return result
 
-    def _work(self, entry: IndexEntry) -> GenerationResult:
+    def open(self, entry: IndexEntry) -> DocumentWork:
+        """The work on a document, which is opened."""
         planned, workspace = self.planned, self.workspace
         spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
         view = open_view(
@@ -224,12 +230,16 @@ class CombinationRun:
         )
         scenario = planned.corpus.scenario(planned.combination.scenario)
         meaning = None if self._meanings is None else self._meanings.of(view)
-        work = DocumentWork(
+        return DocumentWork(
             combination=planned.combination,
             context=QAContext(planned.corpus.config, scenario, planned.combination.mode, view, meaning),
             limits=planned.limits,
             fingerprint=planned.fingerprint,
+            avoided=self._avoided,
         )
+
+    def _work(self, entry: IndexEntry) -> GenerationResult:
+        planned, workspace, work = self.planned, self.workspace, self.open(entry)
         journal, earlier = planned.journal(entry, workspace), self._earlier.result_for(entry)
         if earlier is not None and not journal.events and self._is_current(work, earlier):
             result = moved(work, earlier)

@@ -1,6 +1,6 @@
 """The text control: a visual question that the validator answers without pictures does not need them and is rejected.
 
-It runs last, and only for a candidate that would otherwise be accepted. Decision 18 gives the reasons.
+It runs last, and only for a candidate that would otherwise be accepted. Decision 19 gives the reasons.
 """
 
 from __future__ import annotations

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.duplicates import compare
 from qagen_dagster.loop.questions.inputs import question_models
+from qagen_dagster.loop.questions.reviewed import apply_decisions, left_out
 from qagen_dagster.loop.spending import BudgetMeter, RunSpending, effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -18,6 +19,7 @@ from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions.history import REMOVED
 from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
+    AppliedReview,
     CallSummary,
     CandidateSet,
     GenerationResult,
@@ -60,7 +62,16 @@ def validate_set(
     workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )
-    kept, removed, calls = deduplicate(pairs, models.deduplicator, encode, workers=workers, progress=progress)
+    reviewed = apply_decisions(workspace, candidates, pairs, models, workers)
+    kept, removed, calls = deduplicate(
+        reviewed.pairs,
+        models.deduplicator,
+        encode,
+        edited=reviewed.edited,
+        workers=workers,
+        progress=progress,
+    )
+    undecided = sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed)
     validated = ValidatedSet(
         corpus=combination.corpus,
         scenario=combination.scenario,
@@ -68,9 +79,10 @@ def validate_set(
         fingerprint=candidates.fingerprint,
         run_id=candidates.run_id,
         questions=tuple(kept),
-        removed=tuple(removed),
-        undecided=sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed),
-        calls=tuple(calls),
+        removed=(*reviewed.removed, *removed),
+        undecided=undecided + reviewed.undecided,
+        calls=(*reviewed.calls, *calls),
+        review=_remaining(reviewed.review, kept),
     )
     workspace.store.write(ValidatedSet.key(combination), validated)
     removed_only = validated.model_copy(update={"questions": ()})
@@ -78,11 +90,19 @@ def validate_set(
     return validated
 
 
+def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedReview | None:
+    ids = {pair.id for pair in kept}
+    if review is None:
+        return None
+    return review.model_copy(update={"approved": tuple(name for name in review.approved if name in ids)})
+
+
 def deduplicate(
     pairs: Sequence[QAPair],
     model: Model,
     encode: compare.Encode,
     *,
+    edited: Collection[str] = (),
     workers: int = 1,
     progress: compare.Progress = lambda done, total: None,
 ) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
@@ -90,11 +110,12 @@ def deduplicate(
 
     Up to `workers` comparisons run in parallel. Each one waits for those that decide what it compares with, so the result is the same
     as with one worker. A question that is not compared because the budget ended is left out as not validated: it may be a duplicate.
+    Those whose ids are in `edited` are also compared with the questions of their own document.
     """
     known = [compare.Known(pair.question, pair.answer) for pair in pairs]
     found = compare.links_among(known, encode, progress)
     near = [
-        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index])]
+        [link for link in some if _may_be_duplicate(pairs[n], pairs[link.index], edited)]
         for n, some in enumerate(found)
     ]
     compared = [n for n, found in enumerate(near) if found]
@@ -123,34 +144,22 @@ def deduplicate(
     return kept, [removed[index] for index in sorted(removed)], calls
 
 
-def _may_be_duplicate(new: QAPair, old: QAPair) -> bool:
-    """Inside a document the loop has compared the questions already, so only equal words are compared again."""
+def _may_be_duplicate(new: QAPair, old: QAPair, edited: Collection[str]) -> bool:
+    """Inside a document the loop has compared the questions already, so only equal words and edited questions are compared again."""
+    if new.id in edited or old.id in edited:
+        return True
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
 def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
-    left_out = _left_out(pair, RejectionReason.DUPLICATE, why, of.question)
-    return left_out.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
+    row = left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+    return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})
 
 
 def _undecided(pair: QAPair, error: BudgetExhaustedError) -> RejectedQA:
     why = f"not compared with similar questions ({error}); the next run decides"
-    return _left_out(pair, RejectionReason.VALIDATION_FAILED, why, None)
-
-
-def _left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None) -> RejectedQA:
-    return RejectedQA(
-        question=pair.question,
-        answer=pair.answer,
-        rejection_reason=reason,
-        rejection_detail=why,
-        duplicate_of=of,
-        document_id=pair.document_id,
-        attempt_number=pair.generation_metadata.attempt_number,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-    )
+    return left_out(pair, RejectionReason.VALIDATION_FAILED, why)
 
 
 def broken_evidence(

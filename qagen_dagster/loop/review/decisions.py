@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace
@@ -66,6 +67,12 @@ def decisions_of(space: Workspace, combination: Combination) -> dict[str, tuple[
         decision = space.store.read(key, Decision)
         found[decision.question_id].append(decision)
     return {name: tuple(sorted(some, key=_order)) for name, some in found.items()}
+
+
+def decision_ids(space: Workspace, combination: Combination) -> set[str]:
+    """The ids of all decisions on the questions of a combination. No file is read."""
+    keys = space.store.list(f"{FOLDER}/{combination.key}")
+    return {PurePosixPath(key).stem for key in keys}
 
 
 def state_of(decisions: Iterable[Decision]) -> QuestionReview:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, diversity
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.review import ReviewFacts
 
 FILE = "README.md"
 EXAMPLES = 5
@@ -27,6 +28,7 @@ class Card:
             _counts(eval_set),
             _types(eval_set),
             _grades(eval_set.questions),
+            _review(eval_set.review) if eval_set.review is not None else (),
             _diversity(eval_set.questions),
             _examples(eval_set.published().questions),
         )
@@ -99,6 +101,28 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
     yield from _table(("grade", "answers"), sorted(found.items()))
+
+
+def _review(facts: ReviewFacts) -> Iterator[str]:
+    yield "## Review"
+    yield ""
+    rows: list[tuple[object, ...]] = [(f"questions: {state}", n) for state, n in sorted(facts.states.items())]
+    rows += [(f"judged by {name}", count) for name, count in sorted(facts.reviewers.items())]
+    for one in facts.agreements:
+        known = "not defined" if one.kappa is None else f"{one.kappa:.2f}"
+        rows.append(
+            (f"Cohen's kappa of {one.first} and {one.second}", f"{known} ({one.both} judged by both)")
+        )
+    if facts.disagreed:
+        rows.append(("reviewers disagree on", ", ".join(facts.disagreed)))
+    yield from _table(("", ""), rows)
+    if facts.interval is not None:
+        low, high = facts.interval
+        yield (
+            f"Of a random sample of {facts.sampled} generated questions, reviewers accepted {facts.sample_accepted} as they were. "
+            f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}."
+        )
+        yield ""
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
 )
 from qagen_dagster.records.questions.results import RetiredQA
+from qagen_dagster.records.questions.review import ReviewFacts
 
 
 class SetFacts(Record):
@@ -45,6 +46,7 @@ class EvalSet(Record):
     rejected: tuple[RejectedQuestion, ...] = ()
     retired: tuple[RetiredQA, ...] = ()
     made: SetFacts | None = None
+    review: ReviewFacts | None = None  # None: nobody decided on its questions
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:

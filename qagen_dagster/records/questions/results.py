@@ -44,6 +44,10 @@ class RejectionReason(StrEnum):
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
     UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
+    REJECTED_BY_REVIEWER = "rejected_by_reviewer"
+    EDITED_BY_REVIEWER = (
+        "edited_by_reviewer"  # the texts before the edit; the edited question is a candidate of its own
+    )
 
 
 class GenerationMetadata(Record):
@@ -217,8 +221,20 @@ class GenerationResult(Record):
         return store_key(f"journals/{combination.key}", document_id, fingerprint, suffix=".json")
 
 
+class AppliedReview(Record):
+    """What the decisions of reviewers made of a validated set.
+
+    `approved` has the ids of questions that reviewers accepted, and of edited ones that passed their checks. `verdicts` are those on
+    edited questions, by id.
+    """
+
+    decisions: tuple[str, ...]  # ids of all decisions that were known
+    approved: tuple[str, ...] = ()
+    verdicts: dict[str, VerdictRecord] = Field(default_factory=dict)
+
+
 class ValidatedSet(Record):
-    """Accepted questions of one combination after corpus-wide deduplication."""
+    """Accepted questions of one combination after corpus-wide deduplication and the decisions of reviewers."""
 
     corpus: str
     scenario: str
@@ -229,6 +245,7 @@ class ValidatedSet(Record):
     removed: tuple[RejectedQA, ...]
     undecided: int = 0  # of the removed: not compared because the budget ended; the next run decides
     calls: tuple[CallSummary, ...] = ()
+    review: AppliedReview | None = None  # None: there were no decisions
 
     @staticmethod
     def key(combination: Combination) -> str:

@@ -69,3 +69,37 @@ class Decision(Record):
     @staticmethod
     def key(combination: Combination, question_id: str, decision_id: str) -> str:
         return store_key(f"{FOLDER}/{combination.key}", question_id, decision_id, suffix=".json")
+
+
+class Agreement(Record):
+    """How well two reviewers agree on the questions that both judged."""
+
+    first: str
+    second: str
+    both: int
+    same: int
+    kappa: float | None  # Cohen's kappa; None: not defined
+
+
+class ReviewFacts(Record):
+    """What decisions say of a set of questions.
+
+    `sampled` questions come first in a random order and were all judged; reviewers accepted `sample_accepted` of them. `interval` is
+    the 95 % interval of the share that they would accept of the whole set.
+    """
+
+    states: dict[str, int]
+    reviewers: dict[str, int]  # questions that each of them judged
+    agreements: tuple[Agreement, ...] = ()
+    disagreed: tuple[str, ...] = ()  # question ids
+    sampled: int = 0
+    sample_accepted: int = 0
+    interval: tuple[float, float] | None = None
+
+    @property
+    def questions(self) -> int:
+        return sum(self.states.values())
+
+    @property
+    def unreviewed(self) -> int:
+        return self.states.get("unreviewed", 0)

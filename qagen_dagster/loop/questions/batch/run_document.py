@@ -140,7 +140,7 @@ class DocumentRun:
             self.models.generator,
             self.reading,
             dict(step.wanted),
-            questioner.Told(_known(state), _rejected(state)),
+            questioner.Told(_known(state), [*_avoided(self.work), *_rejected(state)]),
             step.round,
         )
         texts = [one.question for one in found.questions]
@@ -278,6 +278,11 @@ def _every(state: BatchState) -> list[str]:
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
     return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
+
+
+def _avoided(work: DocumentWork) -> list[tuple[str, str]]:
+    """What reviewers rejected, with their reasons."""
+    return [(one.question, f"{one.rejection_reason.value}: {one.rejection_detail}") for one in work.avoided]
 
 
 def _rejected(state: BatchState) -> list[tuple[str, str]]:

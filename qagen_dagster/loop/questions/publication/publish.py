@@ -14,9 +14,12 @@ from qagen_dagster.loop.questions.configuration import made_questions, wanted_qu
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.questions.publication.set_facts import set_facts
 from qagen_dagster.loop.questions.validated_set import broken_evidence
+from qagen_dagster.loop.review.agreement import review_facts
+from qagen_dagster.loop.review.decisions import decision_ids
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.registry import EXPORTERS
+from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.grading import GroundingReport
@@ -46,7 +49,8 @@ def publish(
     Raises StoreError when the evidence of a question is not in its document, or when an empty set would replace
     questions without `replace`. Then nothing is published.
     """
-    validated = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
+    stored = workspace.store.read(ValidatedSet.key(combination), ValidatedSet)
+    validated = _selected(workspace, combination, stored)
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
@@ -56,7 +60,9 @@ def publish(
             f"not published: the new set is empty, so the published set of {len(before.questions)} questions is kept "
             "(--replace replaces it)"
         )
-    eval_set = _eval_set(workspace, combination, validated)
+    known = _applied(stored)
+    facts = review_facts(workspace, combination, stored, known) if known else None
+    eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
     version = content_id(eval_set.questions)
     files = {path: data for exporter in EXPORTERS for path, data in exporter.export(eval_set).items()}
     changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
@@ -67,7 +73,7 @@ def publish(
     latest = LatestVersion(
         content_id=version,
         timestamp=eval_set.timestamp.isoformat(),
-        made_from=_made_from(workspace, combination, validated),
+        made_from=_made_from(workspace, combination, stored),
         files={path: content_hash(data) for path, data in files.items()},
     )
     if workspace.store.find_valid(LatestVersion.key(combination), LatestVersion) != latest:
@@ -133,6 +139,8 @@ def _unfinished_work(workspace: Workspace, planned: CombinationPlan, made: Candi
         yield "the questions of its last run have not been compared with each other"
     elif validated.undecided:
         yield f"{validated.undecided} questions were not compared because the budget ended"
+    elif new := decision_ids(workspace, combination) - _applied(validated):
+        yield f"{len(new)} new decision{'s' if len(new) > 1 else ''} of reviewers"
     elif not _is_published(workspace, combination, validated):
         yield "the published set is not that of its last run"
 
@@ -155,7 +163,39 @@ def _made_from(workspace: Workspace, combination: Combination, validated: Valida
     name = workspace.corpus(combination.corpus).config.name
     questions = validated.model_dump_json(include={"questions", "removed"})
     removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
-    return fingerprint([PUBLISHED_VERSION, name, graded, questions, removed, *results])
+    return fingerprint(
+        [
+            PUBLISHED_VERSION,
+            name,
+            graded,
+            questions,
+            removed,
+            *results,
+            *_review(workspace, combination, validated),
+        ]
+    )
+
+
+def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
+    """What reviewing adds to a fingerprint: nothing without decisions and the option `publish`."""
+    chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
+    if chosen is not Publish.ALL:
+        yield chosen.value
+    if validated.review is not None:
+        yield validated.review.model_dump_json()
+
+
+def _applied(validated: ValidatedSet) -> set[str]:
+    return set() if validated.review is None else set(validated.review.decisions)
+
+
+def _selected(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> ValidatedSet:
+    """The set with the questions that the scenario wants published."""
+    if workspace.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
+        return validated
+    approved: set[str] = set() if validated.review is None else set(validated.review.approved)
+    questions = tuple(pair for pair in validated.questions if pair.id in approved)
+    return validated.model_copy(update={"questions": questions})
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:

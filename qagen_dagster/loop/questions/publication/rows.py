@@ -69,7 +69,7 @@ class PublishedRows:
             mode=pair.category,
             hops=hops(pair.evidence),
             visuals=self._visuals(pair),
-            verdict=self._verdict(pair.document_id, pair.generation_metadata.attempt_number, pair.question),
+            verdict=self._verdict_on(pair),
             grade=_grade(self._grades.get(pair.id)),
         )
 
@@ -118,6 +118,12 @@ class PublishedRows:
         manifest = self.space.store.find_valid(key, VisualManifest)
         known = {one.label: one for one in manifest.visuals} if manifest is not None else {}
         return tuple(_visual(known[label]) for label in labels if label in known)
+
+    def _verdict_on(self, pair: QAPair) -> PublishedVerdict | None:
+        edited = None if self.validated.review is None else self.validated.review.verdicts.get(pair.id)
+        if edited is not None:
+            return PublishedVerdict.of(edited)
+        return self._verdict(pair.document_id, pair.generation_metadata.attempt_number, pair.question)
 
     def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
         result = self.results.get(document_id)

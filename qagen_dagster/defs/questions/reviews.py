@@ -1,0 +1,83 @@
+"""The asset that shows how far the review of each published set is, and its check."""
+
+import dagster as dg
+
+from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
+from qagen_dagster.defs.metadata import Metadata, markdown_table
+from qagen_dagster.defs.partitions import Partitions
+from qagen_dagster.defs.presentation import Group
+from qagen_dagster.defs.questions.metadata import review_command
+from qagen_dagster.defs.resources import WorkspaceResource
+from qagen_dagster.loop.review.agreement import facts_of, review_facts
+from qagen_dagster.loop.review.decisions import decisions_of
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.records.questions.results import ValidatedSet
+from qagen_dagster.records.questions.review import ReviewFacts
+
+CHECKS = {
+    "unreviewed_share": "The share of questions on which nobody decided. Warns when it is above `max_unreviewed` of the scenario."
+}
+_LAST = 20  # decisions in the table
+
+
+def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
+    """review_decisions over the combinations."""
+
+    @dg.asset(
+        partitions_def=partitions.combinations,
+        group_name=Group.QUESTIONS,
+        deps=["corpus_json"],
+        check_specs=check_specs("review_decisions", CHECKS, partitions.combinations),
+        description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
+        "review page.",
+    )
+    def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+        space, combination = workspace.open(), Combination.from_key(context.partition_key)
+        validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
+        ids = [pair.id for pair in validated.questions]
+        facts = review_facts(space, combination, validated) or facts_of(ids, {})
+        return dg.MaterializeResult(
+            metadata=_metadata(space, combination, facts),
+            check_results=[_unreviewed(space, combination, facts)],
+            data_version=dg.DataVersion(fingerprint([facts.model_dump_json()])),
+        )
+
+    return review_decisions
+
+
+def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
+    found = [one for some in decisions_of(space, combination).values() for one in some]
+    last = sorted(found, key=lambda one: (one.time, one.id))[-_LAST:][::-1]
+    shown = [
+        (f"{one.time:%Y-%m-%d %H:%M}", one.reviewer, one.action.value, one.question, one.reason)
+        for one in last
+    ]
+    agreed = [
+        (f"{one.first}, {one.second}", one.both, one.same, "-" if one.kappa is None else f"{one.kappa:.2f}")
+        for one in facts.agreements
+    ]
+    return {
+        "dagster/row_count": len(found),
+        "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
+        "states": facts.states,
+        "reviewers": facts.reviewers,
+        "agreement": markdown_table(
+            ("reviewers", "judged by both", "same decision", "Cohen's kappa"), agreed
+        ),
+        "disagreed": list(facts.disagreed),
+        "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
+        "review": review_command(combination),
+    }
+
+
+def _unreviewed(space: Workspace, combination: Combination, facts: ReviewFacts) -> dg.AssetCheckResult:
+    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
+    share = facts.unreviewed / facts.questions if facts.questions else 0.0
+    bound = {} if maximum is None else {"maximum": maximum}
+    return dg.AssetCheckResult(
+        check_name="unreviewed_share",
+        passed=maximum is None or share <= maximum,
+        severity=WARN,
+        metadata={"questions": facts.questions, "unreviewed_share": round(share, 4), **bound},
+    )
