@@ -141,7 +141,7 @@ def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
 
 def text_control(task: Task, size: float, spec: ModelSpec) -> Use:
     """The amounts of one text control, whose answer a model compares where code cannot. Embedded models need none."""
-    if not has_text_control(task.scenario, task.mode) or spec.provider in FREE_PROVIDERS:
+    if not has_text_control(task.scenario, task.mode, spec):
         return Use()
     marked = _call(_tokens(closed_book.marking_prompt(), ()), _written(VERDICT_TOKENS, spec), spec)
     answered = _conversation(task.text_tokens(), size, spec, Mode.TEXTUAL, 2)

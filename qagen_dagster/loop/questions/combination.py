@@ -70,7 +70,8 @@ class CombinationPlan:
     def prompts(self) -> dict[str, str]:
         """The hashes of its prompts, by name."""
         config, mode = self.corpus.scenario(self.combination.scenario), self.combination.mode
-        return prompt_hashes(mode, config.strategy, control=has_text_control(config, mode))
+        control = has_text_control(config, mode, self.profile.spec(Role.VALIDATOR, mode))
+        return prompt_hashes(mode, config.strategy, control=control)
 
     @property
     def configuration(self) -> str:

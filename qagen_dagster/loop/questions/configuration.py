@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
 from qagen_dagster.loop.questions.combination import RunOptions, effective_fingerprint, limits_of
 from qagen_dagster.loop.questions.fingerprint import has_text_control, prompt_hashes, specs_of
@@ -29,7 +30,7 @@ def wanted_questions(
     name = space.profile_name(combination, chosen.profile)
     specs = specs_of(space.profile(name), combination.mode, scenario.strategy)
     limits = limits_of(scenario, chosen.target_count)
-    control = has_text_control(scenario, combination.mode)
+    control = has_text_control(scenario, combination.mode, specs[Role.VALIDATOR])
     parts = {
         "profile": name,
         **model_names(specs),

@@ -57,9 +57,10 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
     return {role: spec for role, spec in found.items() if spec is not None}
 
 
-def has_text_control(config: ScenarioConfig, mode: Mode) -> bool:
-    """Whether the questions of a scenario must need a picture."""
-    return mode is Mode.VISUAL and config.text_control
+def has_text_control(config: ScenarioConfig, mode: Mode, validator: ModelSpec) -> bool:
+    """Whether the questions of a scenario must need a picture. A validator that sees none cannot tell."""
+    sees = validator.images and validator.provider != "embedded"
+    return mode is Mode.VISUAL and config.text_control and sees
 
 
 def model_fingerprint(profile: Profile, mode: Mode, strategy: Strategy, *, control: bool) -> str:
@@ -90,7 +91,8 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
-    models = model_fingerprint(profile, mode, config.strategy, control=has_text_control(config, mode))
+    control = has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode))
+    models = model_fingerprint(profile, mode, config.strategy, control=control)
     return fingerprint([LOOP_VERSION, models, *told, *batch, *meaning])
 
 

@@ -25,7 +25,8 @@ def validate(
     step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
 ) -> Judged | Controlled:
     """Let the validator judge the candidate, then run the control where the scenario wants it. Raises ModelError."""
-    if not has_text_control(work.context.scenario, work.context.mode) or not work.context.view.has_text:
+    context, spec = work.context, models.validator.spec
+    if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
         return model_checks.validate(step, work, models, found=found)
     found = found or model_checks.answer_blind(step, work, models)
     judged = model_checks.validate(step, work, models, found=found)
