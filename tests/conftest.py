@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import settings
 settings.register_profile("everyday", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile("everyday")
+
+# A shell starts background jobs with SIGINT ignored, and commands that tests interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Importing everything makes a million objects that stay: nobody looks through them meanwhile, nor in each test.
 gc.disable()
