@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 SHORT = 4  # content words: different words in longer answers do not imply different facts
 MAX_ROUNDING = 0.06  # of the amount
+_ROUNDED_POWER = 0.005  # 1.2 % of an amount, as the logarithm of a ratio
 _HEDGES = word_set(
     "about around approximately approx roughly circa ca nearly almost some dr mr mrs ms prof professor sir"
 )
@@ -97,6 +98,23 @@ def equal(one: str, other: str) -> bool:
     said = _sequence(one)
     same = bool(said) and said == _sequence(other) and _capitals(one) == _capitals(other)
     return same and match(one, other) is Match.SAME
+
+
+def contradiction(one: str, other: str) -> str:
+    """Why the answers cannot both be right; empty if they can be.
+
+    Names prove nothing here, because a thing can have two. Neither do amounts that differ by a power of ten, because the head of a
+    table can give the scale.
+    """
+    a, b = _answer(one), _answer(other)
+    if not a.normal or not b.normal or a.normal == b.normal:
+        return ""
+    if None not in (a.polarity, b.polarity) and a.polarity != b.polarity:
+        return "one says yes, the other no"
+    if _numbers(a.facts, b.facts) is Match.CONFLICT and not _scaled(a.facts.amounts, b.facts.amounts):
+        return "their numbers or dates differ"
+    alike = 2 * len(a.words & b.words) > max(len(a.words), len(b.words))
+    return "one denies what the other states" if alike and _contradict(a, b) else ""
 
 
 def informative(answer: str) -> bool:
@@ -216,6 +234,12 @@ def _rounded(one: Amount, other: Amount) -> bool:
         return False
     place = _digits(few) - 1 - math.floor(math.log10(abs(few)))
     return math.isclose(round(many, place), few, rel_tol=1e-9)
+
+
+def _scaled(a: Sequence[Amount], b: Sequence[Amount]) -> bool:
+    """Whether an amount of one answer is one of the other times a power of ten, rounded or not: 12.8 million and 12,843."""
+    powers = [math.log10(one.value / other.value) for one in a for other in b if one.value * other.value > 0]
+    return any(round(power) != 0 and abs(power - round(power)) <= _ROUNDED_POWER for power in powers)
 
 
 def _digits(value: float) -> int:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.answer_match import Match, can_be_same, clearly_different, equal, informative, match
+from qagen_dagster.loop.answer_match import (
+    Match,
+    can_be_same,
+    clearly_different,
+    contradiction,
+    equal,
+    informative,
+    match,
+)
 
 SAME = [
     ("£85", "85 pounds"),
@@ -202,3 +210,40 @@ def test_answers_that_are_certainly_the_same(one: str, other: str) -> None:
 def test_what_code_alone_does_not_call_equal(one: str, other: str) -> None:
     assert not equal(one, other)
     assert not equal(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("£4.2 million", "£4.9 million", "their numbers or dates differ"),
+        ("12 pumps were replaced", "11 pumps", "their numbers or dates differ"),
+        ("12 July 1444", "12 July 1445", "their numbers or dates differ"),
+        ("Yes, in May", "no", "one says yes, the other no"),
+        (
+            "the pump may be opened while it runs",
+            "the pump may not be opened while it runs",
+            "one denies what the other states",
+        ),
+    ],
+)
+def test_answers_that_cannot_both_be_right(one: str, other: str, why: str) -> None:
+    assert contradiction(one, other) == contradiction(other, one) == why
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *SAME,
+        *CLOSE,
+        *APART,
+        ("12,843", "12.843 million"),
+        ("$12.8 million", "12,843"),
+        ("0.25", "25%"),
+        ("Ida Holm", "the first director"),
+        ("Britain", "United Kingdom"),
+        ("because it was not paid", "for lack of money"),
+        ("1811, with three arches", "1811"),
+    ],
+)
+def test_answers_that_can_both_be_right(one: str, other: str) -> None:
+    assert contradiction(one, other) == contradiction(other, one) == ""

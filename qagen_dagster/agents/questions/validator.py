@@ -115,10 +115,12 @@ def judge(
     *,
     found: BlindFinding | None = None,
     equal: Callable[[str, str], bool] = lambda _one, _other: False,
+    contradiction: Callable[[str, str], str] = lambda _one, _other: "",
 ) -> Judgement:
     """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
 
-    No model compares answers that are `equal` if the blind step found no fault in the question. Raises ModelError.
+    No model compares answers that are `equal` if the blind step found no fault in the question, nor answers between which
+    there is a `contradiction`: code says why. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
@@ -126,6 +128,9 @@ def judge(
         return Judgement(None, found.failure, found.calls)
     if not blind.answerable or not blind.answer.strip():
         return Judgement(_unanswerable(candidate, blind, attempt), None, found.calls)
+    fault = contradiction(candidate.answer, blind.answer)
+    if fault:
+        return Judgement(_contradicted(candidate, blind, attempt, fault), None, found.calls)
     if rule is None and _faultless(blind) and equal(candidate.answer, blind.answer):
         return Judgement(_same(candidate, blind, attempt), None, found.calls)
     return _compare(context, model, candidate, blind, attempt, rule, found.calls)
@@ -237,6 +242,16 @@ def _same(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictReco
         unambiguous=True,
         relevant=True,
         explanation="code found the two answers equal, and the validator found no fault in the question",
+    )
+
+
+def _contradicted(candidate: Candidate, blind: BlindAnswer, attempt: int, fault: str) -> VerdictRecord:
+    return _same(candidate, blind, attempt).model_copy(
+        update={
+            "matches": False,
+            "unambiguous": blind.unambiguous,
+            "explanation": f"code compared the two answers: {fault}",
+        }
     )
 
 

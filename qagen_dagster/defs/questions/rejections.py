@@ -28,6 +28,7 @@ _HAPPENED = {
     RejectionReason.IRRELEVANT: "The question does not fit the scenario or its type",
     RejectionReason.EVIDENCE_NOT_FOUND: "The evidence is not in the document",
     RejectionReason.ANSWER_NOT_SUPPORTED: "The evidence does not contain the answer",
+    RejectionReason.NOT_SELF_CONTAINED: "The question points at a text that its reader does not know",
     RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
     RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",

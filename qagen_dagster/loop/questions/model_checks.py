@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator
-from qagen_dagster.loop.answer_match import equal
+from qagen_dagster.loop.answer_match import contradiction, equal
 from qagen_dagster.loop.questions.duplicates import compare as dedupe
 from qagen_dagster.loop.questions.events import Compared, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Dedupe, QAState, Validate
+from qagen_dagster.records.ids import Mode
 
 
 def compare(
@@ -55,7 +56,17 @@ def validate(
 
     The `rule` of the question type is checked if it has one. Raises ModelError.
     """
+    textual = (
+        work.context.mode is Mode.TEXTUAL
+    )  # values that two readers take from a picture can differ a little
     judged = validator.judge(
-        work.context, models.validator, step.candidate, step.attempt, rule, found=found, equal=equal
+        work.context,
+        models.validator,
+        step.candidate,
+        step.attempt,
+        rule,
+        found=found,
+        equal=equal,
+        contradiction=contradiction if textual else lambda _one, _other: "",
     )
     return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

@@ -40,6 +40,7 @@ class RejectionReason(StrEnum):
     IRRELEVANT = "irrelevant"
     EVIDENCE_NOT_FOUND = "evidence_not_found"
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
+    NOT_SELF_CONTAINED = "not_self_contained"  # the question points at a text that its reader does not know
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture

@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
 }
 LOST = GOOD | {"evidence": [{"quote": "Calibrate the probe every 60 days."}]}
 FALSE = GOOD | {"answer": "every 60 days"}
+POINTING = GOOD | {"question": "How often must the probe of this manual be calibrated?"}
 
 
 def submit(values: dict[str, Any], **changed: Any) -> AssistantMessage:
@@ -78,6 +79,7 @@ def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
             "quote 1 of 1 is not in the document as one piece",
         ),
         (FALSE, RejectionReason.ANSWER_NOT_SUPPORTED, "60 stands in no evidence quote"),
+        (POINTING, RejectionReason.NOT_SELF_CONTAINED, "the question says 'this manual'"),
     ],
 )
 def test_what_is_not_proven_is_told_once_and_then_final(

@@ -301,3 +301,15 @@ def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     assert "Short questions of technicians." in told(model.requests[0])
     (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
     assert {"non_trivial", "relevant"} <= set(tool.parameters["required"])
+
+
+def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:
+    model = FakeModel([blind(**JUDGED)])
+    judged = judge(
+        context_of(), model, CANDIDATE, 5, contradiction=lambda _one, _other: "their numbers differ"
+    )
+    fault = rejection(verdict_of(judged))
+    assert fault is not None
+    assert fault[0] is RejectionReason.WRONG_ANSWER
+    assert fault[1].endswith("code compared the two answers: their numbers differ")
+    assert len(model.requests) == 1

@@ -110,9 +110,9 @@ class BatchPlay:
             checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
             checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
             return call("submit_comparison", explanation="Seen.", **checks)
-        line = LINES[1 + number % 6]
+        answer = FALSE if fate is Fate.FALSE else LINES[1 + number % 6]
         return call(
-            "submit_answer", answerable=fate is not Fate.NOWHERE, answer=line, evidence=[], unambiguous=True
+            "submit_answer", answerable=fate is not Fate.NOWHERE, answer=answer, evidence=[], unambiguous=True
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.self_contained import pointer
 from qagen_dagster.agents.questions.evidence.surroundings import headings
 from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table, widened
 from qagen_dagster.errors import ToolError
@@ -62,7 +63,10 @@ class EvidenceCheck:
         ]
         evidence = self._whole([place for _, place in found if place is not None])
         lost = [number for number, (_, place) in enumerate(found) if place is None]
-        reason, detail = self._unknown_label(unknown) or self._fault(submission, lost, evidence) or (None, "")
+        faults = (
+            self._unknown_label(unknown) or _pointing(submission) or self._fault(submission, lost, evidence)
+        )
+        reason, detail = faults or (None, "")
         if not evidence and reason is None and shown is not None:
             evidence = [
                 Evidence(
@@ -121,3 +125,13 @@ class EvidenceCheck:
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)
+
+
+def _pointing(submission: SubmitQA) -> tuple[RejectionReason, str] | None:
+    words = pointer(submission.question)
+    if not words:
+        return None
+    return (
+        RejectionReason.NOT_SELF_CONTAINED,
+        f"the question says {words!r}, but its reader does not know which text is meant",
+    )
