@@ -17,6 +17,8 @@ from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.questions.history import History
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.controls import hops
+from qagen_dagster.loop.questions.events import Controlled
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
@@ -24,7 +26,7 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import Candidate
 from qagen_dagster.records.questions.submissions import SubmitQA
-from tests.support.models import FakeModel, call
+from tests.support.models import FakeModel, call, told
 
 SCENARIO = ScenarioConfig(
     name="Facts", description="Questions on single facts, and on sums and counts.", target_count=3
@@ -89,14 +91,15 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
 
     def respond(request: Request) -> AssistantMessage:
         asked.append(request)
-        return _blind(planted, request) or _agree(request.tools[0])
+        return _blind(planted, request) or _from_passages(planted, request) or _agree(request.tools[0])
 
     model = FakeModel(respond)
     limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=9)
     work = DocumentWork(COMBINATION, context, limits, "")
-    judged = model_checks.validate(
-        Validate(candidate=candidate, attempt=1), work, QAModels(model, model, model)
-    )
+    step, models = Validate(candidate=candidate, attempt=1), QAModels(model, model, model)
+    judged = hops.control(step, work, models, model_checks.validate(step, work, models))
+    if isinstance(judged, Controlled):
+        return Outcome(planted, "blind", judged.reason.value, judged.detail)
     fault = None if judged.verdict is None else rejection(judged.verdict)
     if fault is None:
         return Outcome(planted, "" if judged.verdict is not None else "comparison", judged.failure)
@@ -109,6 +112,17 @@ def _blind(planted: Planted, request: Request) -> AssistantMessage | None:
         return None
     values = _true(spec) | {"answerable": bool(planted.honest), "answer": planted.honest}
     return call("submit_answer", **values, evidence=[])
+
+
+def _from_passages(planted: Planted, request: Request) -> AssistantMessage | None:
+    """What the validator answers while passages are hidden: the right answer if the ones that have it are shown."""
+    if request.tools[0].name != "submit_document_answer":
+        return None
+    shown = skeleton(told(request)).text
+    known = all(skeleton(quote).text in shown for quote in planted.fact.quotes)
+    return call(
+        "submit_document_answer", answer=planted.honest or "not told", answerable=known, confidence=0.9
+    )
 
 
 def _agree(spec: ToolSpec) -> AssistantMessage:

@@ -9,7 +9,8 @@ from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.questions.results import ValidatedSet
+from qagen_dagster.records.questions.history import RunDocument
+from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
 
 
 @pytest.fixture
@@ -58,6 +59,23 @@ def test_nothing_was_validated_or_called(path: Path, make_world) -> None:
     assert found.pass_rate is None
     assert (found.usd, found.calls, found.outcomes) == (0.0, 0, {"target_reached": 1})
     assert (found.rejected_by_reason, found.run_id) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "share"), [(RejectionReason.NOT_MULTI_HOP, 1 / 3), (RejectionReason.DUPLICATE, 2 / 3)]
+)
+def test_a_candidate_that_a_control_rejected_has_not_passed(
+    path: Path, make_world, reason: RejectionReason, share: float
+) -> None:
+    row = make_world(size=1).result(0)
+    controlled = row.result.rejected[0].model_copy(update={"attempt_number": 3, "rejection_reason": reason})
+    result = row.result.model_copy(
+        update={"accepted": row.result.accepted[:1], "rejected": (*row.result.rejected, controlled)}
+    )
+    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    (found,) = stats.combinations(path)
+    assert found.pass_rate == pytest.approx(share)
+    assert RunDocument.made("r1", result).passed == round(3 * share)
 
 
 def test_status(path: Path, make_world) -> None:

@@ -60,12 +60,19 @@ def prompt() -> Prompt:
 
 
 def answer_from_excerpts(
-    model: Model, question: str, title: str | None, excerpts: Sequence[Excerpt], *, document_id: str
+    model: Model,
+    question: str,
+    title: str | None,
+    excerpts: Sequence[Excerpt],
+    *,
+    document_id: str,
+    role: str = ROLE,
+    attempt: int = 1,
 ) -> AnswerRun:
-    """Ask `model`, and ask again when its reply cannot be used. Raises ModelError."""
+    """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError."""
     spec = AgentSpec(
         name="document answerer",
-        role=ROLE,
+        role=role,
         prompt=prompt(),
         tools=(),
         terminals=(
@@ -83,7 +90,7 @@ def answer_from_excerpts(
         "excerpts": Block("\n\n".join(_shown(one) for one in excerpts)),
     }
     run = run_agent(spec, model, {}, values)
-    calls = call_summaries(run, ROLE, model.spec, document_id, 1)
+    calls = call_summaries(run, role, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
         return AnswerRun(None, f"{run.end.reason.value}: {run.end.detail}"[:500], _thinking(run), calls)
     submitted = SubmittedAnswer.model_validate(run.end.result)

@@ -30,9 +30,14 @@ published AS (
 ),
 
 judged AS (
-    SELECT combination, count(*) AS validated, avg(passed::INTEGER) AS pass_rate
-    FROM verdicts
-    GROUP BY combination
+    SELECT verdict.combination, count(*) AS validated, avg((verdict.passed AND control.reason IS NULL)::INTEGER) AS pass_rate
+    FROM verdicts AS verdict
+    LEFT JOIN candidates AS control
+        ON control.combination = verdict.combination
+        AND control.document_id = verdict.document_id
+        AND control.attempt = verdict.attempt
+        AND control.reason IN ('answerable_from_text', 'not_multi_hop')
+    GROUP BY verdict.combination
 ),
 
 latest AS (

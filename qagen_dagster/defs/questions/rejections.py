@@ -32,6 +32,7 @@ _HAPPENED = {
     RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
     RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
     RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",
+    RejectionReason.NOT_MULTI_HOP: "The question can be answered without a second passage",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
     RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",
     RejectionReason.EDITED_BY_REVIEWER: "A reviewer edited the question",

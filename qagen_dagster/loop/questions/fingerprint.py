@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
@@ -36,6 +37,7 @@ def prompt_hashes(
         validator.compare_prompt(),
         deduplicator.prompt(),
         *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
+        *((excerpts_answerer.prompt(), closed_book.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
     return {prompt.name: prompt.hash for prompt in prompts}
 

@@ -30,8 +30,8 @@ from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.store import Store
 
 E = TypeVar("E")
-_OF_BOTH = (Carried, Proposed, Compared, Judged)
-_OF_AGENT = (GenerationFailed, Exhausted, Controlled)
+_OF_BOTH = (Carried, Proposed, Compared, Judged, Controlled)
+_OF_AGENT = (GenerationFailed, Exhausted)
 _OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
 QuestionEvent: TypeAlias = Annotated[
     Carried

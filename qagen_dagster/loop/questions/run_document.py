@@ -14,10 +14,11 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.history import History
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError
-from qagen_dagster.loop.questions import model_checks, text_control
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
+from qagen_dagster.loop.questions.controls import hops, text_control
 from qagen_dagster.loop.questions.events import Compared, Event, Exhausted, GenerationFailed, Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
@@ -142,7 +143,8 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                return text_control.validate(step, self._work, self._models, found)
+                judged = text_control.validate(step, self._work, self._models, found)
+                return hops.control(step, self._work, self._models, judged)
             case Done():
                 raise ValueError("a finished document has no step to perform")
 

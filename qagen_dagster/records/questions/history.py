@@ -14,6 +14,7 @@ from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
+    CONTROLLED,
     CandidateDocument,
     CandidateSet,
     DocumentEnd,
@@ -106,6 +107,7 @@ class RunDocument(Record):
     def made(cls, run_id: str, result: GenerationResult) -> Self:
         """The numbers of a result in a run that made or reused it."""
         reused = result.run_id != run_id
+        controlled = {one.attempt_number for one in result.rejected if one.rejection_reason in CONTROLLED}
         return cls(
             document_id=result.document_id,
             document_version=result.document_version,
@@ -114,7 +116,7 @@ class RunDocument(Record):
             accepted=len(result.accepted),
             rejected=len(result.rejected),
             validated=len(result.verdicts),
-            passed=sum(one.passed for one in result.verdicts),
+            passed=sum(one.passed and one.attempt not in controlled for one in result.verdicts),
             rejected_by_reason=Counter(one.rejection_reason.value for one in result.rejected),
             accepted_by_type=Counter(one.question_type for one in result.accepted),
             reused=reused,

@@ -44,11 +44,16 @@ class RejectionReason(StrEnum):
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
+    NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, its answer does not
     UNGROUNDED = "ungrounded"  # no attempt at the answer rests on the document; the best one is kept
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
         "edited_by_reviewer"  # the texts before the edit; the edited question is a candidate of its own
     )
+
+
+# After the validator agreed with the answer.
+CONTROLLED = frozenset((RejectionReason.ANSWERABLE_FROM_TEXT, RejectionReason.NOT_MULTI_HOP))
 
 
 class GenerationMetadata(Record):

@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
 }
 LOST = GOOD | {"evidence": [{"quote": "Calibrate the probe every 60 days."}]}
 FALSE = GOOD | {"answer": "every 60 days"}
+HOP = GOOD | {"question_type": "multi_hop"}
 POINTING = GOOD | {"question": "How often must the probe of this manual be calibrated?"}
 
 
@@ -79,6 +80,7 @@ def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
             "quote 1 of 1 is not in the document as one piece",
         ),
         (FALSE, RejectionReason.ANSWER_NOT_SUPPORTED, "60 stands in no evidence quote"),
+        (HOP, RejectionReason.NOT_MULTI_HOP, "one passage is the whole evidence"),
         (POINTING, RejectionReason.NOT_SELF_CONTAINED, "the question says 'this manual'"),
     ],
 )

@@ -224,6 +224,8 @@ def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None
         "validator_textual",
         "validator_compare",
         "deduplicator",
+        "answer_document",
+        "same_answer",
     }
     assert found.configuration == effective_fingerprint(workspace, COMBINATION)
     assert found.fingerprint == planned.fingerprint

@@ -74,7 +74,8 @@ def test_documents_that_are_added_one_by_one_are_limited_too() -> None:
 
 
 def test_a_document_that_fails_makes_room_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    reported = threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda _: reported.set())
     documents = Documents(1)
 
     def fail() -> None:
@@ -83,6 +84,7 @@ def test_a_document_that_fails_makes_room_for_the_next(monkeypatch: pytest.Monke
     DocumentPool(1).add([fail, *documents.tasks()])
     assert documents.wait(1) == [0]
     documents.end(0)
+    assert reported.wait(SECONDS)
 
 
 class Counted:

@@ -103,7 +103,7 @@ def test_the_corpus_words_move_all_and_limits_none() -> None:
 
 
 def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for mode, names in {Mode.TEXTUAL: 4, Mode.VISUAL: 4}.items():
+    for mode, names in {Mode.TEXTUAL: 6, Mode.VISUAL: 4}.items():
         assert len(prompt_hashes(mode)) == names
     before = marks(Profile(roles=SPECS))
     changed = tmp_path / "prompts"

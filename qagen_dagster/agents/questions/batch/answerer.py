@@ -94,10 +94,11 @@ class _AnswerCheck:
     def reject_once(self, result: Record) -> None:
         """Raise ToolError for the first answer that fails the evidence check. Later ones pass."""
         submitted = SubmitGroundedAnswer.model_validate(result)
-        fault = self.candidate_of(submitted).gate_detail
-        if fault and not self._told and not _is_insufficient(submitted.answer):
+        found = self.candidate_of(submitted)
+        of_answer = found.gate not in (None, RejectionReason.NOT_SELF_CONTAINED)
+        if of_answer and not self._told and not _is_insufficient(submitted.answer):
             self._told = True
-            raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
+            raise ToolError(f"Not accepted: {found.gate_detail}. Correct it and submit once more.")
 
     def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:
         """The question with this answer and its evidence in the words of the document."""

@@ -18,6 +18,8 @@ from qagen_dagster.records.questions.results import Candidate, Evidence, Rejecti
 from qagen_dagster.records.questions.submissions import SubmitQA, SubmitVisualQA
 from qagen_dagster.toolkit.excerpt import label_key, shown_label
 
+_SEVERAL = "multi_hop"
+
 
 class EvidenceCheck:
     """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones.
@@ -121,6 +123,8 @@ class EvidenceCheck:
         text = "\n".join(place.quote for place in evidence)
         kind = submission.question_type
         beside = self._beside(evidence)
+        if kind == _SEVERAL and len(evidence) == 1 and not self._graded:
+            return RejectionReason.NOT_MULTI_HOP, f"the type is {kind}, but one passage is the whole evidence"
         why = unsupported(
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )

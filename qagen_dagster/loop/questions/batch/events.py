@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Proposed
+from qagen_dagster.loop.questions.events import Carried, Compared, Controlled, Judged, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -91,6 +91,15 @@ class AnswerGraded(Record):
 
 
 BatchEvent = Annotated[
-    Carried | Asked | QuestionGraded | Rewritten | Answered | AnswerGraded | Proposed | Compared | Judged,
+    Carried
+    | Asked
+    | QuestionGraded
+    | Rewritten
+    | Answered
+    | AnswerGraded
+    | Proposed
+    | Compared
+    | Judged
+    | Controlled,
     Field(discriminator="kind"),
 ]

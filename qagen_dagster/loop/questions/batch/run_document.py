@@ -43,6 +43,7 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.controls import hops
 from qagen_dagster.loop.questions.events import Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
@@ -120,7 +121,8 @@ class DocumentRun:
                 return model_checks.compare(step, state.qa, self.work, self.models)
             case Validate():
                 kind = QuestionType(step.candidate.question_type)
-                return model_checks.validate(step, self.work, self.models, question_types.rule_of(kind))
+                judged = model_checks.validate(step, self.work, self.models, question_types.rule_of(kind))
+                return hops.control(step, self.work, self.models, judged)
             case Done():
                 raise ValueError("a finished document has no step to perform")
 

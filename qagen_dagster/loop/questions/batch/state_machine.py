@@ -35,7 +35,14 @@ from qagen_dagster.loop.questions.batch.state import (
     Try,
     Version,
 )
-from qagen_dagster.loop.questions.events import Carried, Compared, GenerationFailed, Judged, Proposed
+from qagen_dagster.loop.questions.events import (
+    Carried,
+    Compared,
+    Controlled,
+    GenerationFailed,
+    Judged,
+    Proposed,
+)
 from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
@@ -90,7 +97,7 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
             return _answer_graded(_current(state, event), state, event)
         case Proposed():
             return _settled(_current(state, event), state, event)
-        case Carried() | Compared() | Judged():
+        case Carried() | Compared() | Judged() | Controlled():
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
 

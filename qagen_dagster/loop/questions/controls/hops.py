@@ -1,0 +1,91 @@
+"""A question whose type says that it needs several passages must need them: each is hidden in turn.
+
+A passage is needed if the validator does not find the answer in the other ones.
+"""
+
+from __future__ import annotations
+
+from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.questions import validator
+from qagen_dagster.loop.questions.controls.same_fact import same_fact
+from qagen_dagster.loop.questions.events import Controlled, Judged
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.state_machine import Validate, is_malformed
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import RejectionReason
+
+SEVERAL = frozenset(
+    (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
+)
+NEEDED = 2  # passages
+
+
+def control(
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
+) -> Judged | Controlled:
+    """Reject a candidate that passed if fewer than two of its passages are needed. Raises ModelError.
+
+    A table row can hold both sides of a comparison, so evidence of one passage proves nothing.
+    """
+    places = step.candidate.evidence
+    if (
+        isinstance(judged, Controlled)
+        or judged.verdict is None
+        or validator.rejection(judged.verdict) is not None
+    ):
+        return judged
+    if not applies(work, step.candidate.question_type) or len(places) < NEEDED:
+        return judged
+    needed, given = 0, ""
+    for hidden in range(len(places)):
+        found = _without(step, work, models, hidden)
+        submitted = found.submitted
+        same, failure, calls = False, found.failure, found.calls
+        if submitted is not None and submitted.answerable:
+            same, failure, more = same_fact(step, work, models, submitted.answer)
+            given, calls = submitted.answer if same else given, (*calls, *more)
+        judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
+        if is_malformed(failure):
+            return judged.model_copy(update={"verdict": None, "failure": failure})
+        needed += not same
+        if needed == NEEDED:
+            return judged
+    return _rejected(judged, given, needed)
+
+
+def applies(work: DocumentWork, question_type: str) -> bool:
+    """Whether questions of this type must need several passages. What a picture shows cannot be hidden."""
+    return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
+
+
+def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: int) -> AnswerRun:
+    """The validator's answer from the other passages."""
+    shown = [
+        Excerpt(number, place.start_line, place.quote)
+        for number, place in enumerate(step.candidate.evidence, 1)
+        if number != hidden + 1
+    ]
+    document = work.context.view.document
+    return answer_from_excerpts(
+        models.validator,
+        step.candidate.question,
+        document.metadata.title,
+        shown,
+        document_id=document.id,
+        role=validator.ROLE,
+        attempt=step.attempt,
+    )
+
+
+def _rejected(judged: Judged, given: str, needed: int) -> Controlled:
+    if judged.verdict is None:
+        raise ValueError("a candidate without a verdict is not controlled")
+    return Controlled(
+        verdict=judged.verdict,
+        reason=RejectionReason.NOT_MULTI_HOP,
+        detail=f"{needed} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
+        if needed
+        else f"each of the quoted passages alone is enough for the answer {given[:300]!r}",
+        calls=judged.calls,
+    )

@@ -1,0 +1,130 @@
+"""A question that says it needs several passages is rejected if the validator answers it without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from qagen_dagster.loop.questions.controls import hops
+from qagen_dagster.loop.questions.events import Controlled, Judged
+from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
+from qagen_dagster.loop.questions.state_machine import QALimits, Validate
+from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
+from tests.support.documents import context_of, visual_context
+from tests.support.models import FakeModel, Turn, call, say, told
+
+QUESTION = "How many days after the CT-15 probe is calibrated must its cable be replaced?"
+ANSWER = "30 days"
+QUOTES = ("Calibrate the probe every 90 days.", "Replace the cable after 120 days.", "Keep the probe dry.")
+LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
+PASSED = VerdictRecord(
+    attempt=1,
+    question=QUESTION,
+    proposed_answer=ANSWER,
+    blind_answer=ANSWER,
+    answerable=True,
+    matches=True,
+    non_trivial=True,
+    unambiguous=True,
+    relevant=True,
+    explanation="All hold.",
+)
+
+
+def answer(text: str, *, answerable: bool = True) -> AssistantMessage:
+    return call("submit_document_answer", answer=text, answerable=answerable, confidence=0.9)
+
+
+class Reader:
+    """A validator that answers from passages; `without` gives its reply for each passage that is hidden, by number."""
+
+    def __init__(self, without: Mapping[int, Turn]) -> None:
+        self.without = without
+        self.hidden: list[int] = []
+        self.model = FakeModel(self._reply, "validator")
+
+    def _reply(self, request: Request) -> Turn:
+        if request.tools[0].name == "submit_mark":
+            return call("submit_mark", right=True, explanation="The same.")
+        (hidden,) = (number for number, quote in enumerate(QUOTES, 1) if quote not in told(request))
+        self.hidden.append(hidden)
+        return self.without[hidden]
+
+
+def control(
+    reader: Reader,
+    kind: str = "multi_hop",
+    quotes: tuple[str, ...] = QUOTES,
+    mode: Mode = Mode.TEXTUAL,
+    verdict: VerdictRecord = PASSED,
+) -> Judged | Controlled:
+    places = tuple(Evidence(quote=quote, start_line=4, end_line=4) for quote in quotes)
+    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=places, question_type=kind)
+    context = context_of() if mode is Mode.TEXTUAL else visual_context()
+    work = DocumentWork(
+        Combination(corpus="probes", scenario="service", mode=mode), context, LIMITS, "f" * 16
+    )
+    models = QAModels(FakeModel([]), reader.model, FakeModel([]))
+    return hops.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=verdict))
+
+
+def fault(found: Judged | Controlled) -> RejectionReason | None:
+    return found.reason if isinstance(found, Controlled) else None
+
+
+NOT = answer("The excerpts do not say.", answerable=False)
+
+
+def test_not_multi_hop_when_one_passage_is_enough() -> None:
+    reader = Reader({1: NOT, 2: answer(ANSWER), 3: answer(ANSWER)})
+    found = control(reader)
+    assert fault(found) is RejectionReason.NOT_MULTI_HOP
+    assert isinstance(found, Controlled)
+    assert "1 of the quoted passages is needed" in found.detail
+    assert reader.hidden == [1, 2, 3]
+    assert [one.role for one in found.calls] == ["validator"] * 3
+
+
+def test_a_good_twin_needs_two_passages_and_the_third_is_not_hidden() -> None:
+    reader = Reader({1: NOT, 2: answer("60 days")})
+    assert fault(control(reader)) is None
+    assert reader.hidden == [1, 2]
+
+
+def test_passages_that_repeat_each_other_are_not_several() -> None:
+    found = control(Reader(dict.fromkeys((1, 2, 3), answer(ANSWER))))
+    assert isinstance(found, Controlled)
+    assert "each of the quoted passages alone is enough" in found.detail
+
+
+def test_a_model_compares_answers_in_other_words() -> None:
+    reader = Reader(dict.fromkeys((1, 2, 3), answer("one month, which is thirty days or so")))
+    assert fault(control(reader)) is RejectionReason.NOT_MULTI_HOP
+
+
+@pytest.mark.parametrize("kind", ["comparison", "aggregation", "synthesis"])
+def test_other_types_that_need_several_passages_are_checked_too(kind: str) -> None:
+    assert (
+        fault(control(Reader(dict.fromkeys((1, 2, 3), answer(ANSWER))), kind))
+        is RejectionReason.NOT_MULTI_HOP
+    )
+
+
+def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> None:
+    reader = Reader({})
+    rejected = PASSED.model_copy(update={"relevant": False})
+    for found in (
+        control(reader, "factual"),
+        control(reader, quotes=QUOTES[:1]),
+        control(reader, mode=Mode.VISUAL),
+        control(reader, verdict=rejected),
+    ):
+        assert fault(found) is None
+    assert reader.hidden == []
+
+
+def test_a_validator_without_an_answer_proves_nothing() -> None:
+    assert fault(control(Reader(dict.fromkeys((1, 2, 3), say("Hm."))))) is None
