@@ -128,7 +128,7 @@ def judge(
         return Judgement(None, found.failure, found.calls)
     if not blind.answerable or not blind.answer.strip():
         return Judgement(_unanswerable(candidate, blind, attempt), None, found.calls)
-    fault = contradiction(candidate.answer, blind.answer)
+    fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
     if fault:
         return Judgement(_contradicted(candidate, blind, attempt, fault), None, found.calls)
     if rule is None and _faultless(blind) and equal(candidate.answer, blind.answer):
@@ -152,7 +152,7 @@ def _compare(
         "question": candidate.question,
         "proposed_answer": candidate.answer,
         "own_answer": blind.answer,
-        "evidence": _numbered([(place.quote, place.start_line) for place in candidate.evidence]),
+        "evidence": _evidence(candidate),
         "own_evidence": _own_evidence(candidate, blind),
         "own_finding": _finding(blind),
         "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
@@ -202,6 +202,12 @@ def _numbered(quotes: list[tuple[str, int | None]]) -> Block:
         f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
         for number, (quote, line) in enumerate(quotes, 1)
     )
+
+
+def _evidence(candidate: Candidate) -> Block:
+    places = _numbered([(place.quote, place.start_line) for place in candidate.evidence])
+    checked = f"Computed by code from these: {one_line(candidate.computation, 1500)}"
+    return block([places, checked]) if candidate.computation else places
 
 
 def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:

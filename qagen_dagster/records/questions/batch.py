@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
-from qagen_dagster.records.questions.submissions import EvidenceQuote, SubmitQA
+from qagen_dagster.records.questions.submissions import Computation, EvidenceQuote, SubmitQA
 
 _MOST_QUOTES = 20
 
@@ -79,6 +79,10 @@ class SubmitGroundedAnswer(Record):
             description="Every passage the answer rests on, and no other. Empty only with insufficient information.",
         ),
     ] = ()
+    computation: Annotated[
+        Computation | None,
+        Field(description="Only if a number of the answer is computed or counted: code computes it again."),
+    ] = None
 
 
 class AnsweredQuestion(SubmitQA):

@@ -271,6 +271,7 @@ class Candidate(Record):
     visuals: tuple[str, ...] = ()
     gate: RejectionReason | None = None
     gate_detail: str = ""
+    computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
 
 
 class CandidateDocument(Record):

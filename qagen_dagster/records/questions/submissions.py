@@ -29,6 +29,22 @@ class EvidenceQuote(Record):
     ] = None
 
 
+class Computation(Record):
+    """How an answer is worked out from values in the quotes."""
+
+    operation: Literal["sum", "difference", "product", "ratio", "percent_change", "mean", "count"]
+    items: Annotated[
+        tuple[str, ...],
+        Field(
+            min_length=1,
+            max_length=60,
+            description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
+            "percent_change is from second to first. For count: the words of each thing that is counted, as the quotes write them.",
+        ),
+    ]
+    result: Annotated[str, Field(description="The number that the answer gives.")]
+
+
 class SubmitQA(Record):
     """Submit one question with its answer and the passages that prove it."""
 
@@ -54,6 +70,10 @@ class SubmitQA(Record):
             "parts); or another word the scenario uses."
         ),
     ] = "factual"
+    computation: Annotated[
+        Computation | None,
+        Field(description="Only if the answer is computed or counted: code computes it again."),
+    ] = None
 
 
 class SubmitVisualQA(SubmitQA):

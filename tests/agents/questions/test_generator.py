@@ -30,6 +30,12 @@ GOOD: dict[str, Any] = {
 LOST = GOOD | {"evidence": [{"quote": "Calibrate the probe every 60 days."}]}
 FALSE = GOOD | {"answer": "every 60 days"}
 HOP = GOOD | {"question_type": "multi_hop"}
+SUM = GOOD | {
+    "question": "How many days pass in three calibration intervals of the CT-15 probe?",
+    "answer": "270 days",
+    "computation": {"operation": "product", "items": ["90", "3"], "result": "270"},
+}
+WRONG_SUM = SUM | {"computation": SUM["computation"] | {"items": ["90", "4"]}}
 POINTING = GOOD | {"question": "How often must the probe of this manual be calibrated?"}
 
 
@@ -81,6 +87,11 @@ def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
         ),
         (FALSE, RejectionReason.ANSWER_NOT_SUPPORTED, "60 stands in no evidence quote"),
         (HOP, RejectionReason.NOT_MULTI_HOP, "one passage is the whole evidence"),
+        (
+            WRONG_SUM,
+            RejectionReason.ANSWER_NOT_SUPPORTED,
+            "the computation's '4' stands in no evidence quote",
+        ),
         (POINTING, RejectionReason.NOT_SELF_CONTAINED, "the question says 'this manual'"),
     ],
 )
@@ -95,6 +106,13 @@ def test_what_is_not_proven_is_told_once_and_then_final(
     (message,) = (one for one in model.requests[1].messages if isinstance(one, ToolMessage))
     assert message.results[0].is_error
     assert said in told(model.requests[1])
+
+
+def test_a_computed_answer_is_proven_by_its_computation() -> None:
+    question = {"question": "How many days pass in 3 calibration intervals of the CT-15 probe?"}
+    found, _ = run(submit(SUM | question))
+    assert found.candidate is not None
+    assert (found.candidate.gate, found.candidate.computation) == (None, "product of 90; 3 = 270")
 
 
 def test_after_being_told_a_corrected_question_is_a_candidate_like_any_other() -> None:

@@ -313,3 +313,13 @@ def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:
     assert fault[0] is RejectionReason.WRONG_ANSWER
     assert fault[1].endswith("code compared the two answers: their numbers differ")
     assert len(model.requests) == 1
+
+
+def test_a_model_compares_an_answer_that_code_has_computed() -> None:
+    model = FakeModel([blind(**JUDGED), compare()])
+    computed = CANDIDATE.model_copy(update={"computation": "sum of 60; 30 = 90"})
+    judged = judge(
+        context_of(), model, computed, 5, contradiction=lambda _one, _other: "their numbers differ"
+    )
+    assert rejection(verdict_of(judged)) is None
+    assert "Computed by code from these: sum of 60; 30 = 90" in told(model.requests[1])

@@ -111,6 +111,7 @@ class _AnswerCheck:
             answer=submitted.answer,
             evidence=submitted.evidence,
             question_type=self._asked.question_type.value,
+            computation=submitted.computation,
         )
         return self._check.candidate_of(whole)
 

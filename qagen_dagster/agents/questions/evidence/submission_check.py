@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.self_contained import pointer
 from qagen_dagster.agents.questions.evidence.surroundings import headings
 from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table, widened
@@ -84,6 +85,7 @@ class EvidenceCheck:
             visuals=tuple(visual.label for visual in chosen),
             gate=reason,
             gate_detail=detail,
+            computation=described(submission.computation) if submission.computation else "",
         )
 
     def _whole(self, evidence: list[Evidence]) -> list[Evidence]:
@@ -118,13 +120,21 @@ class EvidenceCheck:
             which = f"quote {number + 1} of {len(submission.evidence)}"
             why = self._context.evidence.disagreement(submission.evidence[number])
             return RejectionReason.EVIDENCE_NOT_FOUND, f"{which} is not in the document as one piece: {why}"
+        text = "\n".join(place.quote for place in evidence)
+        kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
+        if computation is not None:
+            told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
+            why = wrong(computation, submission.answer, told)
+            if why:
+                return RejectionReason.ANSWER_NOT_SUPPORTED, why
+            kind, beside = "computed", f"{beside}\n{computation.result}"
         if visual_mode:
             return None
-        text = "\n".join(place.quote for place in evidence)
-        kind = submission.question_type
-        beside = self._beside(evidence)
-        if kind == _SEVERAL and len(evidence) == 1 and not self._graded:
-            return RejectionReason.NOT_MULTI_HOP, f"the type is {kind}, but one passage is the whole evidence"
+        if submission.question_type == _SEVERAL and len(evidence) == 1 and not self._graded:
+            return (
+                RejectionReason.NOT_MULTI_HOP,
+                f"the type is {_SEVERAL}, but one passage is the whole evidence",
+            )
         why = unsupported(
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )

@@ -1,0 +1,96 @@
+"""Computes the answer of a submission again from the values that it names, each of which must be quoted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from qagen_dagster.agents.questions.evidence.quote_search import skeleton
+from qagen_dagster.records.questions.submissions import Computation
+
+_NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
+_LONGEST = 200  # characters of an item in a message
+
+
+def wrong(computation: Computation, answer: str, told: str | None) -> str:
+    """Why the computation does not prove the answer; empty if it does. `told` has the quotes and the question; None: a picture has them."""
+    missing = next((item for item in computation.items if not _is_told(item, told, computation)), None)
+    if missing is not None:
+        return f"the computation's {missing[:_LONGEST]!r} stands in no evidence quote"
+    shown, results = _numbers(computation.result), _numbers(answer)
+    if len(shown) != 1 or shown[0] not in results:
+        return (
+            f"the result of the computation, {computation.result[:_LONGEST]!r}, is not a number of the answer"
+        )
+    value = _value(computation)
+    if value is None:
+        return f"{described(computation)} cannot be computed"
+    share = 100 * value if computation.operation == "ratio" else value  # a ratio can be given in per cent
+    if not (_equal(value, computation.result) or _equal(share, computation.result)):
+        return (
+            f"the {computation.operation} of {_listed(computation)} is {value:.10g}, not {computation.result}"
+        )
+    return ""
+
+
+def described(computation: Computation) -> str:
+    """The computation in words."""
+    return f"{computation.operation} of {_listed(computation)} = {computation.result}"
+
+
+def _listed(computation: Computation) -> str:
+    return "; ".join(" ".join(item.split())[:_LONGEST] for item in computation.items)
+
+
+def _is_told(item: str, told: str | None, computation: Computation) -> bool:
+    if computation.operation == "count":
+        words = skeleton(item).text
+        return bool(words) and (told is None or words in skeleton(told).text)
+    numbers = _numbers(item)
+    return (
+        len(numbers) == 1
+        and math.isfinite(numbers[0])
+        and (told is None or abs(numbers[0]) in map(abs, _numbers(told)))
+    )
+
+
+def _numbers(text: str) -> list[float]:
+    return [
+        float(found["digits"].replace(",", "")) * (-1 if found["sign"] else 1)
+        for found in _NUMBER.finditer(text)
+    ]
+
+
+def _value(computation: Computation) -> float | None:
+    """The result; None where the operation does not allow it."""
+    if computation.operation == "count":
+        distinct = {skeleton(item).text for item in computation.items}
+        return float(len(distinct)) if len(distinct) == len(computation.items) else None
+    first, *others = (_numbers(item)[0] for item in computation.items)
+    return _arithmetic(computation.operation, first, others)
+
+
+def _arithmetic(operation: str, first: float, others: Sequence[float]) -> float | None:
+    match operation, others:
+        case "sum", _:
+            return math.fsum((first, *others))
+        case "mean", _:
+            return math.fsum((first, *others)) / (1 + len(others))
+        case "difference", [_, *_]:
+            return first - math.fsum(others)
+        case "product", _:
+            return first * math.prod(others)
+        case "ratio", [second] if second:
+            return first / second
+        case "percent_change", [second] if second:
+            return 100 * (first - second) / second
+        case _:
+            return None
+
+
+def _equal(value: float, result: str) -> bool:
+    """Whether the result is the value, rounded to the digits that it shows. A difference may be given without its sign."""
+    digits = "".join(found["digits"] for found in _NUMBER.finditer(result)).replace(",", "")
+    decimals = len(digits.partition(".")[2])
+    return abs(abs(value) - float(digits)) <= 0.5 * 10.0**-decimals * (1 + 1e-9)

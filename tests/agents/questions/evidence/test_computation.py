@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qagen_dagster.agents.questions.evidence.computation import described, wrong
+from qagen_dagster.records.questions.submissions import Computation
+
+TABLE = """\
+| | 2018 | 2019 |
+| Mill Lane | 1,250 | 1,000 |
+| Ferry Quay | 640.5 | (20) |
+The council keeps three boats: the Heron, the Teal and the Grebe."""
+RIGHT: list[tuple[str, tuple[str, ...], str]] = [
+    ("sum", ("1,250", "640.5"), "1,890.5"),
+    ("difference", ("1,250", "1,000"), "250"),
+    ("difference", ("1,000", "1,250"), "250"),
+    ("mean", ("1,250", "1,000"), "1,125"),
+    ("product", ("1,000", "(20)"), "20,000"),
+    ("ratio", ("1,000", "1,250"), "0.8"),
+    ("ratio", ("1,000", "1,250"), "80%"),
+    ("percent_change", ("1,000", "1,250"), "20 %"),
+    ("ratio", ("640.5", "1,250"), "51.2 %"),
+    ("count", ("the Heron", "the Teal", "the Grebe"), "3"),
+]
+
+
+def computation(operation: Any, items: tuple[str, ...], result: str) -> Computation:
+    return Computation(operation=operation, items=items, result=result)
+
+
+@pytest.mark.parametrize(("operation", "items", "result"), RIGHT)
+def test_a_right_computation_proves_its_answer(operation: str, items: tuple[str, ...], result: str) -> None:
+    assert wrong(computation(operation, items, result), f"It was {result} in all.", TABLE) == ""
+
+
+@pytest.mark.parametrize(
+    ("operation", "items", "result", "answer", "why"),
+    [
+        ("sum", ("1,250", "640.5"), "1,891.5", "1,891.5", "the sum of 1,250; 640.5 is 1890.5, not 1,891.5"),
+        ("sum", ("1,250", "99"), "1,349", "1,349", "the computation's '99' stands in no evidence quote"),
+        ("sum", ("1,250", "640.5"), "1,890.5", "1,900", "is not a number of the answer"),
+        ("count", ("the Heron", "the Teal"), "3", "3", "the count of the Heron; the Teal is 2, not 3"),
+        ("count", ("the Heron", "the Swan"), "2", "2", "'the Swan' stands in no evidence quote"),
+        ("count", ("the Teal", "the teal"), "2", "2", "cannot be computed"),
+        ("difference", ("1,250",), "1,250", "1,250", "cannot be computed"),
+        ("mean", ("1,250 and 1,000",), "1,125", "1,125", "stands in no evidence quote"),
+    ],
+)
+def test_a_wrong_one_says_what_is_wrong(
+    operation: str, items: tuple[str, ...], result: str, answer: str, why: str
+) -> None:
+    assert why in wrong(computation(operation, items, result), answer, TABLE)
+
+
+def test_nothing_is_divided_by_zero() -> None:
+    assert "cannot be computed" in wrong(computation("ratio", ("1", "0"), "0"), "0", "1 of 0")
+
+
+def test_a_number_beyond_all_measure_is_not_computed() -> None:
+    huge = "9" * 400
+    assert "stands in no evidence quote" in wrong(computation("sum", (huge, f"-{huge}"), "0"), "0", None)
+
+
+def test_values_of_a_picture_are_computed_but_not_looked_up() -> None:
+    assert wrong(computation("sum", ("12", "30"), "42"), "42", None) == ""
+    assert "is 42, not 43" in wrong(computation("sum", ("12", "30"), "43"), "43", None)
+
+
+def test_it_is_told_in_words() -> None:
+    assert described(computation("sum", ("12", "30"), "42")) == "sum of 12; 30 = 42"
+
+
+@given(st.text(), st.lists(st.text(max_size=9), min_size=1, max_size=4), st.text(max_size=12), st.text())
+def test_any_words_have_an_outcome(answer: str, items: list[str], result: str, told: str) -> None:
+    for operation in ("sum", "difference", "product", "ratio", "percent_change", "mean", "count"):
+        assert isinstance(wrong(computation(operation, tuple(items), result), answer, told), str)
