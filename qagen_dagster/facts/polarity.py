@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from qagen_dagster.facts.words import is_content, plain, stem, tokens
 
@@ -60,6 +61,7 @@ def polarities(text: str) -> dict[tuple[int, int], str]:
     return found
 
 
+@lru_cache(maxsize=50_000)
 def negates(text: str) -> bool:
     """Whether grammar denies something ("not", "without"); a negative verb ("failed") does not count."""
     text = plain(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from qagen_dagster.facts.amounts import Amount, amounts
 from qagen_dagster.facts.bounds import with_bound
@@ -69,11 +69,11 @@ class Facts:
     stems: tuple[str, ...]
     written: tuple[str, ...]  # the original words of `stems`
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(self.stems)
 
-    @property
+    @cached_property
     def values(self) -> frozenset[float]:
         """Every number, including those of dates."""
         of_dates = (

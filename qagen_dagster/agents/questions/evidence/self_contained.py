@@ -23,7 +23,7 @@ _POINTER = re.compile(
 )
 # What tells which text is meant: "the report of the auditors", "the table 'Costs'", "section 3", "the study that Curie led".
 _NAMED = re.compile(
-    r"\s*(?:[\"'\u2018\u201c(]|(?:about|by|called|concerning|entitled|for|from|in|named|of|on|that|titled|which|who|whose|with)\b"
+    r":?\s*(?:[\"'\u2018\u201c(]|(?:about|by|called|concerning|entitled|for|from|in|named|of|on|that|titled|which|who|whose|with)\b"
     r"|(?-i:[A-Z\d]))",
     re.IGNORECASE,
 )

@@ -21,6 +21,7 @@ _EXCHANGES = {
 }
 _TAKING = {(stem_of(give), stem_of(take)) for give, takes in _EXCHANGES.items() for take in takes.split()}
 _GIVERS, _TAKERS = {give for give, _ in _TAKING}, {take for _, take in _TAKING}
+_VERBS = _GIVERS | _TAKERS
 _ASKED: Run = ("?",)
 
 
@@ -45,7 +46,7 @@ def same_exchange(one: Form, other: Form) -> bool | None:
 
 def _exchanges(form: Form) -> list[_Exchange]:
     """The exchanges of a question whose two parties are told or asked for."""
-    found = [_read(form, at) for at, word in enumerate(form.words) if word in _GIVERS | _TAKERS]
+    found = [_read(form, at) for at, word in enumerate(form.words) if word in _VERBS]
     return [one for one in found if one.giver and one.taker]
 
 

@@ -99,8 +99,7 @@ def _apart(one: str, other: str) -> str:
         return _DIFFERENT[a.asked]
     if {a.asked, b.asked} in ({"manner", "time"}, {"manner", "person"}):
         return "one asks how, the other does not"
-    left, right = facts(one), facts(other)
-    if _numbers_differ(left, right):
+    if _numbers_differ(_exact(one), _exact(other)):
         return "numbers or dates differ"
     if _names_left(one, other) and _names_left(other, one):
         return "names differ"
@@ -113,8 +112,12 @@ def _apart(one: str, other: str) -> str:
 
 def _numbers_differ(a: Facts, b: Facts) -> bool:
     """Whether each has a number or a date that the other does not have."""
-    a, b = a.exact(), b.exact()
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
+
+
+@lru_cache(maxsize=50_000)
+def _exact(question: str) -> Facts:
+    return facts(question).exact()
 
 
 @lru_cache(maxsize=50_000)
@@ -189,7 +192,7 @@ def _doubt(one: str, other: str) -> str:
         return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
     if a.kind and b.kind and a.kind != b.kind:
         return f"{a.kind!r} is asked for in the place of {b.kind!r}"
-    left, right = facts(one).exact(), facts(other).exact()
+    left, right = _exact(one), _exact(other)
     if any(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((left, right), (right, left))):
         return "a number is in one only"
     if _names_left(one, other) or _names_left(other, one):

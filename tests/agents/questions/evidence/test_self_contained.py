@@ -28,6 +28,7 @@ def test_a_question_that_points_at_an_unnamed_text(question: str, words: str) ->
         "What did the authors of the Kestwick tide survey conclude?",
         "According to the report of the harbour master, how long is the pier?",
         'In the article "Mills of Kestwick", who owned the upper mill?',
+        'Which word fills the gap in this line of the document: "The mill has ____ the stream since 1811."?',
         "How thick is the paper of the printed maps?",
         "Which figure of the council stands on the market square?",
         "What was the text that the ferryman carved into the door?",
