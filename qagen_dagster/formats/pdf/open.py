@@ -11,6 +11,7 @@ from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.records.document import Outcome
 
 HEAD = 1_024  # readers accept junk before the signature up to here
+_END, _TAIL = b"%%EOF", 4_096  # junk after the end is accepted, too
 
 
 def looks_like_pdf(head: bytes) -> bool:
@@ -37,6 +38,8 @@ def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
     try:
         _unlock(pdf, source.name, options.passwords)
         _check(pdf, options)
+        if pdf.is_repaired and _END not in data[-_TAIL:]:
+            raise DocumentError(Outcome.CORRUPT, f"the file is cut off: {len(data):,} bytes without an end")
         yield pdf
     finally:
         pdf.close()

@@ -60,6 +60,13 @@ def test_files_without_a_document_have_a_named_outcome(data, outcome):
     assert failure(data).outcome == outcome
 
 
+def test_a_file_that_is_cut_off_is_corrupt_though_its_first_pages_could_be_repaired():
+    several = pdf("one", "two", "three")
+    cut = failure(several[: several.rindex(b"startxref") - 20])
+    assert (cut.outcome, "is cut off" in str(cut)) == (Outcome.CORRUPT, True)
+    assert parse(several + b"\n" * 500).text == "one\ntwo\nthree"
+
+
 def test_a_document_without_pages_is_empty():
     data = by_hand(b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[]/Count 0>>")
     assert failure(data).outcome == Outcome.EMPTY
@@ -89,7 +96,7 @@ def test_a_file_that_only_its_owner_may_change_opens():
 def by_hand(*objects: bytes) -> bytes:
     """A file of these objects, numbered from 1, the first being the catalog; without a table of offsets."""
     body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, one) for n, one in enumerate(objects, start=1))
-    return b"%PDF-1.4\n" + body + b"trailer\n<</Root 1 0 R>>\n"
+    return b"%PDF-1.4\n" + body + b"trailer\n<</Root 1 0 R>>\n%%EOF\n"
 
 
 def content(text: bytes) -> bytes:
