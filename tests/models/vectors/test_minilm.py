@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.vectors.minilm import DIMENSIONS, MODEL_FILE, TOKENIZER_FILE, package_file, shared
+from qagen_dagster.models.vectors.minilm import (
+    DIMENSIONS,
+    MANY,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    MiniLM,
+    package_file,
+    shared,
+)
 
 
 def test_like_questions_are_near_and_unlike_ones_far() -> None:
@@ -26,6 +34,12 @@ def test_vectors_have_unit_length_and_keep_the_order_of_texts_of_any_length() ->
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
     alone = shared().encode([texts[33]])
     assert float(vectors[33] @ alone[0]) > 0.99
+
+
+def test_many_batches_on_all_cores_give_what_each_gives_alone() -> None:
+    encoder = MiniLM(batch_size=1)
+    texts = [f"The valve of station {n} froze" for n in range(MANY + 8)]
+    assert np.array_equal(encoder.encode(texts), np.concatenate([encoder.encode([text]) for text in texts]))
 
 
 def test_no_text_gives_no_vector_and_long_text_is_truncated() -> None:
