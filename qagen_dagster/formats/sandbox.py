@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -33,6 +34,8 @@ from qagen_dagster.records.document import Outcome, Visual
 __all__ = ["FileSource", "ParserPool"]
 
 _START_SECONDS = 60.0
+_ALIVE = 0.01  # share of a processor that a worker has used if it was not hanging
+_SHORTEST_PAUSE = 0.05
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from qagen_dagster.formats.sandbox_worker import main; main(int(sys.argv[1]))"
@@ -44,7 +47,8 @@ class ParserPool:
 
     Args:
         workers: how many documents are parsed at once; a process starts when it is first needed.
-        seconds: wall time of one call, after which the worker is killed (outcome `timeout`).
+        seconds: processor time of one call, after which the worker is killed (outcome `timeout`), so that a busy machine changes
+            no result. A worker that does nothing for so long is killed, too.
         memory_bytes: address space that one call may take beyond the idle worker's (`out_of_memory`).
         formats: a module-level function giving the formats, instead of the registry's.
 
@@ -197,13 +201,25 @@ class _Worker:
     def ask(self, job: Job, seconds: float) -> Reply:
         """The worker's reply. Raises DocumentError `timeout` or `crashed`, after which the worker is unusable."""
         try:
+            before = _processor_seconds(self.process.pid)
             self.pipe.send(job)
-            if not self.pipe.poll(seconds):
-                raise DocumentError("timeout", f"not done within {seconds:g} seconds")
+            self._wait(before, seconds)
             return cast("Reply", self.pipe.recv())
         except (EOFError, OSError):
             words = _exit_words(self._exit_code())
             raise DocumentError("crashed", f"the parser process ended with {words}") from None
+
+    def _wait(self, before: float, seconds: float) -> None:
+        """Wait for the reply until the worker has used so much processor time since `before`. Raises DocumentError."""
+        used, quiet, pause = 0.0, 0.0, seconds
+        while not self.pipe.poll(pause):
+            last, used = used, _processor_seconds(self.process.pid) - before
+            quiet = quiet + pause if used - last < _ALIVE * pause else 0.0
+            if used >= seconds:
+                raise DocumentError("timeout", f"not done within {seconds:g} seconds of processor time")
+            if quiet >= seconds:
+                raise DocumentError("timeout", f"nothing was done for {seconds:g} seconds")
+            pause = max(_SHORTEST_PAUSE, seconds - used)
 
     def kill(self) -> None:
         """Kill the worker and its child processes, and wait for it; any thread may call this."""
@@ -221,6 +237,16 @@ class _Worker:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.process.wait(5)
         return None
+
+
+def _processor_seconds(pid: int) -> float:
+    """Processor time of a process and of its children that have ended; where the system does not tell it, the time that has passed."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _start() -> _Worker:

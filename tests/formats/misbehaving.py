@@ -64,6 +64,17 @@ def _spin(_: str) -> str:
         pass
 
 
+def _slow(_: str) -> str:
+    """Work that gets a processor only now and then."""
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        time.sleep(0.2)
+        pause = time.process_time() + 0.03
+        while time.process_time() < pause:
+            pass
+    return "0.3 seconds of work"
+
+
 def _child(note: str) -> str:
     """Start a program that would outlive a kill of its parent alone."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -93,6 +104,7 @@ _ACTS: dict[str, Callable[[str], str]] = {
     "exit": lambda _: str(os._exit(3)),
     "segfault": lambda _: str(os.kill(os.getpid(), signal.SIGSEGV)),
     "hang": lambda _: str(time.sleep(600)),
+    "slow": _slow,
     "spin": _spin,
     "child": _child,
     "eat": lambda size: str(len(bytearray(int(size)))),
