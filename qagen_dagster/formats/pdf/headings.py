@@ -15,15 +15,15 @@ FILE_NAME = re.compile(
     r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?)$"
 )
 _NO_LETTER = re.compile(r"[\W_]+")
-_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
+NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
 _DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
-_NAMED = re.compile(
+NAMED = re.compile(
     r"(?i)(?:abstract|summary|introduction|background|related works?|(?:materials and )?methods?|results?|discussion|"
     r"conclusions?|conclusions? and future work|limitations|ethics statement|acknowledge?ments?|references|"
     r"bibliography|appendix|appendices|contents|preface|zusammenfassung|einleitung|literatur|r\u00e9sum\u00e9)"
 )
-_CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
+CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
@@ -93,7 +93,7 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     found: list[Section] = []
     for run in runs:
         shown = " ".join(lines[n] for n in run).replace(" | ", " ")
-        numbered = _NUMBERED.match(shown) or _LETTERED.match(shown)
+        numbered = NUMBERED.match(shown) or _LETTERED.match(shown)
         rank = sum(size > (1 + _NEAR) * abs(fonts[run[0]]) for size in sizes) + 1
         level = (numbered[1] or "").count(".") + 1 if numbered else min(rank, 4)
         found.append(Section(title=shown[:_MAX_TITLE], level=level, start_line=run[0] + 1))
@@ -117,11 +117,11 @@ def _is_heading(text: str, font: int, body: float) -> bool:
     larger = size >= _LARGER * body
     if not (larger or (font < 0 and size >= (1 - _NEAR) * body)) or not 3 <= len(text) <= _MAX_CHARS:
         return False
-    if text[-1] in ".,;:" or not any(map(str.isalpha, text)) or _CAPTION.match(text):
+    if text[-1] in ".,;:" or not any(map(str.isalpha, text)) or CAPTION.match(text):
         return False
     if "...." in text or ". . ." in text:  # an entry of a table of contents
         return False
-    if size >= _LARGE * body or _NUMBERED.match(text) or _NAMED.fullmatch(text):
+    if size >= _LARGE * body or NUMBERED.match(text) or NAMED.fullmatch(text):
         return True
     return font < 0 and (
         _DIVISION.match(text) is not None or (larger and " | " not in text and not _LABEL.match(text))
@@ -130,7 +130,7 @@ def _is_heading(text: str, font: int, body: float) -> bool:
 
 def _opens(text: str) -> bool:
     """Whether the wording alone shows that a line is a heading."""
-    return bool(_NUMBERED.match(text) or _DIVISION.match(text) or _NAMED.fullmatch(text))
+    return bool(NUMBERED.match(text) or _DIVISION.match(text) or NAMED.fullmatch(text))
 
 
 def _runs(heads: list[int], text: PdfText) -> list[list[int]]:
@@ -145,7 +145,7 @@ def _runs(heads: list[int], text: PdfText) -> list[list[int]]:
             and (text.fonts[n] < 0) == (text.fonts[last[-1]] < 0)
             and abs(text.fonts[n] - text.fonts[last[-1]]) <= _NEAR * abs(text.fonts[n])
             and not _opens(text.lines[n])
-            and not _NAMED.fullmatch(text.lines[last[-1]])
+            and not NAMED.fullmatch(text.lines[last[-1]])
         ):
             last.append(n)
         else:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 
-from qagen_dagster.formats.pdf.headings import FILE_NAME
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.formats.pdf.title import title_of
 from qagen_dagster.records.document import Metadata
 
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>|]{2,120}")
@@ -21,7 +20,6 @@ _ABSTRACT_END = re.compile(
     r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
-_MAX_TITLE = 300
 _MAX_ABSTRACT_LINES = 60
 
 
@@ -32,7 +30,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     end = text.pages[min(1, len(text.pages) - 1)].end_line
     lines = text.lines[: first.end_line]
     return Metadata(
-        title=_title(said.get("title", ""), lines, text.fonts),
+        title=title_of(pdf, text, said.get("title", "")),
         authors=_authors(said.get("author", "")),
         date=_date(said.get("creationDate", "")),
         doi=_doi(said, lines, pdf),
@@ -46,37 +44,6 @@ def _properties(pdf: Pdf) -> dict[str, str]:
         return pdf.properties()
     except Exception:  # unreadable properties are treated as absent
         return {}
-
-
-def _title(said: str, lines: list[str], fonts: list[int]) -> str | None:
-    if len(said) > 3 and " " in said and not FILE_NAME.search(said):
-        return said[:_MAX_TITLE]
-    shown = _largest(lines, fonts)
-    if shown:
-        return shown
-    usable = len(said) > 3 and not FILE_NAME.search(said) and any(map(str.isalpha, said))
-    return said if usable else None
-
-
-def _largest(lines: list[str], fonts: list[int]) -> str:
-    """The first lines of the largest letters, if these stand out; a single word, such as a logo, is the last choice."""
-    sizes = [(abs(font), number) for number, font in enumerate(fonts[: len(lines)]) if len(lines[number]) > 3]
-    if len(sizes) < 4:
-        return ""
-    usual = sorted(sizes)[len(sizes) // 2][0]
-    standing_out = sorted({size for size, _ in sizes if size > 1.15 * usual}, reverse=True)[:3]
-    runs = [_run_of(size, sizes, lines, fonts) for size in standing_out]
-    return next((run for run in runs if " " in run), runs[0] if runs else "")
-
-
-def _run_of(size: int, sizes: list[tuple[int, int]], lines: list[str], fonts: list[int]) -> str:
-    """The first consecutive lines of that size; empty if they are too long for a title."""
-    start = next(number for other, number in sizes if other == size)
-    same = takewhile(
-        lambda n: not lines[n] or 0.97 * size <= abs(fonts[n]) <= 1.03 * size, range(start, len(lines))
-    )
-    shown = " ".join(lines[n] for n in same if lines[n]).replace(" | ", " ")
-    return shown if len(shown) <= _MAX_TITLE else ""
 
 
 def _authors(said: str) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ def test_metadata_from_the_page():
 
 
 def test_metadata_from_the_properties():
-    document = pymupdf.open("pdf", pdf("text", title="The Title", author="A. One; B. Two"))
+    document = pymupdf.open("pdf", pdf("The Title\ntext", title="The Title", author="A. One; B. Two"))
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})
     document.xref_set_key(document.pdf_catalog(), "Lang", "(en-GB)")
     found = parse(document.tobytes()).metadata

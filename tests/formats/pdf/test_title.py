@@ -1,0 +1,103 @@
+"""Titles of PDFs: what is taken for one, and what is printed like one."""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from tests.formats.pdf.samples import Draw, parse, pdf, write
+
+BODY = ["Most of what stands on a page is such a line of running text as this one here."] * 9
+
+
+def page(*large: str, size: float = 20) -> Draw:
+    """A page with large lines above running text."""
+
+    def draw(drawn: pymupdf.Page) -> None:
+        write(drawn, list(large), y=80, size=size)
+        write(drawn, BODY, y=260)
+
+    return draw
+
+
+def title(*pages: Draw | str, toc: list[list[object]] | None = None, said: str = "") -> str | None:
+    document = pymupdf.open("pdf", pdf(*pages, **({"title": said} if said else {})))
+    if toc:
+        document.set_toc(toc)
+    return parse(document.tobytes()).metadata.title
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "PowerPoint Presentation",
+        "Slide 1",
+        "report_v3.indd",
+        "Microsoft Word - Notes.doc",
+        "Template of the agency",
+    ],
+)
+def test_a_title_of_the_properties_that_no_page_shows_is_none(said: str) -> None:
+    assert title(page("Mills of the Upper Kest"), said=said) == "Mills of the Upper Kest"
+    assert title(page(), said=said) is None
+
+
+def test_a_title_of_the_properties_that_a_page_confirms_goes_before_larger_print() -> None:
+    shown = page("KESTWICK", "Mills of the Upper Kest")
+    assert title(shown, said="Mills of the Upper Kest") == "Mills of the Upper Kest"
+
+
+def test_the_only_root_of_the_outline_is_the_title_if_the_page_shows_it() -> None:
+    entries: list[list[object]] = [[1, "Mills of the Upper Kest", 1], [2, "Wheels", 1], [2, "Ponds", 2]]
+    shown = page("Annual Series No Four", "Mills of the Upper Kest")
+    assert title(shown, page(), toc=entries) == "Mills of the Upper Kest"
+    assert title(page("Annual Series No Four"), page(), toc=entries) == "Annual Series No Four"
+
+
+def test_a_stamp_at_the_side_is_no_title() -> None:
+    def stamped(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((30, 600), "arXiv:2101.01234v2 [cs.CL] 5 Jan 2021", fontsize=20, rotate=90)
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=15)
+        write(drawn, BODY, y=160)
+
+    assert title(stamped) == "Mills of the Upper Kest"
+
+
+def test_a_drop_cap_is_no_title() -> None:
+    def dropped(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=80, size=16)
+        write(drawn, ["M"], y=190, size=40)
+        write(drawn, BODY, x=95, y=180)
+
+    assert title(dropped) == "Mills of the Upper Kest"
+    assert title(lambda drawn: (write(drawn, ["M"], y=90, size=40), write(drawn, BODY, x=95, y=80))) is None
+
+
+@pytest.mark.parametrize(
+    "large",
+    ["Contents", "Abstract", "www.kestwick.example", "March 2021", "ISSN 1234-5678", "Page 1 of 9", "2021"],
+)
+def test_what_is_printed_large_but_names_no_document_is_no_title(large: str) -> None:
+    assert title(page(large)) is None
+
+
+def test_running_text_in_large_print_is_no_title() -> None:
+    sentence = [
+        "In the year of the great flood the miller of the upper",
+        "mill moved his wheel to the other bank, which was dry.",
+    ]
+    assert title(page(*sentence)) is None
+
+
+def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
+    def typed(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((60, 60), "Mills of the Upper Kest", fontsize=11, fontname="hebo")
+        write(drawn, BODY, y=100)
+
+    def listed(drawn: pymupdf.Page) -> None:
+        drawn.insert_text((60, 60), "1 Wheels", fontsize=11, fontname="hebo")
+        write(drawn, BODY, y=100)
+
+    assert title(typed) == "Mills of the Upper Kest"
+    assert title(listed) is None
+    assert title(lambda drawn: write(drawn, BODY)) is None
