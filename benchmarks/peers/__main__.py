@@ -118,7 +118,7 @@ def _ours(root: Path, server: Server) -> Task:
 
 
 def _published(settings: Settings) -> list[Row]:
-    (file,) = Path(settings.assets, "published").rglob("questions.jsonl")
+    (file,) = Path(settings.assets, "published").glob("*/*/*/questions.jsonl")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [{**row, "evidence": [one["quote"] for one in row["evidence"]]} for row in rows]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.catalog.migrations import sql
+from qagen_dagster.catalog.snapshot import snapshot
 from qagen_dagster.catalog.stats import Utc, query
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record

@@ -1,7 +1,7 @@
-"""Builds the catalog and opens it read-only. `sql/` defines its tables and views; `stats` queries them.
+"""Builds the catalog. `sql/` defines its tables and views; `snapshot` opens it for readers.
 
 DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a separate file and renamed
-over the published one: readers always open a finished snapshot, and an open snapshot never changes.
+over the published one.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -20,13 +20,14 @@ from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
 from qagen_dagster.catalog.comments import comment
-from qagen_dagster.catalog.migrations import SCHEMA_VERSION, create, sql, version_of
+from qagen_dagster.catalog.migrations import create, sql
 from qagen_dagster.catalog.rows.base import TableRow
 from qagen_dagster.catalog.rows.evaluation import evaluation_rows
 from qagen_dagster.catalog.rows.exams import exam_rows
 from qagen_dagster.catalog.rows.history import history_rows
 from qagen_dagster.catalog.rows.problems import problem_rows
 from qagen_dagster.catalog.rows.questions import table_rows
+from qagen_dagster.catalog.snapshot import CONFIG
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
@@ -36,13 +37,8 @@ TABLES = (
     "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip
-REBUILD_HINT = "`qagen run`, or materializing the asset `catalog`, makes it"
 LOCK_SECONDS = 600.0
 _REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 
 
 def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
@@ -63,7 +59,7 @@ def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_S
 def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file; raw rows are kept in the folder `scratch` meanwhile."""
     raw = _write_raw(source, scratch)
-    with duckdb.connect(file, config=_CONFIG) as connection:
+    with duckdb.connect(file, config=CONFIG) as connection:
         create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, raw[table])
@@ -75,46 +71,6 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
         counts = {table: connection.table(table).shape[0] for table in TABLES}
         connection.execute("CHECKPOINT")
     return counts
-
-
-@contextmanager
-def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
-    """The published catalog, read-only. Raises StoreError when it is missing or has another schema version."""
-    if not path.is_file():
-        raise StoreError(f"there is no catalog at {path}: {REBUILD_HINT}")
-    with duckdb.connect(":memory:", config=_CONFIG) as connection:
-        _attach(connection, path)
-        found = version_of(connection)
-        if found != SCHEMA_VERSION:
-            raise StoreError(
-                f"{path} has catalog schema {found}, this version reads {SCHEMA_VERSION}: {REBUILD_HINT} anew"
-            )
-        yield connection
-
-
-def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Attach the file as a separate database.
-
-    `duckdb.connect(path)` shares one database per path within a process: while a reader has the old file open,
-    new readers would see the old file, too.
-    """
-    quoted = str(path).replace("'", "''")
-    try:
-        connection.execute(f"ATTACH '{quoted}' AS published (READ_ONLY)")
-        connection.execute("USE published")
-    except (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException) as error:
-        raise StoreError(
-            f"{path} cannot be read as a catalog ({str(error)[:120]}): {REBUILD_HINT} anew"
-        ) from None
-
-
-def is_current(path: Path) -> bool:
-    """Whether a catalog exists that this version can read."""
-    try:
-        with snapshot(path):
-            return True
-    except StoreError:
-        return False
 
 
 def _rebuild(source: CatalogSource, target: Path) -> dict[str, int]:

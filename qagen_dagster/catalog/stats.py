@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import duckdb
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.catalog.migrations import sql
+from qagen_dagster.catalog.snapshot import snapshot
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode

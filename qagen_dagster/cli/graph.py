@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from qagen_dagster.cli.interrupts import interrupts_are_final
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.ingest.parsing import is_current
-from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.unfinished import DOCUMENTS, is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 
 if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
+    from qagen_dagster.loop.questions.head_start import HeadStart
 
 
 def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.ingest.parsing import stored_text
 from qagen_dagster.ingest.views import visual_image
-from qagen_dagster.loop.catalog.source import catalog_file
+from qagen_dagster.loop.catalog.file import catalog_file
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import VisualManifest, VisualType
 from qagen_dagster.records.questions.published import (

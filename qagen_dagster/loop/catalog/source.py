@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Container, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
+from qagen_dagster.loop.catalog.file import CATALOG, catalog_file
 from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
 from qagen_dagster.publishing.questions.jsonl import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
@@ -43,7 +43,6 @@ from qagen_dagster.records.questions.results import CandidateSet, GenerationResu
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
 
-CATALOG = "catalog.duckdb"
 _LOG = logging.getLogger(__name__)
 
 
@@ -57,22 +56,6 @@ def rebuild_catalog(store: Store) -> dict[str, int]:
         counts = rebuild(source_of(store), file)
         store.publish_file(CATALOG, file)
     return counts
-
-
-@contextmanager
-def catalog_file(store: Store) -> Generator[Path]:
-    """The catalog as a local file. Raises StoreError when there is none."""
-    local = store.local_path(CATALOG)
-    if local is not None:
-        yield local
-        return
-    data = store.get(CATALOG)
-    if data is None:
-        raise StoreError(f"{store.path(CATALOG)} is missing: run `qagen run` first")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / CATALOG
-        file.write_bytes(data)
-        yield file
 
 
 def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:

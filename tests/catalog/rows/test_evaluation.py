@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.database import rebuild, snapshot
+from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.catalog.snapshot import snapshot
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.grounding.grade import grade_document
 from qagen_dagster.grounding.grade import report as grade_report

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog.database import rebuild, snapshot
+from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.catalog.snapshot import snapshot
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.result import slot_result
