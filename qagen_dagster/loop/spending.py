@@ -1,7 +1,8 @@
 """What a run has paid in all its processes, and the check of its budget before each paid call.
 
 Each process writes its own file after each paid call and reads the files of the others before the next one. So the limits hold
-across ops and machines that share the store, and spending of a killed process is not lost.
+across ops and machines that share the store, and spending of a killed process is not lost. A process also knows what its own
+calls in flight may cost, but not those of the others.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ import os
 import platform
 import threading
 import uuid
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from qagen_dagster.configuration.profiles import Profile, check_priced
-from qagen_dagster.errors import BudgetExhaustedError, ConfigError
+from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Budget, Meter, Spent, reached
+from qagen_dagster.models.budget import Allowance, Budget, Holds, Meter, Scope, Spent
 from qagen_dagster.store import Store
+
+_IN_FLIGHT = Holds()  # all runs of this process
 
 
 class RunSpending:
@@ -32,6 +37,7 @@ class RunSpending:
         process = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._store, self._lock, self._own = store, threading.Lock(), Spent()
         self._run, self._partition = "/".join(folder.split("/")[:2]), folder
+        self.run, self.partition = store.path(self._run), store.path(folder)  # names of the scopes
         self._key = f"{folder}/{process}.json"
 
     def add(self, spent: Spent) -> None:
@@ -59,7 +65,7 @@ def spent_by(store: Store, prefix: str) -> float:
 
 @dataclass
 class BudgetMeter:
-    """Checks the budgets of run, partition and document before a paid call, and records the spending after it.
+    """Holds paid calls to the budgets of run, partition and document, and records what they cost.
 
     Exam items and problems have the same limits. `subject` is their name in messages.
     """
@@ -74,16 +80,19 @@ class BudgetMeter:
     def _counts_shared(self) -> bool:
         return not (self.budget.run.unlimited and self.budget.partition.unlimited)
 
-    def check(self) -> None:
-        """Raise BudgetExhaustedError, which names scope and limit, if a limit is reached."""
-        scopes = [(self.subject, self.budget.document, self.spent)]
+    def hold(self, most: Spent) -> AbstractContextManager[None]:
+        """Hold a call to the three budgets. Raises BudgetExhaustedError, which names scope and limit."""
+        scopes: dict[Hashable, Scope] = {id(self): Scope(self.subject, self.budget.document)}
         if self._counts_shared:
-            run, partition = self.spending.totals()
-            scopes += [("partition", self.budget.partition, partition), ("run", self.budget.run, run)]
-        for name, allowance, spent in scopes:
-            limit = reached(allowance, spent)
-            if limit is not None:
-                raise BudgetExhaustedError(f"the {name}'s {limit} is used up")
+            scopes[self.spending.partition] = Scope("partition", self.budget.partition)
+            scopes[self.spending.run] = Scope("run", self.budget.run)
+        return _IN_FLIGHT.hold(scopes, self._spent, most)
+
+    def _spent(self) -> dict[Hashable, Spent]:
+        found: dict[Hashable, Spent] = {id(self): self.spent}
+        if self._counts_shared:
+            found[self.spending.run], found[self.spending.partition] = self.spending.totals()
+        return found
 
     def record(self, spent: Spent) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Budgets of a run, a partition and a document, and what has been spent.
+"""Budgets of a run, a partition and a document, what has been spent, and what calls in flight may still cost.
 
 What belongs here: the values and the comparison. What does not: adding up over processes (`loop/spending.py`),
 and what happens to a document when its budget is exhausted (`loop/`).
@@ -6,14 +6,21 @@ and what happens to a document when its budget is exhausted (`loop/`).
 
 from __future__ import annotations
 
-from typing import Protocol
+import itertools
+import threading
+from collections.abc import Callable, Generator, Hashable, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.pricing import usd
 from qagen_dagster.records.base import Record
+
+_ROUNDING = 1e-9  # US dollars: sums of prices are not exact
 
 
 class Allowance(Record):
@@ -60,10 +67,11 @@ class Spent(Record):
 
 
 class Meter(Protocol):
-    """Checks the budget before a paid call, and records what the call cost."""
+    """Holds a paid call to its budget, and records what the call cost."""
 
-    def check(self) -> None:
-        """Raises BudgetExhaustedError when the budget is exhausted."""
+    def hold(self, most: Spent) -> AbstractContextManager[None]:
+        """Hold back what one call may cost at most while it is in flight. Raises BudgetExhaustedError if the rest of the budget
+        is less."""
         ...
 
     def record(self, spent: Spent) -> None:
@@ -77,12 +85,75 @@ def cost_of(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> Spent:
     return Spent(usd=usd(spec, usage, batch=batch) or 0.0, tokens=tokens, calls=1)
 
 
-def reached(allowance: Allowance, spent: Spent) -> str | None:
-    """The limit of `allowance` that is used up, in words; None when another call may be paid."""
-    if allowance.max_usd is not None and spent.usd >= allowance.max_usd:
-        return f"max_usd {allowance.max_usd:g} (spent {spent.usd:.4f})"
-    if allowance.max_tokens is not None and spent.tokens >= allowance.max_tokens:
-        return f"max_tokens {allowance.max_tokens} (spent {spent.tokens})"
-    if allowance.max_calls is not None and spent.calls >= allowance.max_calls:
+class Scope(NamedTuple):
+    """One of the budgets that a call must be within."""
+
+    name: str
+    allowance: Allowance
+
+
+class Holds:
+    """What the calls in flight of one process may cost at most.
+
+    A call starts only if its limits have room for what was spent, for the calls that were announced before it, and for itself.
+    If only calls in flight take the room, it waits until one of them ends: most calls cost less than they might.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._held: dict[int, tuple[frozenset[Hashable], Spent]] = {}  # in the order of the calls
+        self._tickets, self._ended = itertools.count(), 0
+
+    @contextmanager
+    def hold(
+        self, scopes: Mapping[Hashable, Scope], spent: Callable[[], Mapping[Hashable, Spent]], most: Spent
+    ) -> Generator[None]:
+        """Hold `most` in all `scopes` during a call; `spent` reads what they have spent. Raises BudgetExhaustedError."""
+        with self._changed:
+            ticket = next(self._tickets)
+            self._held[ticket] = frozenset(scopes), most
+        try:
+            while (ended := self._waits(ticket, scopes, spent, most)) is not None:
+                with self._changed:
+                    self._changed.wait_for(lambda seen=ended: self._ended != seen)
+            yield
+        finally:
+            with self._changed:
+                del self._held[ticket]
+                self._ended += 1
+                self._changed.notify_all()
+
+    def _waits(
+        self,
+        ticket: int,
+        scopes: Mapping[Hashable, Scope],
+        spent: Callable[[], Mapping[Hashable, Spent]],
+        most: Spent,
+    ) -> int | None:
+        """None if the call may start; otherwise the number of calls that had ended before its limits were read."""
+        with self._changed:
+            ended = self._ended
+            before = [held for number, held in self._held.items() if number < ticket]
+        room = True
+        for key, paid in spent().items():
+            scope = scopes[key]
+            limit = reached(scope.allowance, paid, most)
+            if limit is not None:
+                raise BudgetExhaustedError(f"the {scope.name}'s {limit} is used up")
+            for among, other in before:
+                paid = paid.plus(other) if key in among else paid
+            room = room and reached(scope.allowance, paid, most) is None
+        return None if room else ended
+
+
+def reached(allowance: Allowance, spent: Spent, most: Spent) -> str | None:
+    """The limit of `allowance` that a call of `most` could pass, in words; None if there is room for it."""
+    if allowance.max_usd is not None and spent.usd + most.usd > allowance.max_usd + _ROUNDING:
+        return f"max_usd {allowance.max_usd:g} (spent {spent.usd:.4f}, the next call may cost {most.usd:.4f})"
+    if allowance.max_tokens is not None and spent.tokens + most.tokens > allowance.max_tokens:
+        return (
+            f"max_tokens {allowance.max_tokens} (spent {spent.tokens}, the next call may take {most.tokens})"
+        )
+    if allowance.max_calls is not None and spent.calls + most.calls > allowance.max_calls:
         return f"max_calls {allowance.max_calls} (made {spent.calls})"
     return None

@@ -21,7 +21,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -31,6 +31,7 @@ from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.breaker import Breaker, fault_of
 from qagen_dagster.models.budget import Meter, Spent, cost_of
 from qagen_dagster.models.limits.file_lock import lock, unlock
+from qagen_dagster.models.limits.limiter import at_most
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.models.tally import TALLY
@@ -146,12 +147,13 @@ class Ledger:
         read: Callable[[dict[str, Any]], T],
         spec: CallSpec,
         cost: Callable[[Entry], Spent],
+        most: Callable[[], Spent],
         meter: Meter | None,
         sleep: Callable[[float], None],
     ) -> tuple[T, Entry, bool]:
         """What `read` makes of the stored response, and True; or of one that `send` gives, with retries, and False.
 
-        A body that `read` cannot use is requested again. `meter` decides whether a call may be paid, and counts its `cost`.
+        A body that `read` cannot use is requested again. `meter` decides whether a call that costs `most` may be paid, and counts its `cost`.
         Raises ModelError.
         """
         found = self._usable(key, read)
@@ -165,19 +167,18 @@ class Ledger:
 
             def attempt() -> tuple[T, Entry]:
                 nonlocal attempts
-                if meter is not None:
-                    meter.check()
-                if attempts:
-                    TALLY.retried()
-                with _room(lock_file, self._blobs.lock_file(key)):
-                    attempts += 1
-                    body = send()
-                seconds = round(time.monotonic() - started, 6)
-                entry = self.put(key, body, model=spec.name, seconds=seconds, retries=attempts - 1)
-                spent = cost(entry)
-                TALLY.paid(spent.usd)
-                if meter is not None:
-                    meter.record(spent)
+                with nullcontext() if meter is None else meter.hold(most()):
+                    if attempts:
+                        TALLY.retried()
+                    with _room(lock_file, self._blobs.lock_file(key)):
+                        attempts += 1
+                        body = send()
+                    seconds = round(time.monotonic() - started, 6)
+                    entry = self.put(key, body, model=spec.name, seconds=seconds, retries=attempts - 1)
+                    spent = cost(entry)
+                    TALLY.paid(spent.usd)
+                    if meter is not None:
+                        meter.record(spent)
                 return read(body), entry
 
             (value, entry), _ = call_with_retry(
@@ -248,6 +249,7 @@ class LedgeredModel:
                 self._provider.read,
                 self.spec,
                 self._cost,
+                lambda: self._most(request),
                 self._meter,
                 self._sleep,
             )
@@ -261,6 +263,9 @@ class LedgeredModel:
     def _send(self, request: Request) -> dict[str, Any]:
         self._breaker.check(self.spec.name)
         return self._provider.send(request)
+
+    def _most(self, request: Request) -> Spent:
+        return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, entry: Entry) -> Spent:
         """What a stored response cost. An unreadable one counts as a call without tokens."""
@@ -289,12 +294,11 @@ class LocalModel:
 
     def respond(self, request: Request) -> Response:
         """Compute the response. Raises ModelError."""
-        if self._meter is not None:
-            self._meter.check()
         started = time.monotonic()
-        response = self._provider.read(self._provider.send(request))
-        if self._meter is not None:
-            self._meter.record(cost_of(self.spec, response.usage))
+        with nullcontext() if self._meter is None else self._meter.hold(Spent(calls=1)):
+            response = self._provider.read(self._provider.send(request))
+            if self._meter is not None:
+                self._meter.record(cost_of(self.spec, response.usage))
         return response.model_copy(
             update={
                 "request_key": request_key(self.spec, request),

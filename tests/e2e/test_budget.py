@@ -12,11 +12,10 @@ from tests.support.wire_server import WireServer
 
 STATIONS = ("ridge", "quay", "mill", "weir", "dune", "moor")
 KEY = "water/facts/textual"
-IN_FLIGHT = 3  # of `Project.environment`: calls at the same time
-CALL = 0.025  # dollars: 100 tokens in at 125 and 20 out at 625 dollars a million
+CALL = 0.025  # dollars: 20 tokens out at 1250 dollars a million, and no more are allowed
 ROLE = (
     '  {role}: {{provider: openai_compatible, model: {model}, base_url: "{url}", '
-    "usd_per_million_input: 125, usd_per_million_cached: 125, usd_per_million_output: 625}}\n"
+    "max_output_tokens: 20, usd_per_million_input: 0, usd_per_million_output: 1250}}\n"
 )
 MODELS = {"generator": "asker", "validator": "judge", "deduplicator": "twin"}
 
@@ -44,7 +43,7 @@ def test_a_dollar_is_a_dollar_and_what_it_bought_is_published(tmp_path: Path) ->
         stopped = _run(project, "--max-usd", "1.00")
         paid = len(server.requests)
         assert stopped.code == 0
-        assert 1.00 <= paid * CALL <= 1.00 + IN_FLIGHT * CALL + 1e-9
+        assert paid == round(1.00 / CALL), "all that the dollar pays, and nothing in flight beyond it"
         (report,) = stopped.value["combinations"]
         assert report["outcomes"]["budget_exhausted"] > 0
         kept = _questions(project)
@@ -75,7 +74,7 @@ def test_a_limit_in_money_without_prices_is_refused(tmp_path: Path) -> None:
     text = (
         (project.profiles / "priced.yaml")
         .read_text()
-        .replace("usd_per_million_output: 625", "temperature: 0")
+        .replace("usd_per_million_output: 1250", "temperature: 0")
     )
     project.profile("unpriced", text)
     refused = project.qagen("run", "--profile", "unpriced", "--max-usd", "1")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,8 +33,8 @@ def test_processes_of_a_run_see_what_the_others_paid(root: str, tmp_path: Path) 
     ("budget", "said"),
     [
         (Budget(run=Allowance(max_calls=3)), "the run's max_calls 3"),
-        (Budget(partition=Allowance(max_usd=0.5)), r"the partition's max_usd 0.5 \(spent 0.5000\)"),
-        (Budget(document=Allowance(max_tokens=150)), "the document's max_tokens 150"),
+        (Budget(partition=Allowance(max_usd=0.5)), r"the partition's max_usd 0.5 \(spent 0.5000, "),
+        (Budget(document=Allowance(max_tokens=250)), "the document's max_tokens 250"),
     ],
 )
 def test_each_scope_ends_the_spending_by_name(budget: Budget, said: str, tmp_path: Path) -> None:
@@ -40,17 +42,36 @@ def test_each_scope_ends_the_spending_by_name(budget: Budget, said: str, tmp_pat
     RunSpending(store, BESIDE).add(CALL)
     meter = BudgetMeter(budget, RunSpending(store, HERE))
     for _ in range(2):
-        meter.check()
-        meter.record(CALL)
-    with pytest.raises(BudgetExhaustedError, match=said):
-        meter.check()
+        with meter.hold(CALL):
+            meter.record(CALL)
+    with pytest.raises(BudgetExhaustedError, match=said), meter.hold(CALL):
+        pass
 
 
 def test_what_a_document_cost_before_counts(tmp_path: Path) -> None:
     book = RunSpending(Store(tmp_path), HERE)
     meter = BudgetMeter(Budget(document=Allowance(max_calls=3)), book, Spent(calls=3))
-    with pytest.raises(BudgetExhaustedError, match="made 3"):
-        meter.check()
+    with pytest.raises(BudgetExhaustedError, match="made 3"), meter.hold(CALL):
+        pass
+
+
+def test_partitions_of_a_run_share_its_limit_while_calls_are_in_flight(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    meters = [
+        BudgetMeter(Budget(run=Allowance(max_calls=1)), RunSpending(store, one)) for one in (HERE, BESIDE)
+    ]
+
+    def call(meter: BudgetMeter) -> bool:
+        try:
+            with meter.hold(CALL):
+                time.sleep(0.01)
+                meter.record(CALL)
+        except BudgetExhaustedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(call, meters)) == [False, True]
 
 
 def test_a_limit_per_document_writes_nothing_down(tmp_path: Path) -> None:

@@ -40,9 +40,10 @@ class FakeModel:
         """The same model as one whose calls are paid."""
 
         def respond(request: Request) -> Turn:
-            meter.check()
-            response = self.respond(request)
-            meter.record(Spent(usd=0.01, tokens=100, calls=1))
+            cost = Spent(usd=0.01, tokens=100, calls=1)
+            with meter.hold(cost):
+                response = self.respond(request)
+                meter.record(cost)
             return response
 
         return FakeModel(respond, self._spec.model)

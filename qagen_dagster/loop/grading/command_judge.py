@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.spending import effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance, Spent, reached
+from qagen_dagster.models.budget import Allowance, Holds, Scope, Spent
 from qagen_dagster.records.ids import Mode
 
 
 @dataclass
 class CommandMeter:
-    """Checks the budget of one command before a paid call and records the spending after it."""
+    """Holds the paid calls of one command to its budget, and records what they cost."""
 
     allowance: Allowance
     spent: Spent = field(default_factory=Spent)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _holds: Holds = field(default_factory=Holds)
 
-    def check(self) -> None:
-        """Raise BudgetExhaustedError, which names the limit, if a limit is reached."""
-        limit = reached(self.allowance, self.spent)
-        if limit is not None:
-            raise BudgetExhaustedError(f"the command's {limit} is used up")
+    def hold(self, most: Spent) -> AbstractContextManager[None]:
+        """Hold a call to the budget. Raises BudgetExhaustedError, which names the limit."""
+        key = "command"
+        return self._holds.hold({key: Scope(key, self.allowance)}, lambda: {key: self.spent}, most)
 
     def record(self, spent: Spent) -> None:
         with self._lock:

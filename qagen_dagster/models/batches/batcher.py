@@ -17,7 +17,7 @@ import copy
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -272,9 +272,9 @@ class BatchModel(LedgeredModel):
             return super().respond(request)
         key = request_key(self.spec, request)
         if self._ledger.get(key) is None or self._batcher.book.marked(key):
-            with self._ledger.only_one(key):
+            with self._ledger.only_one(key), self._held(key, request):
                 if self._ledger.get(key) is None:
-                    self._by_batch(key, request)
+                    self._batcher.ask(key, request)
                 entry = self._ledger.get(key)
                 if entry is not None and self._batcher.book.marked(key):
                     spent = self._cost(entry)
@@ -288,11 +288,10 @@ class BatchModel(LedgeredModel):
             request
         )  # stored and paid already, or the batch gave no response that can be used
 
-    def _by_batch(self, key: str, request: Request) -> None:
-        """Check the budget first, unless the request is in a batch already: then it counts as paid."""
-        if self._meter is not None and self._batcher.book.open_for(key) is None:
-            self._meter.check()
-        self._batcher.ask(key, request)
+    def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
+        """Hold the request to its budget, unless it is stored or in a batch already: then it counts as paid."""
+        known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
+        return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
 
 
 class Batchers:

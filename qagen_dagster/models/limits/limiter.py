@@ -26,11 +26,12 @@ from qagen_dagster.models import deadline
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.limits import rate
 from qagen_dagster.models.limits.concurrency import Semaphore
-from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage
+from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.records.ids import digest
 
 T = TypeVar("T")
 TOKEN_CHARACTERS = 4  # characters of English per token; bytes in estimates of a request
+_FEWEST_CHARACTERS = 2  # bytes per token, of text that takes many tokens
 PICTURE_TOKENS = 1_500  # a picture of about a megapixel
 _POLL, _SOON = (
     1.0,
@@ -43,6 +44,17 @@ _CHANCE = random.SystemRandom()
 
 def estimate(request: Request, spec: ModelSpec) -> int:
     """The tokens, input and output, that an attempt at `request` will probably use."""
+    return _input(request, spec, TOKEN_CHARACTERS) + min(spec.max_output_tokens, _LONGEST_OUTPUT)
+
+
+def at_most(request: Request, spec: ModelSpec) -> Usage:
+    """The tokens that an attempt at `request` can hardly exceed. Servers enforce the limit of the output."""
+    tokens = _input(request, spec, _FEWEST_CHARACTERS)
+    return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
+
+
+def _input(request: Request, spec: ModelSpec, characters: int) -> int:
+    """Tokens of input, with so many bytes per token."""
     size, pictures = len(request.system.encode()), 0
     for tool in request.tools:
         size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
@@ -53,8 +65,7 @@ def estimate(request: Request, spec: ModelSpec) -> int:
             size += len(json.dumps(part.arguments))
         elif part.type == "image" and spec.images:
             pictures += 1
-    output = min(spec.max_output_tokens, _LONGEST_OUTPUT)
-    return size // TOKEN_CHARACTERS + pictures * PICTURE_TOKENS + output
+    return size // characters + pictures * PICTURE_TOKENS
 
 
 def _parts(messages: Iterable[Message]) -> Generator[Any]:

@@ -91,6 +91,7 @@ class PaidEmbedder:
             lambda body: read(body, len(texts)),
             self._spec,
             self._cost,
+            lambda: self._price(2 * estimated),
             self._meter,
             self._sleep,
         )
@@ -104,7 +105,9 @@ class PaidEmbedder:
         return vectors
 
     def _cost(self, entry: Entry) -> Spent:
-        tokens = tokens_of(entry.body)
+        return self._price(tokens_of(entry.body))
+
+    def _price(self, tokens: int) -> Spent:
         return Spent(
             usd=(self._spec.usd_per_million_input or 0.0) * tokens / 1_000_000, tokens=tokens, calls=1
         )

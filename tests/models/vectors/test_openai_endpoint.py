@@ -15,12 +15,13 @@ from qagen_dagster.errors import (
     ModelError,
     PermanentModelError,
 )
-from qagen_dagster.models.budget import Meter, Spent
+from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.vectors.base import Embedder, EmbedderSpec
 from qagen_dagster.models.vectors.registry import build_embedder
 from tests.support.blobs import MemoryBlobs
 from tests.support.embeddings import embeddings, vector
+from tests.support.meters import CallMeter
 from tests.support.wire_server import Drop, Fault, Step, WireServer
 
 KEY = "sk-planted-0123456789abcdef"
@@ -131,7 +132,7 @@ GOOD = {"index": 0, "embedding": [1.0, 2.0]}
 def test_a_malformed_answer_is_asked_for_again_and_never_replayed(
     make: EmbedderMaker, data: Any, words: str
 ) -> None:
-    bad, meter = Fault(200, {"data": data}), Counting(9)
+    bad, meter = Fault(200, {"data": data}), CallMeter(9)
     with WireServer(lambda seen, number: bad if number <= 2 else embeddings(seen, number)) as server:
         for _ in range(2):
             with pytest.raises(MalformedResponseError, match=words):
@@ -172,7 +173,7 @@ def test_a_missing_key_names_its_variable(tmp_path: Path) -> None:
 
 
 def test_a_toll_allows_and_counts_what_is_paid_and_no_replay(make: EmbedderMaker) -> None:
-    meter = Counting(2)
+    meter = CallMeter(2)
     with WireServer(embeddings) as server:
         free = make(server, batch_size=1, usd_per_million_input=100.0)
         metered = make(server, meter, batch_size=1, usd_per_million_input=100.0)
@@ -184,17 +185,3 @@ def test_a_toll_allows_and_counts_what_is_paid_and_no_replay(make: EmbedderMaker
         assert free.query("three").shape == (8,)
     assert (meter.spent.usd, meter.spent.tokens, meter.spent.calls) == (pytest.approx(0.002), 20, 2)
     assert (metered.use.calls, metered.use.replayed, free.use.calls) == (2, 2, 1)
-
-
-class Counting:
-    """Lets so many calls be paid."""
-
-    def __init__(self, calls: int) -> None:
-        self.calls, self.spent = calls, Spent()
-
-    def check(self) -> None:
-        if self.spent.calls >= self.calls:
-            raise BudgetExhaustedError("no more")
-
-    def record(self, spent: Spent) -> None:
-        self.spent = self.spent.plus(spent)

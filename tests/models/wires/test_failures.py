@@ -17,11 +17,11 @@ from qagen_dagster.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import LedgeredModel
 from qagen_dagster.models.wires import faults
 from tests.models.conftest import KEY, ModelMaker, ProviderMaker, ask
 from tests.support.blobs import MemoryBlobs
+from tests.support.meters import CallMeter
 from tests.support.wire_server import Drop, Fault, Hang, Reply, Step, WireServer
 
 OK = Reply(text="ok")
@@ -145,12 +145,12 @@ OTHER = Fault(200, {"status": "signed out", "login": "/login"}, {})
 def test_an_unusable_body_is_stored_asked_for_again_and_overwritten(
     make_model: ModelMaker, blobs: MemoryBlobs, unusable: Step
 ) -> None:
-    meter = Purse(5)
+    meter = CallMeter(5)
     with WireServer([unusable, unusable, unusable, OK]) as server:
         model = cast("LedgeredModel", make_model(server, max_attempts=2)).metered(meter)
         with pytest.raises(MalformedResponseError, match="gave up after 2 attempts"):
             model.respond(ask())
-        assert (len(server.requests), len(blobs.data), meter.calls) == (2, 1, 2)
+        assert (len(server.requests), len(blobs.data), meter.spent.calls) == (2, 1, 2)
         paid = make_model(server).respond(ask())
         assert (paid.message.text, paid.retries, paid.replayed) == ("ok", 1, False)
         assert make_model(server).respond(ask()).replayed
@@ -159,22 +159,8 @@ def test_an_unusable_body_is_stored_asked_for_again_and_overwritten(
 
 def test_an_unusable_body_may_use_up_the_budget(make_model: ModelMaker) -> None:
     with WireServer(then=EMPTY) as server, pytest.raises(BudgetExhaustedError):
-        cast("LedgeredModel", make_model(server)).metered(Purse(3)).respond(ask())
+        cast("LedgeredModel", make_model(server)).metered(CallMeter(3)).respond(ask())
     assert len(server.requests) == 3
-
-
-class Purse:
-    """Lets so many calls be paid."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.calls = most, 0
-
-    def check(self) -> None:
-        if self.calls >= self.most:
-            raise BudgetExhaustedError("no more")
-
-    def record(self, spent: Spent) -> None:
-        self.calls += spent.calls
 
 
 @pytest.mark.parametrize(

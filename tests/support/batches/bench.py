@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,11 @@ class Meter:
         self.dollars, self.spent = dollars, Spent()
         self._lock = threading.Lock()
 
-    def check(self) -> None:
+    @contextmanager
+    def hold(self, most: Spent) -> Generator[None]:
         if self.spent.usd >= self.dollars:
             raise BudgetExhaustedError("no money")
+        yield
 
     def record(self, spent: Spent) -> None:
         with self._lock:
