@@ -23,7 +23,6 @@ from qagen_dagster.facts.statement import (
 )
 from qagen_dagster.facts.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.opposites import opposite_in
-from qagen_dagster.grounding.question import is_limit
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
 from qagen_dagster.grounding.source import Source, Window
 
@@ -220,11 +219,10 @@ def _changed(
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
     """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
-    values = (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts))
-    for one in values:
-        exact = any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end)
+    amounts = (one for one in missing_amounts(claim.facts, source.facts) if one.bound is None)
+    for one in (*amounts, *missing_dates(claim.facts, source.facts)):
         digits = [word for word in tokens(one.text) if word[0].isdigit()]
-        if exact and not all(map(source.has, digits)):
+        if digits and not all(map(source.has, digits)):
             yield one.text
 
 

@@ -6,14 +6,11 @@ the method says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from qagen_dagster.grounding.methods import llm, semantic
-from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE, issues
-from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
 
 ALL_PASSED = "hybrid (semantic only -- all passed)"
@@ -26,21 +23,12 @@ UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the c
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 
 
-def grade(
-    question: str,
-    answer: str,
-    source: Source,
-    judge: Model | None,
-    *,
-    document_id: str = "",
-    attempt: int = 1,
-    quoted: Sequence[Lines] = (),
-) -> AnswerGrade:
+def grade(question: str, answer: str, source: Source, judge: llm.Judge | None) -> AnswerGrade:
     """Grade `answer`; the judge is asked unless code finds it grounded."""
     first = semantic.grade(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
-    judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
+    judged = llm.ask(question, answer, source, judge)
     if judged.verdict is None:
         method = NO_JUDGE if judge is None else JUDGE_FAILED
         return _as(first, method, judge_failure=judged.failure, calls=judged.calls)

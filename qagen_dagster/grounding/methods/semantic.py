@@ -10,28 +10,23 @@ from qagen_dagster.grounding.verdicts import Decision, Rule, decide
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
-_METHOD = "semantic"
-
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by code; odd input never raises."""
-    return tally([_graded(*one, source) for one in decisions(answer, source, question)], _METHOD)
+    return tally(sentences(answer, source, question), "semantic")
+
+
+def sentences(answer: str, source: Source, question: str = "") -> list[SentenceGrade]:
+    """The sentences of `answer` with their grades."""
+    return [_graded(*one, source) for one in decisions(answer, source, question)]
 
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
     """The sentences of `answer`, each with its verdict."""
     copies = source.copies.find(answer)
-    said = [(one.text, covering(copies, one)) for one in claims(answer)]
     return [
-        (text, _decision(text, source, question, copy))
-        for text, copy in said or [(text, None) for text in _short(answer)]
+        (one.text, _decision(one.text, source, question, covering(copies, one))) for one in claims(answer)
     ]
-
-
-def _short(answer: str) -> list[str]:
-    """An answer that is not a sentence, such as "7"; the question makes it gradable."""
-    kept = answer.strip()
-    return [kept] if any(map(str.isalnum, kept)) else []
 
 
 def _decision(text: str, source: Source, question: str, copy: Copy | None) -> Decision:
