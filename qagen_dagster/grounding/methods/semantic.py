@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.grounding.copies import Copy, covering
+from qagen_dagster.grounding.copies import Run
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
@@ -23,17 +23,19 @@ def sentences(answer: str, source: Source, question: str = "") -> list[SentenceG
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
     """The sentences of `answer`, each with its verdict."""
-    copies = source.copies.find(answer)
+    said = claims(answer)
+    copies = source.copies.find(answer, said)
     return [
-        (one.text, _decision(one.text, source, question, covering(copies, one))) for one in claims(answer)
+        (one.text, _decision(one.text, source, question, copy))
+        for one, copy in zip(said, copies, strict=True)
     ]
 
 
-def _decision(text: str, source: Source, question: str, copy: Copy | None) -> Decision:
+def _decision(text: str, source: Source, question: str, copy: Run | None) -> Decision:
     if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
     if copy is not None:
-        return Decision(True, 1.0, Rule.COPY, Window(copy.first, copy.count))
+        return Decision(True, 1.0, Rule.COPY, Window(*copy))
     return decide(claim_of(text) or text, source, question)
 
 
