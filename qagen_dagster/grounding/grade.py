@@ -124,12 +124,10 @@ def decided(answers: Iterable[GradedAnswer]) -> Decided:
 
 def together(parts: Iterable[Decided | None]) -> Decided:
     """The sum of the counts."""
-    found = [one for one in parts if one is not None]
-    return Decided(
-        code=sum(one.code for one in found),
-        judge=sum(one.judge for one in found),
-        nobody=sum(one.nobody for one in found),
-    )
+    counts = Counter[str]()
+    for one in parts:
+        counts.update({} if one is None else one.model_dump())
+    return Decided(**counts)
 
 
 def overall(confidences: Iterable[float | None]) -> tuple[Grade | None, float | None]:

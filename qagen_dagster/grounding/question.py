@@ -38,18 +38,15 @@ def grade_question(
     known = words & set(content_stems(metadata))
     there = sum(source.has(word) or word in known for word in words)
     share = there / len(words) if words else 0.0
-    if not missing and share >= LEAST_WORDS:
-        sentence = SentenceGrade(sentence=question, status=SentenceStatus.SUPPORTED, score=1.0)
-        return AnswerGrade(is_grounded=True, confidence=1.0, method=_METHOD, sentences=(sentence,))
-    reason = (
-        f"the document does not have {', '.join(missing[:5])}"
-        if missing
-        else "few of its words are in the document"
-    )
-    score = min(share, LEAST_WORDS)
-    sentence = SentenceGrade(sentence=question, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
+    reason = "" if share >= LEAST_WORDS else "few of its words are in the document"
+    if missing:
+        reason = f"the document does not have {', '.join(missing[:5])}"
+    score = min(share, LEAST_WORDS) if reason else 1.0
+    status = SentenceStatus.NOT_FOUND if reason else SentenceStatus.SUPPORTED
+    sentence = SentenceGrade(sentence=question, status=status, score=score, reason=reason)
+    issues = (reason,) if reason else ()
     return AnswerGrade(
-        is_grounded=False, confidence=score, method=_METHOD, issues=(reason,), sentences=(sentence,)
+        is_grounded=not reason, confidence=score, method=_METHOD, issues=issues, sentences=(sentence,)
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from qagen_dagster.facts.statement import facts
 from qagen_dagster.facts.words import content_stems, tokens
 from qagen_dagster.grounding.source import Source, Window
 
 EACH = 4  # candidate windows of each size
-NEIGHBOURS = 2  # sentences that hold answer and question together
+NEIGHBOURS = 2  # sentences in a window
 ASKED = 0.7  # share of the question's words that they must have
 SHORT = 12  # words of a short answer
 MORE = 0.5  # share of their words that may be neither in the question nor in the answer
@@ -24,6 +24,11 @@ _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _SOURCE_NAMED = re.compile(
     r"^\W*(?:according to|in|from|based on)\b(?:\"[^\"]*\"|[^\",?]){1,300},\s+(?=\w)", re.IGNORECASE
 )
+
+
+def near(stems: Iterable[str], source: Source) -> list[Window]:
+    """The windows that have most of the words."""
+    return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
@@ -60,7 +65,7 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
     """The sentences with the answer in them, if no others have more of the question's words and no rival value is in them."""
     mine = frozenset(content_stems(answer))
     rest = asked - mine
-    windows = [one for one in source.candidates([*mine, *asked], EACH) if one.size <= NEIGHBOURS]
+    windows = near([*mine, *asked], source)
     shares = {one: _share(rest, source.window_stems(one)) for one in windows}
     for window in sorted(windows, key=lambda one: (one.size, -shares[one])):
         text, words = source.window_text(window), frozenset(source.window_stems(window))

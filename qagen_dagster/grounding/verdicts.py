@@ -23,12 +23,10 @@ from qagen_dagster.facts.statement import (
 )
 from qagen_dagster.facts.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.opposites import opposite_in
-from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
+from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, near, supporting
 from qagen_dagster.grounding.source import Source, Window
 
 VERSION = "1"  # increase when the same claim may get another verdict or score
-EACH = 4  # candidate windows of each size
-NEIGHBOURS = 2  # sentences in a window
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # content words from which a claim can be supported by its words
 LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
@@ -106,8 +104,7 @@ class _Claim:
 def decide(text: str, source: Source, question: str = "") -> Decision:
     """The verdict on one claim, which may be a short answer to `question`."""
     claim = _Claim(text, question)
-    shown = [*claim.stems, *content_stems(question)]
-    windows = [one for one in source.candidates(shown, EACH) if one.size <= NEIGHBOURS]
+    windows = near([*claim.stems, *content_stems(question)], source)
     ranked = sorted(windows, key=lambda one: -_closeness(claim, one, source))
     nearest = ranked[0] if ranked else None
     close = _closeness(claim, ranked[0], source) if ranked else 0.0
