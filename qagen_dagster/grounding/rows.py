@@ -40,7 +40,7 @@ def rows(text: str) -> Iterator[Row]:
         elif len(cells) == len(heads):
             yield Row(number, line.strip(), heads, cells)
         else:
-            heads = cells
+            heads = heads or cells
 
 
 def _stated(head: str, cell: str) -> str:

@@ -26,7 +26,7 @@ from qagen_dagster.grounding.opposites import opposite_in
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, near, supporting
 from qagen_dagster.grounding.source import Source, Window
 
-VERSION = "1"  # increase when the same claim may get another verdict or score
+VERSION = "2"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # content words from which a claim can be supported by its words
 LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
