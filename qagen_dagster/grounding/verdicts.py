@@ -167,8 +167,6 @@ def _span(said: Sequence[str], stems: Sequence[str]) -> int | None:
                 break
         else:
             found.append(place - start + 1)
-        if place < 0:
-            break
     return min(found, default=None)
 
 

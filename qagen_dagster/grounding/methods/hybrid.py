@@ -41,7 +41,8 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
     """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
     said = llm.judge_issue(verdict)
     if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
-        notes = tuple(f"Overridden: {one}" for one in issues(_contradicted(first)))
+        contradicted = (one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED)
+        notes = tuple(f"Overridden: {one}" for one in issues(contradicted))
         sentences = tuple(_overridden(one) for one in first.sentences)
         return _as(
             first,
@@ -58,10 +59,6 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
-
-
-def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
-    return [one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED]
 
 
 def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
