@@ -30,7 +30,6 @@ from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.markdown import MarkdownFormat
 from qagen_dagster.formats.pdf.reader import PdfFormat
 from qagen_dagster.formats.text.reader import TextFormat
-from qagen_dagster.grounding.methods.judge_reply import read_verdict
 from qagen_dagster.index import sentences
 from qagen_dagster.latex import compare, structure
 from qagen_dagster.latex.split_items import split_items
@@ -140,7 +139,6 @@ def readers() -> dict[str, tuple[str, Read]]:
         "json_reply": (JSON, _refusing(ValueError, json_reply.read_object)),
         "batch reply": (JSON + "|Q: |A: |1. ", lambda text: reply_text.questions([text], None)),
         "batch answer": (JSON, lambda text: reply_text.answer([text])),
-        "verdict": (JSON + "|Score: |yes|no|Grade: A", read_verdict),
         "answer row": (JSON, _refusing(ValueError, lambda text: read_row(text.encode("utf-8", "surrogatepass")))),
         "ledger": (JSON + '|"sha256": |"entry": ', _refusing(ValueError, lambda text: unseal(text.encode("utf-8", "surrogatepass"), "k"))),
         "tex": (TEX, _all_structure),

@@ -65,7 +65,7 @@ def _candidates(text: str) -> Iterator[dict[str, object] | str]:
             continue
         inner = value.get("arguments", value) if isinstance(value, dict) else None
         if isinstance(inner, dict):
-            yield dict(inner)
+            yield {str(key).casefold(): item for key, item in inner.items()}
 
 
 def _value(text: str) -> JsonValue:

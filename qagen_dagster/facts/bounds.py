@@ -30,8 +30,8 @@ _LOOSE = (
     r"(?:\s?(?:the|about|around|approximately|early|late|mid|a total of|at least|end of)\b[\s-]?){0,2}\s?$"
 )
 _AMOUNT: Mapping[Bound, str] = {
-    Bound.LEAST: r"at least|(?:no|not) (?:less|fewer|lower|smaller) than|(?:a )?minimum of|≥|>=",
-    Bound.MOST: r"at most|up to|(?:no|not) (?:more|greater|higher|larger|longer) than|(?:a )?maximum of|≤|<=",
+    Bound.LEAST: r"at least|between|(?:no|not) (?:less|fewer|lower|smaller) than|(?:a )?minimum of|≥|>=",
+    Bound.MOST: r"at most|up to|between [\d.,]{1,12} and|(?:no|not) (?:more|greater|higher|larger|longer) than|(?:a )?maximum of|≤|<=",
     Bound.LESS: r"(?:less|fewer|lower|smaller|shorter|younger|lighter|cheaper|slower) than|under|below|<",
     Bound.MORE: r"(?:more|[a-z]+er) than|over|above|exceed(?:s|ed|ing)?|>",
 }
@@ -42,8 +42,8 @@ _DATE: Mapping[Bound, str] = {
     Bound.MORE: r"after|later than|>",
 }
 _AFTERWARDS = {
-    Bound.LEAST: re.compile(r"\+(?!\d)|,?\s(?:or|and) (?:more|over|above|older|longer|later|higher)\b|\sonwards?\b", re.IGNORECASE),
-    Bound.MOST: re.compile(r",?\s(?:or|and) (?:less|fewer|under|below|younger|shorter|earlier|lower)\b", re.IGNORECASE),
+    Bound.LEAST: re.compile(r"\+(?!\d)|(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:more|over|above|older|longer|later|higher)\b|\sonwards?\b", re.IGNORECASE),
+    Bound.MOST: re.compile(r"(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:less|fewer|under|below|younger|shorter|earlier|lower)\b", re.IGNORECASE),
 }  # fmt: skip
 _FAR = 40  # characters before a number in which its comparison stands
 

@@ -99,15 +99,9 @@ class Date:
         if not self._centuries(other):  # "the sixties"
             return mine // 10 % 10 == theirs // 10 % 10
         if self.decade or other.decade:
-            return mine // 10 == theirs // 10 or (
-                any(self._century_of(one) for one in (self, other)) and mine // 100 == theirs // 100
-            )
+            century = any(one.decade and (one.year or 0) % 100 == 0 for one in (self, other))  # "the 1900s"
+            return mine // 10 == theirs // 10 or (century and mine // 100 == theirs // 100)
         return mine == theirs
-
-    @staticmethod
-    def _century_of(one: Date) -> bool:
-        """Whether a decade may be a century: "the 1900s"."""
-        return one.decade and (one.year or 0) % 100 == 0
 
     def _centuries(self, other: Date) -> bool:
         """Whether the years of both are known in full."""

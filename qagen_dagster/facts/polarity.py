@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from qagen_dagster.facts.words import is_content, plain, stem, tokens
@@ -61,15 +62,15 @@ def polarities(text: str) -> dict[tuple[int, int], str]:
     return found
 
 
+def _denials(text: str) -> Iterator[re.Match[str]]:
+    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
+    return (match for match in _DENIAL.finditer(text) if match.start() not in exempt)
+
+
 @lru_cache(maxsize=50_000)
 def negates(text: str) -> bool:
     """Whether grammar denies something ("not", "without"); a negative verb ("failed") does not count."""
-    text = plain(text)
-    exempt = {match.start() for match in _NO_DENIAL.finditer(text)}
-    return any(
-        match.start() not in exempt and not match.group().lower().startswith(_DENYING_VERBS)
-        for match in _DENIAL.finditer(text)
-    )
+    return any(not match.group().lower().startswith(_DENYING_VERBS) for match in _denials(plain(text)))
 
 
 def leaves_open(sentence: str) -> bool:
@@ -80,11 +81,8 @@ def leaves_open(sentence: str) -> bool:
 def denied(text: str) -> frozenset[str] | None:
     """Stems in the scope of a denial; None without a denial (an empty set: the scope is unclear)."""
     text = plain(text)
-    exempt = [match.start() for match in _NO_DENIAL.finditer(text)]
     found: set[str] | None = None
-    for match in _DENIAL.finditer(text):
-        if match.start() in exempt:
-            continue
+    for match in _denials(text):
         end = _CLAUSE_END.search(text, match.end())
         scope = text[match.end() : end.start() if end else len(text)]
         stems = [stem(token) for token in tokens(scope) if is_content(token)]

@@ -124,13 +124,11 @@ def _outside(found: Iterable[Amount], told: Sequence[Date]) -> Iterator[Amount]:
             yield amount
 
 
-def names(text: str) -> Iterator[tuple[str, str]]:
-    """Words that name something, as stem and original: codes, and capitalised words other than sentence starts."""
-    return ((name, shown) for name, shown, _ in _placed(text))
-
-
 def _placed(text: str) -> Iterator[tuple[str, str, int]]:
-    """`names` with the number of the full name that each word belongs to: words with one space or hyphen between them."""
+    """Words that name something, as stem and original: codes, and capitalised words other than sentence starts.
+
+    The number is that of the full name that the word belongs to: words with one space or hyphen between them.
+    """
     text = text if text.isascii() else plain(text)
     full, until = 0, -1
     for match in _CAPITAL.finditer(text):
@@ -220,15 +218,9 @@ def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 
 def _conflict(kind: Kind, claim: Amount | Date, evidence: Amount | Date) -> Conflict:
-    """The two values as written; with their comparisons if these are the difference."""
-    date = kind is Kind.DATE
-    if claim.text == evidence.text:
-        return Conflict(
-            kind,
-            with_bound(claim.text, claim.bound, date=date),
-            with_bound(evidence.text, evidence.bound, date=date),
-        )
-    return Conflict(kind, claim.text, evidence.text)
+    """The two values as written, with their comparisons."""
+    said, there = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
+    return Conflict(kind, said, there)
 
 
 def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:

@@ -4,87 +4,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 
 from qagen_dagster.index.sentences import Sentence
 
 LEAST = 4  # minimum words of a copy; shorter ones ("No.", a table's cell) mean nothing out of context
-_OPENING = 3  # leading words that index the sentences
-_ALIKE = 500  # maximum tried positions of identical sentences
+MOST = 12  # claims of one copy
+_ALIKE = 500  # maximum tried positions of the same words
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
 _ENDING = ".,;:!" + _QUOTES
 
-
-@dataclass(frozen=True)
-class Copy:
-    """A run of `count` complete sentences of the document, from number `first` on, that an answer contains."""
-
-    start: int  # character position in the answer
-    end: int
-    first: int
-    count: int
+Run = tuple[int, int]  # sentences of the document: number of the first, and count
 
 
 class Copies:
-    """The sentences of one document, indexed by their words."""
+    """The words of a document, and where its sentences begin in them."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
-        self._texts: list[str] = []
-        self._sizes: list[int] = []
-        self._places: dict[str, list[int]] = {}
-        self._lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences with this opening
-        for number, sentence in enumerate(sentences):
-            words = [word for word, _, _ in _words(sentence.text)]
-            self._texts.append(" ".join(words))
-            self._sizes.append(len(words))
-            self._lengths.setdefault(tuple(words[:_OPENING]), set()).add(len(words))
-            places = self._places.setdefault(self._texts[-1], [])
-            if words and len(places) < _ALIKE:
-                places.append(number)
+        words = [f"{' '.join(_words(one.text))} " for one in sentences]
+        self._text = f" {''.join(words)}"
+        self._starts = {at: number for number, at in enumerate(accumulate(map(len, words), initial=0))}
 
-    def find(self, answer: str) -> list[Copy]:
-        """The copies in `answer`, in order and without overlap."""
-        placed = list(_words(answer))
-        words = [word for word, _, _ in placed]
-        found: list[Copy] = []
-        at = 0
-        while at < len(words):
-            length, first, count = max(self._runs(words, at), default=(0, 0, 0))
-            if length >= LEAST:
-                found.append(Copy(placed[at][1], placed[at + length - 1][2], -first, count))
-            at += length if length >= LEAST else 1
+    def find(self, answer: str, claims: Sequence[Sentence]) -> list[Run | None]:
+        """For each claim of the answer, the sentences of the document that it copies, alone or with its neighbours."""
+        found: list[Run | None] = []
+        while len(found) < len(claims):
+            left = claims[len(found) : len(found) + MOST]
+            before = claims[len(found) - 1].end if found else 0  # there may be the marker of a list
+            pieces = (self._longest(answer, start, left) for start in (before, left[0].start))
+            count, copy = max(pieces, key=lambda one: (one[1] is not None, one[0]))
+            found += [copy] * count
         return found
 
-    def _runs(self, words: Sequence[str], at: int) -> Iterator[tuple[int, int, int]]:
-        """Runs of copies from word `at`: word count, minus the first sentence (earlier is better), sentence count."""
-        for size in range(1, _OPENING + 1):
-            for length in self._lengths.get(tuple(words[at : at + size]), ()):
-                if at + length > len(words):
-                    continue
-                for first in self._places.get(" ".join(words[at : at + length]), ()):
-                    end, number = at + length, first + 1
-                    while number < len(self._texts) and self._follows(words, end, number):
-                        end += self._sizes[number]
-                        number += 1
-                    yield end - at, -first, number - first
+    def _longest(self, answer: str, start: int, claims: Sequence[Sentence]) -> tuple[int, Run | None]:
+        """How many of the claims, from `start` on, are together a copy of whole sentences, and of which."""
+        count, copy = 1, None
+        for number, claim in enumerate(claims, 1):
+            words = list(_words(answer[start : claim.end]))
+            wanted = f" {' '.join(words)} "
+            if wanted not in self._text:
+                break
+            whole = self._whole(wanted) if len(words) >= LEAST else None
+            count, copy = (number, whole) if whole else (count, copy)
+        return count, copy
 
-    def _follows(self, words: Sequence[str], at: int, number: int) -> bool:
-        size = self._sizes[number]
-        return bool(size) and " ".join(words[at : at + size]) == self._texts[number]
-
-
-def covering(copies: Sequence[Copy], claim: Sentence) -> Copy | None:
-    """The first of the copies that together cover the whole claim; None if they do not."""
-    held = [one for one in copies if one.start < claim.end and claim.start < one.end]
-    for _, start, end in _words(claim.text):
-        if not any(one.start < claim.start + end and claim.start + start < one.end for one in held):
-            return None
-    return held[0] if held else None
+    def _whole(self, wanted: str) -> Run | None:
+        """The sentences that together are these words; None if the words begin or end inside a sentence."""
+        at = -1
+        for _ in range(_ALIKE):
+            at = self._text.find(wanted, at + 1)
+            if at < 0:
+                break
+            first, last = self._starts.get(at), self._starts.get(at + len(wanted) - 1)
+            if first is not None and last is not None:
+                return first, last - first
+        return None
 
 
-def _words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Normalised words with positions; a token without letters counts as a word, such as leader dots."""
+def _words(text: str) -> Iterator[str]:
+    """Normalised words; a token without letters counts as a word, such as leader dots."""
     for match in _WORD.finditer(text):
         word = match.group().replace("\u2019", "'").casefold()
-        yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start(), match.end()
+        yield word.rstrip(_ENDING).lstrip(_QUOTES) or word

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
+from qagen_dagster.facts.words import listed, tokens
 
 _SOURCE = (
     r"(?:(?:provided|given|above|supplied|source|attached) )?"
@@ -34,31 +31,24 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 
-_META = _set(
-    """
-    document documents text texts passage passages article articles source sources report reports paper papers excerpt
-    context content contents section sections paragraph paragraphs author authors information details detail data evidence
-    answer answers question questions topic topics subject summary conclusion point points example examples quote quotes
-    states state stated mentions mention mentioned describes describe described says say said notes noted discusses discuss
-    discussed explains explain explained indicates indicated provides provide provided contains contain contained includes
-    include included gives give given shows show shown refers refer referred means mean meant lists list listed covers
-    cover covered outlines outlined presents presented supports support supported supporting based according found see
-    above below following follows follow relevant available key main several various different many some more
-    clearly explicitly directly specifically also further overall here detailed case true correct
-    """
+_ABOUT = frozenset(
+    listed(
+        "document documents text texts passage passages article articles source sources report reports paper papers excerpt "
+        "context section paragraph author authors answer summary information evidence"
+    )
 )
-_FUNCTION = _set(
-    """
-    a an the this that these those it its they them there here is are was were be been being can could may as in on of to by
-    for from with within about at and or which what where how when so such all both each other one's into throughout has have
-    """
-)
-_ABOUT = _set(
-    "document documents text texts passage passages article articles source sources report reports paper papers excerpt "
-    "context section paragraph author authors answer summary information evidence"
-)
+_META = _ABOUT | {*listed(
+    "contents content sections paragraphs details detail data answers question questions topic topics subject conclusion point "
+    "points example examples quote quotes states state stated mentions mention mentioned describes describe described says say "
+    "said notes noted discusses discuss discussed explains explain explained indicates indicated provides provide provided "
+    "contains contain contained includes include included gives give given shows show shown refers refer referred means mean "
+    "meant lists list listed covers cover covered outlines outlined presents presented supports support supported supporting "
+    "based according found see above below following follows follow relevant available key main several various different many "
+    "some more clearly explicitly directly specifically also further overall here detailed case true correct "
+    "a an the this that these those it its they them there is are was were be been being can could may as in on of to by for "
+    "from with within about at and or which what where how when so such all both each other one's into throughout has have"
+)}  # fmt: skip
 _DEMONSTRATIVE = re.compile(r"(?:this|that|these|it) (?:is|are|refers? to|means?)\b", re.IGNORECASE)
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)?")
 
 _LACKS = r"(?:does not|doesn't|do not|don't|did not|didn't|never|fails? to)"
 _GIVES = (
@@ -72,8 +62,7 @@ _GIVEN = (
 _IN = rf"(?:in|by|from|within|on|anywhere in) (?:the|this) {_SOURCE}"
 _ABSENT = re.compile(
     rf"\b(?:insufficient information|not (?:enough|sufficient) information|(?:the|this) {_SOURCE} {_LACKS} {_ADVERB}{_GIVES}|"
-    rf"(?:is|are|was|were) (?:not|nowhere) {_ADVERB}{_GIVEN} {_IN}|(?:isn't|aren't|wasn't|weren't) {_ADVERB}{_GIVEN} {_IN}|"
-    rf"not {_ADVERB}{_GIVEN} {_IN}|not {_IN}|cannot be (?:determined|answered|found|inferred) {_IN}|"
+    rf"(?:not|nowhere|(?:is|are|was|were)n't) {_ADVERB}{_GIVEN} {_IN}|not {_IN}|cannot be (?:determined|answered|found|inferred) {_IN}|"
     rf"(?:there is )?no (?:information|mention|details?|data|evidence) (?:(?:is|are|was|were) )?{_ADVERB}"
     rf"(?:{_GIVEN} )?(?:(?:about|on|of|regarding|for|concerning) [^.;:]{{1,120}} )?{_IN})",
     re.IGNORECASE,
@@ -95,8 +84,8 @@ _LISTED = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 
 def is_generic(sentence: str) -> bool:
     """Whether the sentence only refers to the document or the answer, so that nothing in it could be wrong."""
-    words = _words(sentence)
-    if not words or not _META.union(_FUNCTION).issuperset(words):
+    words = tokens(sentence)
+    if not words or not _META.issuperset(words):
         return False
     return bool(
         _ABOUT.intersection(words)
@@ -111,7 +100,7 @@ def claim_of(sentence: str) -> str:
     for _ in range(3):
         opening = _OPENING.match(rest)
         rest = rest[opening.end() :].strip() if opening else rest
-    return rest if _words(rest) else sentence.strip()
+    return rest if tokens(rest) else sentence.strip()
 
 
 def is_refusal(sentence: str) -> bool:
@@ -142,7 +131,3 @@ def is_unsure(answer: str) -> bool:
 def _plain(text: str) -> str:
     flat = " ".join(text.replace("\u2019", "'").split())
     return _COURTESY.sub("", flat)
-
-
-def _words(text: str) -> list[str]:
-    return [word.group().replace("\u2019", "'") for word in _WORD.finditer(text.casefold())]

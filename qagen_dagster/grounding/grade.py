@@ -10,10 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from qagen_dagster.grounding.error_rates import error_rates
 from qagen_dagster.grounding.methods import hybrid, keyword, llm, semantic
-from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import claims
-from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import (
     AnswerGrade,
     Decided,
@@ -36,33 +34,17 @@ _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly l
 
 
 def grade_answer(
-    question: str,
-    answer: str,
-    source: Source,
-    method: Method,
-    *,
-    judge: Model | None = None,
-    document_id: str = "",
-    attempt: int = 1,
-    quoted: Sequence[Lines] = (),
+    question: str, answer: str, source: Source, method: Method, judge: llm.Judge | None = None
 ) -> AnswerGrade:
-    """Grade one answer. A judge's failure is part of the result and is never raised.
-
-    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds
-    the lines of the answer's evidence, which the judge of a long document sees.
-    """
+    """Grade one answer. A judge's failure is part of the result and is never raised."""
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is Method.KEYWORD:
         return keyword.grade(answer, source, question=question)
     if method is Method.LLM:
-        return llm.grade(
-            question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted
-        )
+        return llm.grade(question, answer, source, judge)
     if method is Method.HYBRID:
-        return hybrid.grade(
-            question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted
-        )
+        return hybrid.grade(question, answer, source, judge)
     return semantic.grade(answer, source, question=question)
 
 
@@ -142,12 +124,10 @@ def decided(answers: Iterable[GradedAnswer]) -> Decided:
 
 def together(parts: Iterable[Decided | None]) -> Decided:
     """The sum of the counts."""
-    found = [one for one in parts if one is not None]
-    return Decided(
-        code=sum(one.code for one in found),
-        judge=sum(one.judge for one in found),
-        nobody=sum(one.nobody for one in found),
-    )
+    counts = Counter[str]()
+    for one in parts:
+        counts.update({} if one is None else one.model_dump())
+    return Decided(**counts)
 
 
 def overall(confidences: Iterable[float | None]) -> tuple[Grade | None, float | None]:

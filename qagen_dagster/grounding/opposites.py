@@ -10,11 +10,7 @@ from qagen_dagster.facts.words import listed
 BESIDE = 2  # content words of the claim on each side of the word
 AROUND = 3  # content words of the evidence on each side of the opposite
 _REST = 4  # minimum letters of a word without its prefix
-_DENYING = listed("un in im ir il non dis mis anti counter de")
-_EXCHANGED = tuple(
-    pair.split("/")
-    for pair in listed("pre/post over/under in/de in/out up/down hypo/hyper max/min im/ex inter/intra")
-)
+_PREFIXES = ("", *listed("un in im ir il non dis mis anti counter de ex pre post over under hypo hyper"))
 
 
 def opposite_in(
@@ -47,21 +43,6 @@ def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bo
 
 @lru_cache(maxsize=20_000)
 def by_form(word: str) -> frozenset[str]:
-    """Opposites of a stem by adding, removing or exchanging a prefix or ending; most are not words."""
-    found: set[str] = set()
-    if len(word) >= _REST:
-        found |= {prefix + word for prefix in _DENYING}
-    found |= {_cut(word, prefix) for prefix in _DENYING}
-    for one, other in _EXCHANGED:
-        found |= {other + _cut(word, one)} if _cut(word, one) else set()
-        found |= {one + _cut(word, other)} if _cut(word, other) else set()
-    for one, other in (("ful", "less"), ("less", "ful")):
-        if word.endswith(one) and len(word) - len(one) >= _REST:
-            found.add(word.removesuffix(one) + other)
-    return frozenset(found - {"", word})
-
-
-def _cut(word: str, prefix: str) -> str:
-    """The word without the prefix; empty if it lacks the prefix or too little remains."""
-    rest = word.removeprefix(prefix)
-    return rest if rest != word and len(rest) >= _REST else ""
+    """The stems that differ from this one only in a prefix; most are not words."""
+    rests = {word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)}
+    return frozenset(prefix + rest for prefix in _PREFIXES for rest in rests if len(rest) >= _REST) - {word}

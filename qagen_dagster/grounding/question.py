@@ -22,16 +22,6 @@ from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceSt
 
 LEAST_WORDS = 0.5  # minimum share of its content words in the document
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
-# A limit ("at least 5") need not be in the document itself.
-_LIMIT_BEFORE = re.compile(
-    r"(?:\bat (?:least|most)|\b(?:more|less|fewer|higher|lower|larger|smaller|greater|longer|shorter|later|earlier) than"
-    r"|\b(?:over|under|above|below|exceed(?:s|ed|ing)?|up to|between)|\bbetween [\d.,]{1,12} and)\s{0,3}$",
-    re.IGNORECASE,
-)
-_LIMIT_AFTER = re.compile(
-    r"(?:\s{1,3}\w{1,20}){0,2}\s{0,3}\b(?:or|and) (?:more|less|fewer|higher|lower|above|below|over|under|longer|later|earlier)\b",
-    re.IGNORECASE,
-)
 _METHOD = "facts of the question"
 
 
@@ -48,46 +38,33 @@ def grade_question(
     known = words & set(content_stems(metadata))
     there = sum(source.has(word) or word in known for word in words)
     share = there / len(words) if words else 0.0
-    if not missing and share >= LEAST_WORDS:
-        sentence = SentenceGrade(sentence=question, status=SentenceStatus.SUPPORTED, score=1.0)
-        return AnswerGrade(is_grounded=True, confidence=1.0, method=_METHOD, sentences=(sentence,))
-    reason = (
-        f"the document does not have {', '.join(missing[:5])}"
-        if missing
-        else "few of its words are in the document"
-    )
-    score = min(share, LEAST_WORDS)
-    sentence = SentenceGrade(sentence=question, status=SentenceStatus.NOT_FOUND, score=score, reason=reason)
+    reason = "" if share >= LEAST_WORDS else "few of its words are in the document"
+    if missing:
+        reason = f"the document does not have {', '.join(missing[:5])}"
+    score = min(share, LEAST_WORDS) if reason else 1.0
+    status = SentenceStatus.NOT_FOUND if reason else SentenceStatus.SUPPORTED
+    sentence = SentenceGrade(sentence=question, status=status, score=score, reason=reason)
+    issues = (reason,) if reason else ()
     return AnswerGrade(
-        is_grounded=False, confidence=score, method=_METHOD, issues=(reason,), sentences=(sentence,)
+        is_grounded=not reason, confidence=score, method=_METHOD, issues=issues, sentences=(sentence,)
     )
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """Names and values of the question that the document lacks, as written."""
-    mine, beside, whole = facts(question).exact(), facts_of_document(metadata).exact(), source.facts.exact()
+    """Names and values of the question that the document lacks, as written. A limit ("at least 5") need not be in it."""
+    mine, beside, whole = (
+        one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
+    )
     yield from (name for name in missing_names(mine, whole) if name in missing_names(mine, beside))
-    if not hypothetical:
-        elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
-        for found, other in zip(
-            (missing_amounts(mine, whole), missing_dates(mine, whole)), elsewhere, strict=True
-        ):
-            named = (
-                question[one.start : one.end]
-                for one in found
-                if one in other and not is_limit(question, one.start, one.end)
-            )
-            yield from (
-                name for name in named if not name.isalpha()
-            )  # "which of the two" counts things, it names nothing
+    limits = {one.start for one in facts(question).amounts if one.bound}
+    for missing in () if hypothetical else (missing_amounts, missing_dates):
+        elsewhere = missing(mine, beside)
+        for one in missing(mine, whole):
+            name = question[one.start : one.end]
+            if one in elsewhere and one.start not in limits and not name.isalpha():
+                yield name  # "which of the two" counts things, it names nothing
     text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
-
-
-def is_limit(text: str, start: int, end: int) -> bool:
-    """Whether the value at this place is a limit, such as "more than 5"."""
-    before = text[max(0, start - 40) : start]
-    return _LIMIT_BEFORE.search(before) is not None or _LIMIT_AFTER.match(text, end) is not None
 
 
 def _flat(text: str) -> str:

@@ -1,9 +1,10 @@
-"""Table rows as statements: each cell with the head of its column and the unit that the head names."""
+"""Rows of tables, each with the heads of its columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 _RULE = re.compile(r"[\s|:+=-]+")
 _BARE = re.compile(r"[-+\u2212]?\d[\d,.]*")
@@ -11,25 +12,35 @@ _UNIT = re.compile(r"\s*[(\[]\s*(?:in\s)?([^()\[\]]{1,20}?)\s*[)\]]\s*$")
 _MONEY = re.compile(r"(us\$|[$£€¥₹])\s*(.*)", re.IGNORECASE)
 
 
-def stated_rows(sentences: Sequence[str]) -> dict[int, str]:
-    """For each row of a table with a head, by the number of its sentence: the row with its heads."""
-    found: dict[int, str] = {}
-    head: list[str] = []
-    for number, sentence in enumerate(sentences):
-        cells = _cells(sentence)
+@dataclass(frozen=True)
+class Row:
+    """A line of the document, counted from 1, that is a row of a table. It has as many cells as heads."""
+
+    line: int
+    text: str
+    heads: list[str]
+    cells: list[str]
+
+    def stated(self) -> str:
+        """The row as a statement: each cell with its head and the unit that the head names."""
+        if any(map(_BARE.fullmatch, self.heads)):
+            return self.text
+        return "; ".join(_stated(*pair) for pair in zip(self.heads, self.cells, strict=True) if pair[1])
+
+
+def rows(text: str) -> Iterator[Row]:
+    """The rows of all tables of the text, in order."""
+    heads: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [" ".join(cell.split()) for cell in re.split(r"\||\t", line.strip().strip("|"))]
         if len(cells) < 2:
-            head = []
-        elif _RULE.fullmatch(sentence):
+            heads = []
+        elif _RULE.fullmatch(line):
             continue
-        elif len(cells) == len(head):
-            found[number] = "; ".join(_stated(*pair) for pair in zip(head, cells, strict=True) if pair[1])
+        elif len(cells) == len(heads):
+            yield Row(number, line.strip(), heads, cells)
         else:
-            head = [] if any(map(_BARE.fullmatch, cells)) else cells
-    return found
-
-
-def _cells(sentence: str) -> list[str]:
-    return [" ".join(cell.split()) for cell in re.split(r"\||\t", sentence.strip().strip("|"))]
+            heads = heads or cells
 
 
 def _stated(head: str, cell: str) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 
 from qagen_dagster.facts.statement import facts
 from qagen_dagster.facts.words import content_stems, tokens
 from qagen_dagster.grounding.source import Source, Window
 
 EACH = 4  # candidate windows of each size
-NEIGHBOURS = 2  # sentences that hold answer and question together
+NEIGHBOURS = 2  # sentences in a window
 ASKED = 0.7  # share of the question's words that they must have
 SHORT = 12  # words of a short answer
 MORE = 0.5  # share of their words that may be neither in the question nor in the answer
@@ -25,6 +24,11 @@ _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _SOURCE_NAMED = re.compile(
     r"^\W*(?:according to|in|from|based on)\b(?:\"[^\"]*\"|[^\",?]){1,300},\s+(?=\w)", re.IGNORECASE
 )
+
+
+def near(stems: Iterable[str], source: Source) -> list[Window]:
+    """The windows that have most of the words."""
+    return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
@@ -61,7 +65,7 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
     """The sentences with the answer in them, if no others have more of the question's words and no rival value is in them."""
     mine = frozenset(content_stems(answer))
     rest = asked - mine
-    windows = [one for one in source.candidates([*mine, *asked], EACH) if one.size <= NEIGHBOURS]
+    windows = near([*mine, *asked], source)
     shares = {one: _share(rest, source.window_stems(one)) for one in windows}
     for window in sorted(windows, key=lambda one: (one.size, -shares[one])):
         text, words = source.window_text(window), frozenset(source.window_stems(window))
@@ -108,36 +112,16 @@ def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
     return bool(mine.names) and any(name not in said and name not in asked for name, _ in there.names)
 
 
-def _row(said: Sequence[str], asked: frozenset[str], source: Source) -> Window | None:
+def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window | None:
     """The row of a table that has the answer in a cell, if the question names the row and no other column."""
-    for rows in _tables(source.text):
-        heads = rows[0][1]
-        for line, cells in rows[1:]:
-            label = frozenset(content_stems(cells[0]))
-            if not label or not label <= asked or len(cells) != len(heads):
-                continue
-            named = [frozenset(content_stems(head)) for head in heads[1:]]
-            fits = [(_share(head, tuple(asked)), len(head & asked)) for head in named]
-            best = max(fits, default=(0.0, 0))
-            column = fits.index(best) + 1 if best[1] and fits.count(best) == 1 else 0
-            if column and tokens(cells[column]) == tuple(said):
-                numbers = source.sentences_on(line, line)
-                return Window(numbers.start, max(1, len(numbers)))
-    return None
-
-
-@lru_cache(maxsize=8)
-def _tables(text: str) -> list[list[tuple[int, list[str]]]]:
-    """The tables of a text: lines with their cells. A rule under the heads is left out."""
-    found: list[list[tuple[int, list[str]]]] = []
-    last = -1
-    for number, line in enumerate(text.split("\n"), 1):
-        cells = [cell.strip(" `*") for cell in line.strip().strip("|").split("|")]
-        if len(cells) < 2:
+    for row in source.rows:
+        label = frozenset(content_stems(row.cells[0]))
+        if not label or not label <= asked:
             continue
-        if number != last + 1:
-            found.append([])
-        last = number
-        if any(any(map(str.isalnum, cell)) for cell in cells):
-            found[-1].append((number, cells))
-    return [rows for rows in found if len(rows) > 1]
+        heads = [frozenset(content_stems(head)) for head in row.heads[1:]]
+        fits = [(_share(head, tuple(asked)), len(head & asked)) for head in heads]
+        best = max(fits)
+        if best[1] and fits.count(best) == 1 and tokens(row.cells[fits.index(best) + 1]) == said:
+            numbers = source.sentences_on(row.line, row.line)
+            return Window(numbers.start, max(1, len(numbers)))
+    return None

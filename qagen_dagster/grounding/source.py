@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from qagen_dagster.facts.statement import Facts, facts_of_document
 from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.copies import Copies
-from qagen_dagster.grounding.rows import stated_rows
+from qagen_dagster.grounding.rows import Row, rows
 from qagen_dagster.index.sentences import Sentence, split
 from qagen_dagster.records.grading import SpanEvidence
 
@@ -52,17 +52,24 @@ class Source:
         return tuple(content_stems(text) for text in self._stated)
 
     @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of its tables."""
+        return tuple(rows(self.text))
+
+    @cached_property
     def _stated(self) -> tuple[str, ...]:
         """The text of each sentence, in which table rows name their heads."""
         texts = [" ".join(sentence.text.split()) for sentence in self.sentences]
-        rows = stated_rows([sentence.text for sentence in self.sentences])
-        return tuple(rows.get(number, text) for number, text in enumerate(texts))
+        for row in self.rows:
+            for number in self.sentences_on(row.line, row.line):
+                if self.sentences[number].text == row.text:
+                    texts[number] = row.stated()
+        return tuple(texts)
 
     @cached_property
     def facts(self) -> Facts:
         """What the whole text states."""
-        rows = stated_rows([sentence.text for sentence in self.sentences])
-        return facts_of_document("\n".join([self.text, *rows.values()]))
+        return facts_of_document("\n".join([self.text, *(row.stated() for row in self.rows)]))
 
     @cached_property
     def copies(self) -> Copies:

@@ -23,13 +23,10 @@ from qagen_dagster.facts.statement import (
 )
 from qagen_dagster.facts.words import content_stems, listed, stem, tokens
 from qagen_dagster.grounding.opposites import opposite_in
-from qagen_dagster.grounding.question import is_limit
-from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
+from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, near, supporting
 from qagen_dagster.grounding.source import Source, Window
 
-VERSION = "1"  # increase when the same claim may get another verdict or score
-EACH = 4  # candidate windows of each size
-NEIGHBOURS = 2  # sentences in a window
+VERSION = "2"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # content words from which a claim can be supported by its words
 LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
@@ -107,8 +104,7 @@ class _Claim:
 def decide(text: str, source: Source, question: str = "") -> Decision:
     """The verdict on one claim, which may be a short answer to `question`."""
     claim = _Claim(text, question)
-    shown = [*claim.stems, *content_stems(question)]
-    windows = [one for one in source.candidates(shown, EACH) if one.size <= NEIGHBOURS]
+    windows = near([*claim.stems, *content_stems(question)], source)
     ranked = sorted(windows, key=lambda one: -_closeness(claim, one, source))
     nearest = ranked[0] if ranked else None
     close = _closeness(claim, ranked[0], source) if ranked else 0.0
@@ -171,8 +167,6 @@ def _span(said: Sequence[str], stems: Sequence[str]) -> int | None:
                 break
         else:
             found.append(place - start + 1)
-        if place < 0:
-            break
     return min(found, default=None)
 
 
@@ -220,11 +214,10 @@ def _changed(
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
     """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
-    values = (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts))
-    for one in values:
-        exact = any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end)
+    amounts = (one for one in missing_amounts(claim.facts, source.facts) if one.bound is None)
+    for one in (*amounts, *missing_dates(claim.facts, source.facts)):
         digits = [word for word in tokens(one.text) if word[0].isdigit()]
-        if exact and not all(map(source.has, digits)):
+        if digits and not all(map(source.has, digits)):
             yield one.text
 
 

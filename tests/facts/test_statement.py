@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.facts.dates import dates
-from qagen_dagster.facts.statement import Kind, differences, facts, facts_of_document, missing_names, names
+from qagen_dagster.facts.statement import Kind, differences, facts, facts_of_document, missing_names
 
 
 def kinds(claim: str, evidence: str) -> list[Kind]:
@@ -146,7 +146,7 @@ def test_people_of_a_named_country_are_no_new_name(claim: str, missing: list[str
     ],
 )
 def test_what_opens_a_sentence_is_a_name_if_a_name_follows(text: str, found: list[str]) -> None:
-    assert [written for _, written in names(text)] == found
+    assert [written for _, written in facts(text).names] == found
 
 
 @given(STATED)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.copies import Copies, covering
+from qagen_dagster.grounding.copies import Copies, Run
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.index.sentences import claims, split
+from qagen_dagster.index.sentences import Sentence, claims, split
 from qagen_dagster.records.grading import SentenceStatus
 
 WORDS = ("tank", "holds", "forty", "litres", "of", "oil")
@@ -28,6 +28,10 @@ TEXT = (
     "U uitable properties . . . . . . . . . . . . . . . 480\n"
     "tempdir . . . . . . . . . . . . . . . . .\n"
 )
+
+
+def copied(answer: str, text: str = TEXT) -> list[Run | None]:
+    return Copies(split(text)).find(answer, claims(answer))
 
 
 def statuses(answer: str) -> list[SentenceStatus]:
@@ -68,28 +72,38 @@ def test_the_evidence_of_a_copy_is_where_it_stands() -> None:
     ],
 )
 def test_one_word_or_sign_otherwise_is_no_copy(changed: str) -> None:
-    assert Copies(split(TEXT)).find(changed) == []
+    assert copied(changed) == [None]
 
 
 def test_part_of_a_sentence_is_no_copy_and_neither_are_cells() -> None:
-    copies = Copies(split(TEXT))
-    assert copies.find("nothing would have been solved in 1990 or 1991 by A. Berg.") == []
-    assert copies.find("Yes. No.") == []
-    assert copies.find("") == []
+    assert copied("nothing would have been solved in 1990 or 1991 by A. Berg.") == [None]
+    assert copied("Yes. No.") == [None, None]
+    assert copied("") == []
 
 
 def test_a_sentence_that_opens_like_a_longer_one_is_found() -> None:
-    copies = Copies(split("The tank holds oil.\n\nThe tank holds oil and 7 more litres of water."))
-    (found,) = copies.find("The tank holds oil.")
-    assert (found.first, found.count, found.end) == (0, 1, 19)
+    text = "The tank holds oil and 7 more litres of water.\n\nThe tank holds oil."
+    assert copied("The tank holds oil.", text) == [(1, 1)]
 
 
-def test_a_claim_that_says_more_than_its_copy_is_not_covered() -> None:
-    answer = "The tank holds (40) litres. The tank holds (40) litres and 7 more of them"
-    first, second = claims(answer)
-    copies = Copies(split(TEXT)).find(answer)
-    assert covering(copies, first) is not None
-    assert covering(copies, second) is None
+def test_a_claim_that_says_more_than_its_copy_is_none() -> None:
+    assert copied("The tank holds (40) litres. The tank holds (40) litres and 7 more of them") == [
+        (8, 1),
+        None,
+    ]
+
+
+def test_a_document_that_is_split_otherwise_is_copied_all_the_same() -> None:
+    answer = "The tank holds 40 litres. It was built in 1990."
+    whole = [Sentence(answer, 0, len(answer))]
+    assert Copies(whole).find(answer, claims(answer)) == [(0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("marker", ["- ", "1. ", ""])
+def test_the_marker_of_a_list_may_be_in_the_answer_alone_or_in_both(marker: str) -> None:
+    sentence = "The tank holds 40 litres of oil."
+    assert copied(f"{marker}{sentence}", sentence) == [(0, 1)]
+    assert copied(f"{marker}{sentence}", f"{marker}{sentence}") == [(0, 1)]
 
 
 @given(st.lists(st.permutations(WORDS), min_size=1, max_size=8, unique_by=tuple), st.data())
@@ -98,17 +112,18 @@ def test_whole_sentences_in_a_row_are_a_copy(orders: list[list[str]], data: st.D
     assert len(sentences) == len(orders)
     first = data.draw(st.integers(0, len(sentences) - 1))
     chosen = sentences[first : first + data.draw(st.integers(1, 5))]
-    (found,) = Copies(sentences).find(" ".join(one.text for one in chosen))
-    assert (found.first, found.count) == (first, len(chosen))
+    answer = " ".join(one.text for one in chosen)
+    assert Copies(sentences).find(answer, claims(answer)) == [(first, len(chosen))] * len(chosen)
 
 
 @given(st.text(alphabet=st.sampled_from("ab 1.\n,-("), max_size=120), st.integers(0, 20), st.integers(1, 5))
-def test_consecutive_sentences_are_found_whole(text: str, first: int, count: int) -> None:
+def test_any_sentences_in_a_row_can_be_searched(text: str, first: int, count: int) -> None:
     sentences = split(text)
     chosen = sentences[first : first + count]
     answer = " ".join(one.text for one in chosen)
-    found = Copies(sentences).find(answer)
-    assert [(one.start, one.end) for one in found] == sorted((one.start, one.end) for one in found)
-    for one in found:
-        held = " ".join(sentence.text for sentence in sentences[one.first : one.first + one.count])
-        assert answer[one.start : one.end].strip(".,;:! ").split()[:1] == held.strip(".,;:! ").split()[:1]
+    said = claims(answer)
+    found = Copies(sentences).find(answer, said)
+    for claim, run in zip(said, found, strict=True):
+        if run is not None:
+            held = " ".join(one.text for one in sentences[run[0] : sum(run)])
+            assert claim.text.strip(".,;:! -").split()[0] in held

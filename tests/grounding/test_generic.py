@@ -72,25 +72,6 @@ NO_REFUSALS = (
 )
 
 
-OUTLOOKS = (
-    "Further research is needed.",
-    "Randomized controlled trials are necessary to confirm our findings.",
-    "Careful prospective studies of this issue are needed.",
-    "We recommend a larger prospective trial.",
-    "The clinical implications of our finding need further exploration.",
-    "However, these preliminary results should be confirmed in larger studies.",
-)
-NO_OUTLOOKS = (
-    "Further studies of vitamin D are needed.",
-    "Two trials are needed.",
-    "The study confirmed the results.",
-    "Patients need further work-up.",
-    "Our results are promising.",
-    "More data.",
-    "",
-)
-
-
 @pytest.mark.parametrize("sentence", GENERIC)
 def test_statements_about_the_document_are_generic(sentence: str) -> None:
     assert is_generic(sentence)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.grounding.error_rates import error_rates
 from qagen_dagster.grounding.grade import grade_answer, grade_document, letter, report
+from qagen_dagster.grounding.methods.llm import Judge
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.records.grading import (
     AnswerGrade,
@@ -20,7 +21,16 @@ from qagen_dagster.records.grading import (
     Verdict,
 )
 from qagen_dagster.records.ids import Mode
-from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, WRONG, judge, source, verdict
+from tests.grounding.methods.judging import (
+    COPIED,
+    FAILURES,
+    FOREIGN,
+    QUESTION,
+    WRONG,
+    judged,
+    source,
+    verdict,
+)
 
 ANSWER = f"{COPIED} {FOREIGN}"
 
@@ -58,7 +68,7 @@ def test_letters(confidence: float, grade: Grade) -> None:
 def test_no_failure_of_a_judge_gets_out(method: Method, name: str) -> None:
     make, said = FAILURES[name]
     model = make()
-    grade = grade_answer(QUESTION, ANSWER, source(), method, judge=model, document_id="d")
+    grade = grade_answer(QUESTION, ANSWER, source(), method, Judge(model))
     asked = method in (Method.LLM, Method.HYBRID)
     assert bool(grade.judge_failure) == asked == bool(model.requests)
     assert said in grade.judge_failure or not asked
@@ -69,10 +79,10 @@ def test_no_failure_of_a_judge_gets_out(method: Method, name: str) -> None:
 
 @pytest.mark.parametrize("method", Method)
 def test_each_method_tells_a_copied_answer_from_a_foreign_one(method: Method) -> None:
-    good = grade_answer(QUESTION, COPIED, source(), method, judge=judge(verdict("SUPPORTED")))
-    bad = grade_answer(QUESTION, WRONG, source(), method, judge=judge(verdict("NOT_SUPPORTED")))
+    good = grade_answer(QUESTION, COPIED, source(), method, judge=judged(verdict("SUPPORTED")))
+    bad = grade_answer(QUESTION, WRONG, source(), method, judge=judged(verdict("NOT_SUPPORTED")))
     assert (good.is_grounded, good.confidence) == (True, 0.9 if method is Method.LLM else 1.0)
-    assert bad.is_grounded is (None if method is Method.KEYWORD else False)
+    assert bad.is_grounded is False
     assert bad.issues
 
 
@@ -87,7 +97,7 @@ def test_issues_name_the_score_and_the_sentence(method: Method) -> None:
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("text", ["", " \n\t\n"])
 def test_a_document_without_text_measures_nothing(method: Method, text: str) -> None:
-    grade = grade_answer(QUESTION, ANSWER, source(text), method, judge=judge())
+    grade = grade_answer(QUESTION, ANSWER, source(text), method, judge=judged())
     assert (grade.is_grounded, grade.confidence) == (None, None)
     assert {one.status for one in grade.sentences} == {SentenceStatus.NOT_MEASURED}
     assert "no text" in grade.method
@@ -96,7 +106,7 @@ def test_a_document_without_text_measures_nothing(method: Method, text: str) -> 
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("answer", ["", " ", "...", "***"])
 def test_an_answer_that_says_nothing_is_not_measured(method: Method, answer: str) -> None:
-    grade = grade_answer(QUESTION, answer, source(), method, judge=judge())
+    grade = grade_answer(QUESTION, answer, source(), method, judge=judged())
     assert (grade.is_grounded, grade.confidence, grade.sentences) == (None, None, ())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.methods.llm import Judge
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.records.grading import Method
 from tests.grounding.methods.judging import judge, source, verdict
@@ -48,7 +49,7 @@ def test_an_invented_claim_is_never_supported_without_a_judge(claim: str, method
 @pytest.mark.parametrize("method", [Method.HYBRID, Method.LLM])
 def test_the_judge_is_asked_about_each_of_them(claim: str, method: Method) -> None:
     model = judge(verdict("NOT_SUPPORTED", 0.9))
-    found = grade_answer("What is said about the pool?", claim, source(TEXT), method, judge=model)
+    found = grade_answer("What is said about the pool?", claim, source(TEXT), method, judge=Judge(model))
     assert len(model.requests) == 1
     assert (found.is_grounded, found.decided_by) == (False, "judge")
 

@@ -40,13 +40,12 @@ def test_words_of_the_question_are_not_exchanged() -> None:
         ("stable", "unstable"),
         ("prenatal", "postnatal"),
         ("hypotension", "hypertension"),
-        ("harmful", "harmless"),
         ("import", "export"),
         ("increase", "decrease"),
         ("overestimate", "underestimate"),
     ],
 )
-def test_prefixes_and_endings_make_opposites_both_ways(one: str, other: str) -> None:
+def test_prefixes_make_opposites_both_ways(one: str, other: str) -> None:
     assert stem(other) in by_form(stem(one))
     assert stem(one) in by_form(stem(other))
 

@@ -6,14 +6,11 @@ the method says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from qagen_dagster.grounding.methods import llm, semantic
-from qagen_dagster.grounding.methods.judge_excerpt import Lines
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE, issues
-from qagen_dagster.models.base import Model
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
 
 ALL_PASSED = "hybrid (semantic only -- all passed)"
@@ -26,21 +23,12 @@ UNSURE = "hybrid (semantic + LLM unsure)"  # SUPPORTED, but with less than the c
 _GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
 
 
-def grade(
-    question: str,
-    answer: str,
-    source: Source,
-    judge: Model | None,
-    *,
-    document_id: str = "",
-    attempt: int = 1,
-    quoted: Sequence[Lines] = (),
-) -> AnswerGrade:
+def grade(question: str, answer: str, source: Source, judge: llm.Judge | None) -> AnswerGrade:
     """Grade `answer`; the judge is asked unless code finds it grounded."""
     first = semantic.grade(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
-    judged = llm.ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
+    judged = llm.ask(question, answer, source, judge)
     if judged.verdict is None:
         method = NO_JUDGE if judge is None else JUDGE_FAILED
         return _as(first, method, judge_failure=judged.failure, calls=judged.calls)
@@ -53,7 +41,8 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
     """The grade if the first pass did not accept the answer (`first`) and the judge gave `verdict`."""
     said = llm.judge_issue(verdict)
     if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
-        notes = tuple(f"Overridden: {one}" for one in issues(_contradicted(first)))
+        contradicted = (one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED)
+        notes = tuple(f"Overridden: {one}" for one in issues(contradicted))
         sentences = tuple(_overridden(one) for one in first.sentences)
         return _as(
             first,
@@ -70,10 +59,6 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
         return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
     least = min(first.confidence, verdict.confidence)
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
-
-
-def _contradicted(first: AnswerGrade) -> list[SentenceGrade]:
-    return [one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED]
 
 
 def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:

@@ -7,21 +7,21 @@ result, never an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from qagen_dagster.agents.accounting import call_summaries
+from qagen_dagster.agents.accounting import response_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.runner import AgentRun, run_agent
+from qagen_dagster.agents.runner import run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish, GiveUp, GiveUpReason
 from qagen_dagster.errors import ModelError
 from qagen_dagster.grounding.generic import is_generic
 from qagen_dagster.grounding.methods.judge_excerpt import Lines, shown
-from qagen_dagster.grounding.methods.judge_reply import ReadingModel
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.grounding.tally import GROUNDED_CONFIDENCE
 from qagen_dagster.index.sentences import claims
-from qagen_dagster.models.base import Model
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import GroundingVerdict
@@ -32,8 +32,22 @@ BUDGETS = (
     100_000,
     24_000,
     6_000,
-)  # characters shown; a smaller budget is tried if the model rejects a larger one
+)  # characters shown; a smaller one is tried if the model rejects a larger one
 NO_JUDGE = "no judge is bound"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The model that judges an answer, and what only a judge needs to know of the answer.
+
+    `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
+    lines of the answer's evidence, which the judge of a long document sees.
+    """
+
+    model: Model
+    document_id: str = ""
+    attempt: int = 1
+    quoted: Sequence[Lines] = ()
 
 
 @dataclass(frozen=True)
@@ -49,16 +63,7 @@ def prompt() -> Prompt:
     return load_prompt("grading/judge")
 
 
-def grade(
-    question: str,
-    answer: str,
-    source: Source,
-    judge: Model | None,
-    *,
-    document_id: str = "",
-    attempt: int = 1,
-    quoted: Sequence[Lines] = (),
-) -> AnswerGrade:
+def grade(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
     """Grade `answer` by the judge's verdict; without one nothing is measured, and the reason is kept.
 
     The confidence is that of the answer being grounded: one minus the judge's own for NOT_SUPPORTED.
@@ -66,7 +71,7 @@ def grade(
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
         return AnswerGrade(is_grounded=None, confidence=None, method="llm")
-    judged = ask(question, answer, source, judge, document_id=document_id, attempt=attempt, quoted=quoted)
+    judged = ask(question, answer, source, judge)
     if judged.verdict is None:
         return AnswerGrade(
             is_grounded=None,
@@ -110,27 +115,22 @@ def judge_issue(verdict: JudgeVerdict) -> str:
     return f"Judge: {verdict.verdict.value} ({verdict.confidence:.2f}): {verdict.reason or 'no reason given'}"
 
 
-def ask(
-    question: str,
-    answer: str,
-    source: Source,
-    judge: Model | None,
-    *,
-    document_id: str = "",
-    attempt: int = 1,
-    quoted: Sequence[Lines] = (),
-) -> Judged:
+def ask(question: str, answer: str, source: Source, judge: Judge | None) -> Judged:
     """Ask the judge once, with one turn to repair an unreadable reply. A model's failure never raises."""
     if judge is None:
         return Judged(None, NO_JUDGE)
-    model = ReadingModel(judge, TERMINAL)
+    model = _Recorder(judge.model)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
     for budget in (BUDGETS[0], *(less for less in BUDGETS[1:] if less < len(source.text))):
-        end = _run(question, answer, source, model, attempt, budget, quoted)
+        part = shown(source, question, answer, budget, judge.quoted)
+        values = {"scope": part.scope, "document": part.document, "question": question, "answer": answer}
+        try:
+            end = run_agent(_spec(), model, {}, values, sample=judge.attempt).end
+        except ModelError as error:
+            end = error
         if not (isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW):
             break
-    run = AgentRun(GiveUp(GiveUpReason.MAX_TURNS, ""), tuple(model.responses), ())
-    calls = call_summaries(run, ROLE, judge.spec, document_id, attempt)
+    calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):
         return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
     if isinstance(end, GiveUp):
@@ -141,31 +141,29 @@ def ask(
     return Judged(verdict, "", calls)
 
 
-def _run(
-    question: str,
-    answer: str,
-    source: Source,
-    model: ReadingModel,
-    attempt: int,
-    budget: int,
-    quoted: Sequence[Lines],
-) -> Finish | GiveUp | ModelError:
-    part = shown(source, question, answer, budget, quoted)
-    spec = AgentSpec(
+def _spec() -> AgentSpec:
+    return AgentSpec(
         name="grounding judge",
         role=ROLE,
         prompt=prompt(),
         tools=(),
         terminals=(Terminal(TERMINAL, GroundingVerdict),),
         limits=Limits(max_turns=2, max_tool_calls=8, max_nudges=1),
+        reads_text=True,
     )
-    values = {
-        "scope": part.scope,
-        "document": part.document,
-        "question": question,
-        "answer": answer,
-    }
-    try:
-        return run_agent(spec, model, {}, values, sample=attempt).end
-    except ModelError as error:
-        return error
+
+
+@dataclass(frozen=True)
+class _Recorder:
+    """`model`; it keeps the responses, because those before an error are paid, too."""
+
+    model: Model
+    responses: list[Response] = field(default_factory=list[Response])
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.model.spec
+
+    def respond(self, request: Request) -> Response:
+        self.responses.append(self.model.respond(request))
+        return self.responses[-1]

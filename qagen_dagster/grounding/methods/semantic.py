@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.grounding.copies import Copy, covering
+from qagen_dagster.grounding.copies import Run
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
@@ -10,35 +10,32 @@ from qagen_dagster.grounding.verdicts import Decision, Rule, decide
 from qagen_dagster.index.sentences import claims
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
-_METHOD = "semantic"
-
 
 def grade(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
     """Grade each sentence of `answer` by code; odd input never raises."""
-    return tally([_graded(*one, source) for one in decisions(answer, source, question)], _METHOD)
+    return tally(sentences(answer, source, question), "semantic")
+
+
+def sentences(answer: str, source: Source, question: str = "") -> list[SentenceGrade]:
+    """The sentences of `answer` with their grades."""
+    return [_graded(*one, source) for one in decisions(answer, source, question)]
 
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
     """The sentences of `answer`, each with its verdict."""
-    copies = source.copies.find(answer)
-    said = [(one.text, covering(copies, one)) for one in claims(answer)]
+    said = claims(answer)
+    copies = source.copies.find(answer, said)
     return [
-        (text, _decision(text, source, question, copy))
-        for text, copy in said or [(text, None) for text in _short(answer)]
+        (one.text, _decision(one.text, source, question, copy))
+        for one, copy in zip(said, copies, strict=True)
     ]
 
 
-def _short(answer: str) -> list[str]:
-    """An answer that is not a sentence, such as "7"; the question makes it gradable."""
-    kept = answer.strip()
-    return [kept] if any(map(str.isalnum, kept)) else []
-
-
-def _decision(text: str, source: Source, question: str, copy: Copy | None) -> Decision:
+def _decision(text: str, source: Source, question: str, copy: Run | None) -> Decision:
     if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
     if copy is not None:
-        return Decision(True, 1.0, Rule.COPY, Window(copy.first, copy.count))
+        return Decision(True, 1.0, Rule.COPY, Window(*copy))
     return decide(claim_of(text) or text, source, question)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.methods.judge_excerpt import Lines
+from qagen_dagster.grounding.methods.llm import Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.parallel import run_in_parallel
 from qagen_dagster.models.base import Model
@@ -70,16 +71,9 @@ class Grader:
         )
 
     def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
-        found = grade_answer(
-            asked.question,
-            asked.answer,
-            source,
-            self.method,
-            judge=self.judge,
-            document_id=document_id,
-            attempt=asked.attempt,
-            quoted=asked.quoted,
-        )
+        model = self.judge
+        judge = None if model is None else Judge(model, document_id, asked.attempt, asked.quoted)
+        found = grade_answer(asked.question, asked.answer, source, self.method, judge)
         return _beside_picture(found, asked.picture) if asked.picture else found
 
 

@@ -12,7 +12,7 @@ from qagen_dagster.errors import (
     RateLimitedError,
     TransientModelError,
 )
-from qagen_dagster.grounding.methods.llm import TERMINAL
+from qagen_dagster.grounding.methods.llm import TERMINAL, Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.messages import AssistantMessage, Response, Stop
 from tests.support.models import FakeModel, Turn, answer, call, say
@@ -41,6 +41,10 @@ def judge(*turns: Turn) -> FakeModel:
     return FakeModel(list(turns), name="judge")
 
 
+def judged(*turns: Turn) -> Judge:
+    return Judge(judge(*turns))
+
+
 def _stopped(stop: Stop, words: str = "") -> Response:
     return answer(say(words), stop)
 
@@ -52,7 +56,7 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     "cut": (lambda: judge(_stopped(Stop.LENGTH, "Let me"), _stopped(Stop.LENGTH, "think")), "no_tool_call"),
     "verdict_without_confidence": (
         lambda: judge(say('{"verdict": "SUPPORTED"}'), say('{"verdict": "SUPPORTED"}')),
-        "max_turns",
+        "confidence: Field required",
     ),
     "unknown_verdict": (lambda: judge(verdict("MAYBE"), verdict("PERHAPS")), "max_turns"),
     "confidence_out_of_range": (

@@ -5,9 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.grounding.methods import hybrid
+from qagen_dagster.grounding.methods.llm import Judge
 from qagen_dagster.grounding.tally import tally
 from qagen_dagster.records.grading import JudgeVerdict, SentenceGrade, SentenceStatus, SpanEvidence, Verdict
-from tests.grounding.methods.judging import COPIED, FAILURES, FOREIGN, QUESTION, WRONG, judge, source, verdict
+from tests.grounding.methods.judging import (
+    COPIED,
+    FAILURES,
+    FOREIGN,
+    QUESTION,
+    WRONG,
+    judged,
+    source,
+    verdict,
+)
 
 ANSWER = f"{COPIED} {FOREIGN}"
 SPAN = SpanEvidence(quote="It opened in May 1931.", start_line=3, end_line=3)
@@ -35,14 +45,14 @@ def of(said: Verdict, confidence: float) -> JudgeVerdict:
 
 
 def test_a_grounded_answer_needs_no_judge() -> None:
-    grade = hybrid.grade(QUESTION, COPIED, source(), judge())
+    grade = hybrid.grade(QUESTION, COPIED, source(), judged())
     assert (grade.is_grounded, grade.method) == (True, "hybrid (semantic only -- all passed)")
     assert grade.llm_verdict is None
     assert not grade.judge_failure
 
 
 def test_the_judge_overrides() -> None:
-    grade = hybrid.grade(QUESTION, ANSWER, source(), judge(verdict("SUPPORTED", 0.85)), document_id="d")
+    grade = hybrid.grade(QUESTION, ANSWER, source(), judged(verdict("SUPPORTED", 0.85)))
     assert grade.method == "hybrid (semantic + LLM override)"
     assert (grade.is_grounded, grade.confidence) == (True, 0.85)
     assert grade.grounded_sentences == (COPIED, FOREIGN)
@@ -53,18 +63,18 @@ def test_the_judge_overrides() -> None:
 def test_the_judge_confirms() -> None:
     answer = f"{COPIED} {WRONG}"
     alone = hybrid.grade(QUESTION, answer, source(), None)
-    grade = hybrid.grade(QUESTION, answer, source(), judge(verdict("NOT_SUPPORTED", 0.95, "no penguins")))
+    grade = hybrid.grade(QUESTION, answer, source(), judged(verdict("NOT_SUPPORTED", 0.95, "no penguins")))
     assert grade.method == "hybrid (semantic + LLM confirmed)"
     assert (grade.is_grounded, grade.confidence) == (False, alone.confidence)
     assert grade.sentences == alone.sentences
     assert grade.ungrounded_sentences == (WRONG,)
     assert grade.issues == (*alone.issues, "Judge: NOT_SUPPORTED (0.95): no penguins")
-    low = hybrid.grade(QUESTION, answer, source(), judge(verdict("NOT_SUPPORTED", 0.1)))
+    low = hybrid.grade(QUESTION, answer, source(), judged(verdict("NOT_SUPPORTED", 0.1)))
     assert low.confidence == 0.1
 
 
 def test_the_judge_decides_what_code_leaves_undecided() -> None:
-    no, yes = (judge(verdict(said, 0.9, "no penguins")) for said in ("NOT_SUPPORTED", "SUPPORTED"))
+    no, yes = (judged(verdict(said, 0.9, "no penguins")) for said in ("NOT_SUPPORTED", "SUPPORTED"))
     refused = hybrid.grade(QUESTION, ANSWER, source(), no)
     assert (refused.is_grounded, refused.confidence, refused.decided_by) == (False, 0.1, "judge")
     assert [one.status for one in refused.sentences] == [SentenceStatus.SUPPORTED, SentenceStatus.NOT_FOUND]
@@ -73,7 +83,7 @@ def test_the_judge_decides_what_code_leaves_undecided() -> None:
 
 
 def test_a_hesitant_judge_overrides_nothing() -> None:
-    grade = hybrid.grade(QUESTION, ANSWER, source(), judge(verdict("SUPPORTED", 0.69)))
+    grade = hybrid.grade(QUESTION, ANSWER, source(), judged(verdict("SUPPORTED", 0.69)))
     assert grade.method == "hybrid (semantic + LLM unsure)"
     assert grade.is_grounded is False
     assert grade.ungrounded_sentences == (FOREIGN,)
@@ -94,7 +104,7 @@ def test_without_a_judge_the_first_result_stands(sentence: str, grounded: bool |
 def test_with_a_failing_judge_the_first_result_stands(name: str) -> None:
     make, said = FAILURES[name]
     alone = hybrid.grade(QUESTION, ANSWER, source(), None)
-    grade = hybrid.grade(QUESTION, ANSWER, source(), make())
+    grade = hybrid.grade(QUESTION, ANSWER, source(), Judge(make()))
     assert grade.method == "hybrid (semantic only -- judge failed)"
     assert said in grade.judge_failure
     assert (grade.sentences, grade.confidence, grade.is_grounded) == (
@@ -105,7 +115,7 @@ def test_with_a_failing_judge_the_first_result_stands(name: str) -> None:
 
 
 def test_nothing_to_grade_is_said_and_not_sent() -> None:
-    grade = hybrid.grade(QUESTION, "", source(), judge())
+    grade = hybrid.grade(QUESTION, "", source(), judged())
     assert (grade.is_grounded, grade.method) == (None, "hybrid (semantic only -- nothing to grade)")
 
 

@@ -14,6 +14,7 @@ from qagen_dagster.errors import (
     ModelError,
 )
 from qagen_dagster.grounding.grade import grade_answer
+from qagen_dagster.grounding.methods.llm import Judge
 from qagen_dagster.grounding.question import grade_question
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
@@ -209,19 +210,13 @@ class DocumentRun:
         return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
     def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
-        judge = None if self.models.judge is None else RecordingJudge(self.models.judge)
-        found = grade_answer(
-            step.candidate.question,
-            step.candidate.answer,
-            self.source,
-            self.limits.method,
-            judge=judge,
-            document_id=self.work.context.view.document.id,
-            attempt=state.qa.attempts + 1,
-            quoted=quoted_lines(step.candidate.evidence),
-        )
-        if judge is not None and judge.ended is not None:
-            raise judge.ended
+        candidate = step.candidate
+        model = None if self.models.judge is None else RecordingJudge(self.models.judge)
+        document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
+        judge = None if model is None else Judge(model, document_id, state.qa.attempts + 1, quoted)
+        found = grade_answer(candidate.question, candidate.answer, self.source, self.limits.method, judge)
+        if model is not None and model.ended is not None:
+            raise model.ended
         return AnswerGraded(grade=found)
 
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
