@@ -23,7 +23,7 @@ _PLACE = {"repositoryName": "__repository__", "repositoryLocationName": LOCATION
 _WORKSPACE = (
     f"load_from: [{{python_module: {{module_name: qagen_dagster.definitions, location_name: {LOCATION}}}}}]\n"
 )
-_PATIENCE = 300  # seconds
+_PATIENCE = 900  # seconds
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Server:
     def tonight(self) -> list[str]:
         """The tasks that the nightly schedule would launch: *Preview tick result*."""
         query = (
-            "query($of: ScheduleSelector!, $at: Float!) {scheduleDryRun(selectorData: $of, timestamp: $at) "
+            "mutation($of: ScheduleSelector!, $at: Float!) {scheduleDryRun(selectorData: $of, timestamp: $at) "
             "{... on DryRunInstigationTick {evaluationResult {runRequests {tags {key value}} error {message}}}}}"
         )
         selected = {**_PLACE, "scheduleName": "nightly_refresh"}
