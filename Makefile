@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo test test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -52,6 +52,9 @@ test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL an
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null || apt-get install -y -q --no-install-recommends postgresql
 	$(MANY)/bin/python -m pytest -m distributed tests/e2e tests/test_deploy.py
 	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_lease.py tests/models/test_ledger.py
+
+test-daemon: $(READY) ## models, prompts, documents and corpora change while a Dagster daemon with its sensors runs; ten minutes
+	$(BIN)/python -m pytest -m daemon tests/e2e/test_daemon.py
 
 $(MANY)/.ready: deploy/requirements-test.lock pyproject.toml
 	test -x $(MANY)/bin/python || $(PYTHON) -m venv $(MANY)
