@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from qagen_dagster.publishing.markdown import line, table
 from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, diversity
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.questions.published import PublishedQuestion
@@ -13,31 +13,26 @@ from qagen_dagster.records.questions.review import ReviewFacts
 
 FILE = "README.md"
 EXAMPLES = 5
-_MARKUP = re.compile(r"([\\`*\[\]<>|#])")
 
 
-class Card:
+def export(eval_set: EvalSet) -> dict[str, bytes]:
     """Markdown in UTF-8."""
-
-    name = "card"
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        parts = (
-            _title(eval_set),
-            _made(eval_set.made) if eval_set.made is not None else (),
-            _counts(eval_set),
-            _types(eval_set),
-            _grades(eval_set.questions),
-            _review(eval_set.review) if eval_set.review is not None else (),
-            _diversity(eval_set.questions),
-            _examples(eval_set.published().questions),
-        )
-        return {FILE: "\n".join(line for part in parts for line in part).encode()}
+    parts = (
+        _title(eval_set),
+        _made(eval_set.made) if eval_set.made is not None else (),
+        _counts(eval_set),
+        _types(eval_set),
+        _grades(eval_set.questions),
+        _review(eval_set.review) if eval_set.review is not None else (),
+        _diversity(eval_set.questions),
+        _examples(eval_set.published().questions),
+    )
+    return {FILE: "\n".join(row for part in parts for row in part).encode()}
 
 
 def _title(eval_set: EvalSet) -> Iterator[str]:
     facts = eval_set.made
-    yield f"# {_text(eval_set.corpus_name)}: {_text(facts.scenario_name if facts else eval_set.scenario)}, {eval_set.mode.value}"
+    yield f"# {line(eval_set.corpus_name)}: {line(facts.scenario_name if facts else eval_set.scenario)}, {eval_set.mode.value}"
     yield ""
     yield (
         f"{len(eval_set.questions)} questions with answers and verbatim evidence, generated from documents and validated. "
@@ -46,15 +41,9 @@ def _title(eval_set: EvalSet) -> Iterator[str]:
     )
     yield ""
     if facts is not None:
-        yield from _table(
-            ("", ""),
-            [
-                ("corpus", eval_set.corpus_path),
-                ("about", facts.corpus_context),
-                ("scenario", eval_set.scenario),
-                ("purpose", facts.scenario_description),
-            ],
-        )
+        yield f"- Corpus `{eval_set.corpus_path}`: {line(facts.corpus_context)}"
+        yield f"- Scenario `{eval_set.scenario}`: {line(facts.scenario_description)}"
+        yield ""
 
 
 def _made(facts: SetFacts) -> Iterator[str]:
@@ -65,7 +54,7 @@ def _made(facts: SetFacts) -> Iterator[str]:
     rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", facts.calls)]
     rows += [("tokens", f"{facts.input_tokens} input, {facts.output_tokens} output")]
-    yield from _table(("", ""), rows)
+    yield from table(("", ""), rows)
 
 
 def _counts(eval_set: EvalSet) -> Iterator[str]:
@@ -80,7 +69,7 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
     rows += [(f"rejected: {reason}", count) for reason, count in sorted(reasons.items())]
     retired = Counter(one.reason.value for one in eval_set.retired)
     rows += [(f"retired: {reason}", count) for reason, count in sorted(retired.items())]
-    yield from _table(("", "number"), rows)
+    yield from table(("", "number"), rows)
 
 
 def _types(eval_set: EvalSet) -> Iterator[str]:
@@ -91,7 +80,7 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
     planned = {} if facts is None else facts.planned_by_type
     rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
     total = "not known" if facts is None else facts.planned
-    yield from _table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
+    yield from table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
 
 
 def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
@@ -100,7 +89,7 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
-    yield from _table(("grade", "answers"), sorted(found.items()))
+    yield from table(("grade", "answers"), sorted(found.items()))
 
 
 def _review(facts: ReviewFacts) -> Iterator[str]:
@@ -113,9 +102,10 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
         rows.append(
             (f"Cohen's kappa of {one.first} and {one.second}", f"{known} ({one.both} judged by both)")
         )
+    yield from table(("", ""), rows)
     if facts.disagreed:
-        rows.append(("reviewers disagree on", ", ".join(facts.disagreed)))
-    yield from _table(("", ""), rows)
+        yield f"Reviewers disagree on {', '.join(facts.disagreed)}."
+        yield ""
     if facts.interval is not None:
         low, high = facts.interval
         yield (
@@ -140,7 +130,7 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         "distinct_openings": "distinct openings of three words",
     }
     heads = ("", *(f"{one.questions} questions" for one in columns))
-    yield from _table(
+    yield from table(
         heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]
     )
 
@@ -151,10 +141,10 @@ def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     count = min(EXAMPLES, len(questions))
     for number in range(count):
         one = questions[number * len(questions) // count]
-        yield f"{number + 1}. **{_text(one.question)}** {_text(one.answer)}"
+        yield f"{number + 1}. **{line(one.question)}** {line(one.answer)}"
         for place in one.evidence:
             where = "" if place.start_line is None else f", lines {place.start_line}-{place.end_line}"
-            yield f"   - {_text(one.source_document)}{where}: \u201c{_text(place.quote)}\u201d"
+            yield f"   - {line(one.source_document)}{where}: \u201c{line(place.quote)}\u201d"
     yield ""
 
 
@@ -170,16 +160,3 @@ def _figure(found: Diversity, name: str) -> str:
     if value is None:
         return "-"
     return str(value) if isinstance(value, int) else f"{value:.2f}"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(_text(str(cell)) for cell in row)} |"
-    yield ""
-
-
-def _text(text: str) -> str:
-    """Text of a document or a model as one line in which nothing is markup."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from qagen_dagster.loop.evaluation.score import Judge, score_systems
 from qagen_dagster.loop.evaluation.system_output import given_output
-from qagen_dagster.publishing.evaluation.score_markdown import MOST_ROWS, score_markdown
+from qagen_dagster.publishing.evaluation.score_markdown import score_markdown
+from qagen_dagster.publishing.markdown import MOST_ROWS
 from qagen_dagster.records.scores import ScoreReport
 from tests.support.scored import ASKED, published_set
 
