@@ -9,10 +9,30 @@ from qagen_dagster.publishing.markdown import line, table
 from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, diversity
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.results import DocumentEnd, Evidence
 from qagen_dagster.records.questions.review import ReviewFacts
 
 FILE = "README.md"
 EXAMPLES = 5
+_FILES = """\
+## Files
+
+| file | content |
+|---|---|
+| `corpus.json`, `questions.jsonl` | the questions, as one JSON document and as one line per question |
+| `rejected.jsonl` | the candidates that were not published, with their reasons |
+| `retired.jsonl` | the questions that the documents no longer support, with their reasons |
+"""
+_ENDS = {
+    DocumentEnd.TARGET_REACHED: "with all the questions that were wanted",
+    DocumentEnd.EXHAUSTED_REPORTED: "with fewer: the generator found nothing more to ask",
+    DocumentEnd.CONSECUTIVE_FAILURES: "with fewer: too many candidates in a row failed",
+    DocumentEnd.MAX_ATTEMPTS: "with fewer: the attempts were used up",
+    DocumentEnd.NO_VISUALS: "without a table, figure or page to look at",
+    DocumentEnd.NOT_USABLE: "that cannot be used, for example because they have no text",
+    DocumentEnd.BUDGET_EXHAUSTED: "not finished: the budget ended",
+    DocumentEnd.MODEL_ERROR: "not finished: a model failed",
+}
 
 
 def export(eval_set: EvalSet) -> dict[str, bytes]:
@@ -27,7 +47,12 @@ def export(eval_set: EvalSet) -> dict[str, bytes]:
         _diversity(eval_set.questions),
         _examples(eval_set.published().questions),
     )
-    return {FILE: "\n".join(row for part in parts for row in part).encode()}
+    return {FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
+
+
+def without_files(text: str) -> str:
+    """A card for questions that leave without the files of the set."""
+    return text.removesuffix(_FILES)
 
 
 def _title(eval_set: EvalSet) -> Iterator[str]:
@@ -36,8 +61,8 @@ def _title(eval_set: EvalSet) -> Iterator[str]:
     yield ""
     yield (
         f"{len(eval_set.questions)} questions with answers and verbatim evidence, generated from documents and validated. "
-        f"First published {eval_set.timestamp:%Y-%m-%d}. `corpus.json` and `questions.jsonl` have the questions, `rejected.jsonl` the "
-        "rejected candidates, `retired.jsonl` the questions that the documents no longer support."
+        f"First published {eval_set.timestamp:%Y-%m-%d} by qagen_dagster. "
+        "Line numbers count from 1 in the parsed text of a document."
     )
     yield ""
     if facts is not None:
@@ -52,9 +77,9 @@ def _made(facts: SetFacts) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
-    rows += [("cost", _cost(facts)), ("model calls", facts.calls)]
-    rows += [("tokens", f"{facts.input_tokens} input, {facts.output_tokens} output")]
-    yield from table(("", ""), rows)
+    rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
+    rows += [("tokens", f"{facts.input_tokens:,} input, {facts.output_tokens:,} output")]
+    yield from table(("property", "value"), rows)
 
 
 def _counts(eval_set: EvalSet) -> Iterator[str]:
@@ -63,13 +88,14 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
     facts = eval_set.made
     rows: list[tuple[object, ...]] = []
     if facts is not None:
-        rows += [(f"documents: {end}", count) for end, count in sorted(facts.documents_by_outcome.items())]
+        ends = facts.documents_by_outcome
+        rows += [(f"documents {words}", ends[end]) for end, words in _ENDS.items() if end in ends]
     rows += [("published questions", len(eval_set.questions))]
     reasons = Counter(one.rejection_reason.value for one in eval_set.rejected)
-    rows += [(f"rejected: {reason}", count) for reason, count in sorted(reasons.items())]
+    rows += [(f"candidates rejected: {reason}", count) for reason, count in sorted(reasons.items())]
     retired = Counter(one.reason.value for one in eval_set.retired)
-    rows += [(f"retired: {reason}", count) for reason, count in sorted(retired.items())]
-    yield from table(("", "number"), rows)
+    rows += [(f"questions retired: {reason}", count) for reason, count in sorted(retired.items())]
+    yield from table(("what", "number"), rows)
 
 
 def _types(eval_set: EvalSet) -> Iterator[str]:
@@ -89,6 +115,8 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
+    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided."
+    yield ""
     yield from table(("grade", "answers"), sorted(found.items()))
 
 
@@ -102,7 +130,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
         rows.append(
             (f"Cohen's kappa of {one.first} and {one.second}", f"{known} ({one.both} judged by both)")
         )
-    yield from table(("", ""), rows)
+    yield from table(("property", "value"), rows)
     if facts.disagreed:
         yield f"Reviewers disagree on {', '.join(facts.disagreed)}."
         yield ""
@@ -129,7 +157,12 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         "self_repetition": "self-repetition",
         "distinct_openings": "distinct openings of three words",
     }
-    heads = ("", *(f"{one.questions} questions" for one in columns))
+    yield (
+        "More varied questions have a higher n-gram diversity and more distinct openings, and a lower compression ratio and "
+        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them."
+    )
+    yield ""
+    heads = ("figure", *(f"{one.questions} questions" for one in columns))
     yield from table(
         heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]
     )
@@ -143,16 +176,23 @@ def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         one = questions[number * len(questions) // count]
         yield f"{number + 1}. **{line(one.question)}** {line(one.answer)}"
         for place in one.evidence:
-            where = "" if place.start_line is None else f", lines {place.start_line}-{place.end_line}"
-            yield f"   - {line(one.source_document)}{where}: \u201c{line(place.quote)}\u201d"
+            row = "" if one.row is None else f", row {line(one.row)}"
+            yield f"   - {line(one.source_document)}{row}{_lines(place)}: \u201c{line(place.quote)}\u201d"
     yield ""
+
+
+def _lines(place: Evidence) -> str:
+    if place.start_line is None:
+        return ""
+    several = place.end_line != place.start_line
+    return f", lines {place.start_line}-{place.end_line}" if several else f", line {place.start_line}"
 
 
 def _cost(facts: SetFacts) -> str:
     if facts.usd is None:
         return "unknown"
-    more = f" and {facts.unknown_price_calls} calls of unknown price" if facts.unknown_price_calls else ""
-    return f"${facts.usd:.4f}{more}"
+    more = f" and {facts.unknown_price_calls:,} calls of unknown price" if facts.unknown_price_calls else ""
+    return f"${facts.usd:,.4f}{more}" if facts.usd else f"$0{more}"
 
 
 def _figure(found: Diversity, name: str) -> str:

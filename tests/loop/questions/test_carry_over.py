@@ -340,9 +340,9 @@ def test_the_card_has_the_facts_of_the_set(workspace: PlayedWorkspace) -> None:
     told = workspace.store.read_bytes(key).decode().splitlines()
     for row in (
         "| model: generator | scripted:writer |",
-        "| cost | $0.0000 |",
+        "| cost | $0 |",
         "| model calls | 12 |",
-        "| documents: not_usable | 1 |",
+        "| documents that cannot be used, for example because they have no text | 1 |",
         "| factual | any number | 3 |",
         "| all | 3 | 3 |",
         "| not graded | 3 |",

@@ -27,7 +27,7 @@ from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
-PUBLISHED_VERSION = "2"  # increase when the same set would be published with other rows
+PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 

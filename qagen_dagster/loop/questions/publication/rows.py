@@ -77,7 +77,7 @@ class PublishedRows:
         entry = self._entries.get(one.document_id)
         return RejectedQuestion(
             **{name: getattr(one, name) for name in RejectedQA.model_fields},
-            source_document=entry.source if entry is not None else "",
+            source_document=f"documents/{entry.source}" if entry is not None else "",
             row=self._row(one.document_id),
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
         )
