@@ -8,6 +8,13 @@ from qagen_dagster.publishing.markdown import line, table
 from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, ScoreReport, Scores, SystemScores
 
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
+_MEANINGS = {
+    "correct": "`correct` is the share of right answers among the decided ones; an unanswered question counts as wrong. ",
+    "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
+    "`document_mrr` is the mean of 1 / its rank. ",
+    "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "
+    "`evidence_mrr` is the mean of 1 / the rank of the first passage with a quote. ",
+}
 
 
 def score_markdown(report: ScoreReport) -> str:
@@ -27,10 +34,12 @@ def _lines(report: ScoreReport) -> Iterator[str]:
         ("set", "version", "questions"),
         ((one.combination, one.content_id, one.questions) for one in report.sets),
     )
-    yield f"Judge: {line(report.judge_model) or 'none'}. Intervals are 95 %.\n"
     yield from table(
         ("measure", *(one.system for one in systems)), _overall([one.overall for one in systems])
     )
+    measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
+    yield "".join(words for name, words in _MEANINGS.items() if name in measured)
+    yield f"Intervals are 95 %. Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
     for by in systems[0].groups:
         yield from _grouping(by, systems)
     for comparison in report.comparisons:
@@ -47,6 +56,11 @@ def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
 
 
 def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
+    """The measures by group; only the name of the group if all questions are in it."""
+    if len(systems[0].groups[by]) == 1:
+        (only,) = systems[0].groups[by]
+        yield f"All questions: {by} {line(only)}.\n"
+        return
     names = [name for name in SHOWN if any(name in one.overall.measures for one in systems)]
     head = (by, "questions", *(f"{one.system}: {name}" for one in systems for name in names))
     yield f"## By {by}\n"

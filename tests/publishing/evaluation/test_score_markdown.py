@@ -25,6 +25,9 @@ def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:
     assert page.startswith("# Scores: old and new\n")
     assert "| correct | 0.000 (0.00 to 0.56) | 0.250 (0.05 to 0.70) |" in page
     assert "| multi_hop | 2 | 0.000 (0.00 to 0.79) | 0.000 (0.00 to 0.66) |" in page
+    assert "`correct` is the share" in page
+    assert "document_recall" not in page
+    assert "All questions: mode textual.\n" in page
     assert "| 0 | 0 | 1 | 2 | 1.0000 |" in page
     assert "Only new (1):" in page
     assert "the water \\| conducts less | code cannot decide, and the profile has no judge | q-4 |" in page
