@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.planted.documents import load
 from benchmarks.planted.faults import EVIDENCE, KINDS, WRONG, planted
 from benchmarks.planted.judge import Outcome, outcome
-from qagen_dagster.loop.evaluation.score_figures import wilson
+from qagen_dagster.loop.review.agreement import wilson
 
 STAGES = ("code", "blind", "comparison")
 HEADS = ("kind", "faulty", "code", "+ blind answer", "+ comparison", "good twins kept", "reasons")

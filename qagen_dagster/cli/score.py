@@ -98,20 +98,19 @@ def _undecided(report: ScoreReport) -> list[str]:
 
 def _print(report: ScoreReport) -> None:
     table = Table(title="Scores")
-    table.add_column("questions", overflow="fold")
-    table.add_column("measure")
+    table.add_column("measure", overflow="fold")
     for one in report.systems:
         table.add_column(escape(one.system), justify="right")
     overall = [one.overall for one in report.systems]
     for name in dict.fromkeys(name for one in overall for name in one.counts):
-        table.add_row("all", name, *(str(one.counts.get(name, "-")) for one in overall))
+        table.add_row(name, *(str(one.counts.get(name, "-")) for one in overall))
     for name in dict.fromkeys(name for one in overall for name in one.measures):
-        table.add_row("all", name, *(shown_measure(one.measures.get(name)) for one in overall))
+        table.add_row(name, *(shown_measure(one.measures.get(name)) for one in overall))
     for by in ("type", "mode", "hops"):
         for group in report.systems[0].groups[by]:
             found = [one.groups[by][group].measures.get("correct") for one in report.systems]
             if any(found):
-                table.add_row(escape(f"{by}: {group}"), "correct", *map(shown_measure, found))
+                table.add_row(escape(f"correct, {by} {group}"), *map(shown_measure, found))
     Terminal().print(table)
     for one in report.comparisons:
         echo(

@@ -9,7 +9,7 @@ from html import escape
 _CONTROLS = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-_MARKDOWN = re.compile(r"[\\\[\]|]")
+_MARKDOWN = re.compile(r"[\\\[\]|*]")
 _MOST = 3  # names in a line
 _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows the text as it is: no image, no link and no HTML. An invisible word joiner ends addresses."""
+    """Markdown that shows the text as it is: no emphasis, no image, no link and no HTML. An invisible word joiner ends addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 

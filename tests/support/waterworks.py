@@ -118,6 +118,11 @@ def call(name: str, **arguments: object) -> Reply:
     return Reply(calls=(Call(name, arguments),))
 
 
+def asked_about(question: str) -> tuple[str, str]:
+    """The valve and the station of a question."""
+    return _ASKED.findall(question)[0]
+
+
 def stations(asked: Asked, known: Iterable[str]) -> set[str]:
     """Which documents a request is about: one, or several when sets of questions are compared."""
     return {

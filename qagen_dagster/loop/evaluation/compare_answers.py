@@ -35,7 +35,7 @@ def says_nothing(answer: str) -> bool:
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Marked:
     """Compare `given` with the reference answer. `model` decides what code cannot. Raises ModelError."""
     if says_nothing(given):
-        return Marked(False, Decided.UNKNOWN, "the model does not know")
+        return Marked(False, Decided.UNKNOWN, "no answer was given")
     found = match(given, reference)
     if found is Match.SAME:
         return Marked(True, Decided.MATCH, "the same words, numbers and names")

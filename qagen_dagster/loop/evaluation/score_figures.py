@@ -1,6 +1,6 @@
 """Figures of scored answers: shares and means with 95 % intervals, by group, and two systems compared.
 
-Sources: Wilson, JASA 1927 (interval of a share); McNemar, Psychometrika 1947 (paired shares; here the exact binomial test).
+Source: McNemar, Psychometrika 1947 (paired shares; here the exact binomial test).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
 from qagen_dagster.loop.evaluation.retrieval_scores import CUTS, recall, reciprocal_rank
+from qagen_dagster.loop.review.agreement import wilson
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, Scores, SystemScores
 
-Z = 1.959964
 CORRECT, FOUND_CUT = "correct", 5
 FOUND = f"document_recall_at_{FOUND_CUT}"
 _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
@@ -22,16 +22,6 @@ _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "hops": lambda one: "unknown" if one.hops is None else str(one.hops),
     "document": lambda one: one.document_id,
 }
-
-
-def wilson(part: float, whole: int) -> tuple[float, float]:
-    """95 % interval of a share. For a sum of values from 0 to 1 it is at least as wide as it must be."""
-    if not whole:
-        return 0.0, 1.0
-    share, spread = part / whole, Z * Z / whole
-    middle = (share + spread / 2) / (1 + spread)
-    half = Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole)) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def mcnemar(first: int, second: int) -> float:

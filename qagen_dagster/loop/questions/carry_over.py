@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence.surroundings import similar_passage, surroundings
+from qagen_dagster.agents.questions.evidence.surroundings import look, similar_passage, surroundings
 from qagen_dagster.loop.questions.events import Carried, Kept, Recheck
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.records.questions.results import (
     Candidate,
     CandidateDocument,
@@ -28,6 +28,7 @@ from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.store import Store
 
 REMOVED = "the document was removed"
+_NO_TEXT = content_hash(b"")
 _UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
 
 
@@ -56,35 +57,42 @@ class EarlierSet:
         if self.made is None:
             return ()
         used = {line.document_id for line in self.lines.values()}
-        found = (self._result(line) for line in self._gone if line.document_id not in used)
-        lost = (one for result in found if result is not None for one in all_retired(result, REMOVED))
+        gone = (self._result(line) for line in self.made.documents if line.document_id not in used)
+        lost = (one for result in gone if result is not None for one in all_retired(result, REMOVED))
         return (*self.made.retired, *lost)
 
     @cached_property
     def lines(self) -> dict[str, CandidateDocument]:
-        """The line of each document that the set had. A new document with the content of a removed one is that one, renamed."""
-        earlier = {} if self.made is None else {line.document_id: line for line in self.made.documents}
-        known = {entry.id: earlier[entry.id] for entry in self.documents if entry.id in earlier}
-        new = [entry for entry in self.documents if entry.id not in earlier]
-        versions = {entry.version for entry in new}
-        removed: defaultdict[tuple[str, str], deque[CandidateDocument]] = defaultdict(deque)
-        for line in self._gone if new else ():
-            result = self._result(line) if line.document_version in versions else None
-            if result is not None:
-                removed[line.document_version, result.text_sha256].append(line)
-        for entry in new:
-            if removed[entry.version, entry.text_sha256]:
-                known[entry.id] = removed[entry.version, entry.text_sha256].popleft()
-        return known
+        """The line of each document that the set had.
 
-    @property
-    def _gone(self) -> list[CandidateDocument]:
-        present = {entry.id for entry in self.documents}
-        lines = () if self.made is None else self.made.documents
-        return [line for line in lines if line.document_id not in present]
+        A new or changed document is the earlier one with its content, if that one is gone: a file was renamed, or rows without ids
+        moved up or down in their file.
+        """
+        left = {} if self.made is None else {line.document_id: line for line in self.made.documents}
+        contents = {name: self._content_of(line) for name, line in left.items()}
+        now = {entry.id: _content(entry.text_sha256, entry.version) for entry in self.documents}
+        known = {name: left.pop(name) for name, content in now.items() if contents.get(name) == content}
+        gone: defaultdict[str, deque[str]] = defaultdict(deque)
+        for name in left:
+            gone[contents[name]].append(name)
+        for name in now:
+            if name not in known and (names := gone[now[name]]):
+                known[name] = left.pop(names.popleft())
+        return {name: line for name, line in left.items() if name in now} | known
+
+    def _content_of(self, line: CandidateDocument) -> str:
+        # Sets of earlier versions of this program have the hash in their results only.
+        result = None if line.text_sha256 else self._result(line)
+        text_sha256 = line.text_sha256 if result is None else result.text_sha256
+        return _content(text_sha256, line.document_version)
 
     def _result(self, line: CandidateDocument) -> GenerationResult | None:
         return None if line.result_key is None else self.store.find_valid(line.result_key, GenerationResult)
+
+
+def _content(text_sha256: str, version: str) -> str:
+    """What says whether two documents are the same: the text, or the file of a document without text."""
+    return version if text_sha256 in ("", _NO_TEXT) else text_sha256
 
 
 def is_same_content(work: DocumentWork, earlier: GenerationResult) -> bool:
@@ -145,7 +153,7 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
     fault = _fault(context, pair, [place is None for place, _ in found])
     if fault:
         return _retired(pair, fault, _quotes(pair), now)
-    if context.mode is Mode.TEXTUAL and now == before:
+    if now == before and (context.mode is Mode.TEXTUAL or _looks_as_before(context, pair, earlier)):
         return _kept(pair, evidence, earlier)
     return Recheck(
         id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, "", before, now)
@@ -174,9 +182,19 @@ def _fault(context: QAContext, pair: QAPair, lost: list[bool]) -> str:
     if any(lost):
         return f"quote {lost.index(True) + 1} of {len(lost)} is no longer in the document"
     labels = {visual.label for visual in context.view.visuals}
-    shown = (*pair.content_refs, *(place.visual for place in pair.evidence if place.visual))
-    missing = next((label for label in shown if label not in labels), None)
+    missing = next((label for label in pair.labels if label not in labels), None)
     return "" if missing is None else f"no visual is labelled {missing!r} any more"
+
+
+def _looks_as_before(context: QAContext, pair: QAPair, earlier: GenerationResult) -> bool:
+    """Whether the visuals of a question show what they showed; also False if that is not known."""
+    before = [earlier.looks.get(label, "") for label in pair.labels]
+    visuals = {one.label: one for one in context.view.visuals}
+    return (
+        bool(before)
+        and all(before)
+        and before == [look(context.view, visuals[label]) for label in pair.labels]
+    )
 
 
 def _quotes(pair: QAPair) -> tuple[str, ...]:

@@ -261,22 +261,14 @@ def _line(
     if result is None:
         key = planned.partial_key(entry)
         result = workspace.store.find_valid(key, GenerationResult)
-    if result is None:
-        line = CandidateDocument(
-            document_id=entry.id,
-            document_version=entry.version,
-            result_key=None,
-            end=DocumentEnd.MODEL_ERROR,
-            end_detail="no result was stored",
-        )
-        return line, None
     line = CandidateDocument(
         document_id=entry.id,
         document_version=entry.version,
-        result_key=key,
-        end=result.end,
-        end_detail=result.end_detail,
-        accepted=len(result.accepted),
-        rejected=len(result.rejected),
+        text_sha256=entry.text_sha256,
+        result_key=None if result is None else key,
+        end=DocumentEnd.MODEL_ERROR if result is None else result.end,
+        end_detail="no result was stored" if result is None else result.end_detail,
+        accepted=0 if result is None else len(result.accepted),
+        rejected=0 if result is None else len(result.rejected),
     )
     return line, result

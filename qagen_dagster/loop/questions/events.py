@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -102,6 +102,12 @@ class Controlled(Record):
     reason: RejectionReason
     detail: str
     calls: tuple[CallSummary, ...] = ()
+
+    @classmethod
+    def of(cls, judged: Judged, reason: RejectionReason, detail: str) -> Self:
+        if judged.verdict is None:
+            raise ValueError("a candidate without a verdict is not controlled")
+        return cls(verdict=judged.verdict, reason=reason, detail=detail, calls=judged.calls)
 
 
 Event = Annotated[

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
-from qagen_dagster.agents.questions.evidence.surroundings import surroundings
+from qagen_dagster.agents.questions.evidence.surroundings import look, surroundings
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state_machine import Done, QAState
-from qagen_dagster.records.ids import question_id
+from qagen_dagster.records.ids import Mode, question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,
     DocumentEnd,
@@ -46,8 +47,16 @@ def result_of(
             pair.id: tuple(surroundings(view.document, view.lines, one) for one in pair.evidence)
             for pair in accepted
         },
+        looks=_looks(work, accepted),
         retired=state.retired,
     )
+
+
+def _looks(work: DocumentWork, pairs: Iterable[QAPair]) -> dict[str, str]:
+    """Hashes of the visuals that questions of visual mode are about, by label."""
+    view = work.context.view
+    labels = {label for pair in pairs if pair.category is Mode.VISUAL for label in pair.labels}
+    return {one.label: look(view, one) for one in view.visuals if one.label in labels}
 
 
 def empty_result(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.surroundings import look, surroundings
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel
@@ -134,7 +135,7 @@ class _Judge:
         if review is not None and review.state is ReviewState.REJECTED and review.last is not None:
             row = left_out(final, RejectionReason.REJECTED_BY_REVIEWER, _why(review.last))
             return _Outcome(None, (*before, row))
-        return self._checked(final, before) if edits else _Outcome(pair)
+        return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
 
     def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
         """The question with its edits, which may have been edited again, and the texts before each edit."""
@@ -155,20 +156,21 @@ class _Judge:
             update={"validator_model": self.models.validator.spec.name}
         )
         update = {
-            "id": question_id(combination, pair.document_id, edit.new_question, edit.new_answer),
+            "id": question_id(combination, edit.document_id, edit.new_question, edit.new_answer),
             "question": edit.new_question,
             "answer": edit.new_answer,
             "generation_metadata": made,
         }
         return pair.model_copy(update=update)
 
-    def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...]) -> _Outcome:
+    def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
+        """`edited_in`: the id of the document at the time of the edit."""
         fault = self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
             return _Outcome(None, (*before, row))
         try:
-            judged, calls = self._judged(pair)
+            judged, calls = self._judged(pair, edited_in)
         except BudgetExhaustedError as error:
             row = left_out(
                 pair, RejectionReason.VALIDATION_FAILED, f"not validated ({error}); the next run decides"
@@ -190,13 +192,15 @@ class _Judge:
         graded = self.run.planned.strategy is Strategy.BATCH
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
-    def _judged(self, pair: QAPair) -> tuple[Judged, tuple[CallSummary, ...]]:
-        """The validator's judgement, from the journal of the edited question if it has one."""
+    def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
+        """The validator's judgement, from the journal of the edited question if the text around its evidence is the same."""
         work = self._open(pair.document_id)
-        document, attempt = work.context.view.document, pair.generation_metadata.attempt_number
-        made_from = [work.fingerprint, document.version, document.text_sha256, pair.model_dump_json()]
-        version = fingerprint(made_from)
-        key = GenerationResult.journal_key(work.combination, pair.document_id, version)
+        view, attempt = work.context.view, pair.generation_metadata.attempt_number
+        around = (surroundings(view.document, view.lines, one) for one in pair.evidence)
+        labels = pair.labels if pair.category is Mode.VISUAL else ()
+        looks = (look(view, one) or view.document.version for one in view.visuals if one.label in labels)
+        version = fingerprint([work.fingerprint, pair.question, pair.answer, *around, *looks])
+        key = GenerationResult.journal_key(work.combination, edited_in, version)
         journal = open_journal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:

@@ -75,9 +75,11 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
     return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
-def wilson(successes: int, count: int) -> tuple[float, float]:
-    """The Wilson interval of a share, with 95 % confidence."""
-    share, spread = successes / count, _Z**2 / count
+def wilson(part: float, whole: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share. For a sum of values from 0 to 1 it is at least as wide as it must be."""
+    if not whole:
+        return 0.0, 1.0
+    share, spread = part / whole, _Z**2 / whole
     centre = (share + spread / 2) / (1 + spread)
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
     return max(0.0, centre - half), min(1.0, centre + half)

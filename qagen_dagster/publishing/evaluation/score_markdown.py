@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from qagen_dagster.records.display import markdown_text
+from qagen_dagster.publishing.markdown import line, table
 from qagen_dagster.records.scores import Comparison, Measure, ScoredAnswer, ScoreReport, Scores, SystemScores
 
-MOST_ROWS, LONGEST = 100, 300  # rows of a list of questions, characters of a cell
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
+_MEANINGS = {
+    "correct": "`correct` is the share of right answers among the decided ones; an unanswered question counts as wrong. ",
+    "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
+    "`document_mrr` is the mean of 1 / its rank. ",
+    "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "
+    "`evidence_mrr` is the mean of 1 / the rank of the first passage with a quote. ",
+}
 
 
 def score_markdown(report: ScoreReport) -> str:
@@ -23,15 +29,17 @@ def shown_measure(one: Measure | None) -> str:
 
 def _lines(report: ScoreReport) -> Iterator[str]:
     systems = report.systems
-    yield f"# Scores: {' and '.join(markdown_text(one.system) for one in systems)}\n"
-    yield from _table(
+    yield f"# Scores: {' and '.join(line(one.system) for one in systems)}\n"
+    yield from table(
         ("set", "version", "questions"),
         ((one.combination, one.content_id, one.questions) for one in report.sets),
     )
-    yield f"Judge: {markdown_text(report.judge_model) or 'none'}. Intervals are 95 %.\n"
-    yield from _table(
+    yield from table(
         ("measure", *(one.system for one in systems)), _overall([one.overall for one in systems])
     )
+    measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
+    yield "".join(words for name, words in _MEANINGS.items() if name in measured)
+    yield f"Intervals are 95 %. Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
     for by in systems[0].groups:
         yield from _grouping(by, systems)
     for comparison in report.comparisons:
@@ -48,10 +56,15 @@ def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
 
 
 def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
+    """The measures by group; only the name of the group if all questions are in it."""
+    if len(systems[0].groups[by]) == 1:
+        (only,) = systems[0].groups[by]
+        yield f"All questions: {by} {line(only)}.\n"
+        return
     names = [name for name in SHOWN if any(name in one.overall.measures for one in systems)]
     head = (by, "questions", *(f"{one.system}: {name}" for one in systems for name in names))
     yield f"## By {by}\n"
-    yield from _table(
+    yield from table(
         head,
         (
             (
@@ -69,18 +82,18 @@ def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
 
 
 def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> Iterator[str]:
-    yield f"## {markdown_text(first.system)} against {markdown_text(second.system)}: {one.measure}\n"
+    yield f"## {line(first.system)} against {line(second.system)}: {one.measure}\n"
     head = ("both", f"only {first.system}", f"only {second.system}", "neither", "p (McNemar, exact)")
-    yield from _table(
+    yield from table(
         head, [(one.both, len(one.only_first), len(one.only_second), one.neither, f"{one.p_value:.4f}")]
     )
     mine = {answer.question_id: answer for answer in first.answers}
     theirs = {answer.question_id: answer for answer in second.answers}
     for winner, ids in ((first, one.only_first), (second, one.only_second)):
         if ids:
-            yield f"Only {markdown_text(winner.system)} ({len(ids)}):\n"
+            yield f"Only {line(winner.system)} ({len(ids)}):\n"
             rows = ((*_asked(mine[id_]), mine[id_].given, theirs[id_].given, id_) for id_ in ids)
-            yield from _table(("question", "expected", first.system, second.system, "id"), rows)
+            yield from table(("question", "expected", first.system, second.system, "id"), rows)
 
 
 def _missed(one: SystemScores) -> Iterator[str]:
@@ -90,33 +103,13 @@ def _missed(one: SystemScores) -> Iterator[str]:
     }
     for title, answers in lists.items():
         if answers:
-            yield f"## {title} of {markdown_text(one.system)} ({len(answers)})\n"
+            yield f"## {title} of {line(one.system)} ({len(answers)})\n"
             rows = (
                 (*_asked(answer), answer.given, answer.explanation or answer.failure, answer.question_id)
                 for answer in answers
             )
-            yield from _table(("question", "expected", "given", "reason", "id"), rows)
+            yield from table(("question", "expected", "given", "reason", "id"), rows)
 
 
 def _asked(answer: ScoredAnswer) -> tuple[str, str]:
     return answer.question, answer.answer
-
-
-def _table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A Markdown table and the empty line after it. A long one is cut with a note."""
-    whole = list(rows)
-    yield _row(header)
-    yield "|" + "---|" * len(header)
-    yield from map(_row, whole[:MOST_ROWS])
-    if len(whole) > MOST_ROWS:
-        yield f"\n... and {len(whole) - MOST_ROWS} more"
-    yield ""
-
-
-def _row(cells: Sequence[object]) -> str:
-    return "| " + " | ".join(map(_cell, cells)) + " |"
-
-
-def _cell(value: object) -> str:
-    text = " ".join(str("" if value is None else value).split())
-    return markdown_text(text if len(text) <= LONGEST else text[: LONGEST - 1] + "\u2026")

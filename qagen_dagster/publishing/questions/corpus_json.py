@@ -11,13 +11,8 @@ from qagen_dagster.records.questions.published import CorpusGenerationResult
 FILE = "corpus.json"
 
 
-class CorpusJson:
-    """The whole set in one file."""
-
-    name = "corpus_json"
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        return {FILE: json_file(eval_set.published().model_dump(mode="json"))}
+def export(eval_set: EvalSet) -> dict[str, bytes]:
+    return {FILE: json_file(eval_set.published().model_dump(mode="json"))}
 
 
 def schema() -> dict[str, Any]:

@@ -103,9 +103,12 @@ class ExportedRow:
 
 @dataclass(frozen=True)
 class ExportedSet:
-    """A published set for exporters. `documents` are all documents of the corpus, or none if no format has room for them."""
+    """A published set for exporters, with its card. `documents` are all documents of the corpus, or none if no format has room for
+    them.
+    """
 
     published: CorpusGenerationResult
+    card: str
     rows: tuple[ExportedRow, ...]
     documents: tuple[ExportedDocument, ...] = ()
 

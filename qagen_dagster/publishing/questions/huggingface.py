@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import yaml
 
+from qagen_dagster.publishing.questions.card import without_files
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
 
 _FILE = "data/test-00000-of-00001.parquet"
@@ -76,8 +77,8 @@ def _values(row: ExportedRow) -> list[Any]:
 
 
 def _card(exported: ExportedSet) -> bytes:
+    """The front matter, then the card of the set."""
     one = exported.published
-    name = f"{one.corpus_path}/{one.scenario}/{one.mode.value}"
     lists = [
         {"name": key, "list": kind if isinstance(kind, str) else _declared(kind)}
         for key, kind in _LISTS.items()
@@ -90,10 +91,7 @@ def _card(exported: ExportedSet) -> bytes:
         "dataset_info": {"features": [*_declared(_VALUES), *lists]},
     }
     text: str = yaml.safe_dump(front, allow_unicode=True, sort_keys=False)
-    return (
-        f"---\n{text}---\n\n# {name}\n\n{len(exported.rows)} questions on the corpus, with answers and verbatim evidence, "
-        f"published {one.timestamp} by qagen_dagster. Line numbers are 1-based lines of the parsed document.\n"
-    ).encode()
+    return f"---\n{text}---\n\n{without_files(exported.card)}".encode()
 
 
 def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:

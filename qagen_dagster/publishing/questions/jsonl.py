@@ -11,31 +11,13 @@ from qagen_dagster.records.base import Record
 FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl", "retired.jsonl"
 
 
-class Jsonl:
-    """The questions, in the order of `corpus.json`."""
-
-    name = "jsonl"
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        return {FILE: _lines(eval_set, eval_set.published().questions)}
-
-
-class RejectedJsonl:
-    """The candidates that were not published, with their reasons, in the same form."""
-
-    name = "rejected_jsonl"
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        return {REJECTED_FILE: _lines(eval_set, eval_set.rejected)}
-
-
-class RetiredJsonl:
-    """The questions of earlier versions of the corpus that its documents no longer support, in the same form."""
-
-    name = "retired_jsonl"
-
-    def export(self, eval_set: EvalSet) -> dict[str, bytes]:
-        return {RETIRED_FILE: _lines(eval_set, eval_set.retired)}
+def export(eval_set: EvalSet) -> dict[str, bytes]:
+    """Questions are in the order of `corpus.json`; rejected and retired ones have their reasons."""
+    return {
+        FILE: _lines(eval_set, eval_set.published().questions),
+        REJECTED_FILE: _lines(eval_set, eval_set.rejected),
+        RETIRED_FILE: _lines(eval_set, eval_set.retired),
+    }
 
 
 def _lines(eval_set: EvalSet, records: Iterable[Record]) -> bytes:

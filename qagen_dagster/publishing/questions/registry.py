@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from qagen_dagster.publishing.exporter import Exporter
+from collections.abc import Callable
+
 from qagen_dagster.publishing.questions import (
     beir,
+    card,
+    corpus_json,
     csv_table,
     deepeval,
     huggingface,
     inspect_samples,
+    jsonl,
     langsmith,
     llamaindex,
     promptfoo,
@@ -17,13 +21,10 @@ from qagen_dagster.publishing.questions import (
     squad,
     xlsx,
 )
-from qagen_dagster.publishing.questions.card import Card
-from qagen_dagster.publishing.questions.corpus_json import CorpusJson
 from qagen_dagster.publishing.questions.eval_set import EvalSet
 from qagen_dagster.publishing.questions.exported_set import ExportFormat
-from qagen_dagster.publishing.questions.jsonl import Jsonl, RejectedJsonl, RetiredJsonl
 
-EXPORTERS: tuple[Exporter[EvalSet], ...] = (CorpusJson(), Jsonl(), RejectedJsonl(), RetiredJsonl(), Card())
+SET_FILES: tuple[Callable[[EvalSet], dict[str, bytes]], ...] = (corpus_json.export, jsonl.export, card.export)
 EXPORT_FORMATS = (
     ExportFormat("ragas", ragas.export),
     ExportFormat("deepeval", deepeval.export),

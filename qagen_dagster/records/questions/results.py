@@ -76,6 +76,13 @@ class QAPair(Record):
     evidence: tuple[Evidence, ...]
     generation_metadata: GenerationMetadata
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the visuals that the question or its evidence names."""
+        return tuple(
+            dict.fromkeys((*self.content_refs, *(one.visual for one in self.evidence if one.visual)))
+        )
+
 
 # What decided on a repeat: equal words, similarity with an equal answer, or the model. Empty: none of them had to.
 DuplicateStep = Literal["", "exact", "similarity", "model"]
@@ -189,8 +196,8 @@ class GenerationResult(Record):
 
     `shortfalls`, `grades` and `shown` are the batch strategy's: what is missing of the mix; grades of answers,
     accepted or not, by `question_id` of question and answer; the lines that the generator was shown, empty where that was all.
-    `surroundings` has the text around each piece of evidence, by question id; `retired` the questions of all earlier versions of
-    the document that were not kept.
+    `surroundings` has the text around each piece of evidence, by question id; `looks` hashes of the visuals that the questions are
+    about, by label; `retired` the questions of all earlier versions of the document that were not kept.
     """
 
     accepted: tuple[QAPair, ...]
@@ -211,6 +218,7 @@ class GenerationResult(Record):
     shown: tuple[LineSpan, ...] = ()
     text_sha256: str = ""
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
 
     @staticmethod
@@ -279,6 +287,7 @@ class CandidateDocument(Record):
 
     document_id: str
     document_version: str
+    text_sha256: str = ""  # of the document's text
     result_key: str | None  # store key of its GenerationResult; None when it failed
     end: DocumentEnd
     end_detail: str = ""

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from qagen_dagster.catalog.compare import compare
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.loop.catalog.file import catalog_file
 from qagen_dagster.loop.catalog.source import rebuild_catalog
 from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
@@ -197,6 +199,24 @@ def test_a_removed_document_retires_its_questions_and_a_copy_is_no_rename(worksp
     assert [one for one in retired(workspace) if one.document_id == "b.txt"] == []
 
 
+def test_rows_that_move_in_a_file_without_ids_keep_everything(workspace: PlayedWorkspace) -> None:
+    rows = [station(letter) for letter in "abc"]
+
+    def numbered(*texts: str) -> dict[str, str]:
+        return {f"{number}.txt": text for number, text in enumerate(texts, 1)}
+
+    run(workspace, numbered(*rows))
+    before = published(workspace)
+    reader = run(workspace, numbered(station("d"), rows[0], rows[2]), run_id="run-2")
+    assert calls(reader) == {"1": {"generator": 6, "validator": 6}}
+    after = published(workspace)
+    assert {document for one, (_, document) in before.items() if one in after} == {"1.txt", "3.txt"}
+    assert sorted(after[one][1] for one in before.keys() & after.keys()) == ["2.txt"] * 3 + ["3.txt"] * 3
+    assert {(one.document_id, one.detail) for one in retired(workspace)} == {
+        ("2.txt", "the document was removed")
+    }
+
+
 def test_questions_retired_by_several_versions_stay_listed(workspace: PlayedWorkspace) -> None:
     run(workspace, {"a.txt": station("a")})
     run(workspace, {"a.txt": station("a").replace("10 kg", "11 kg")}, run_id="run-2")
@@ -260,13 +280,26 @@ def test_a_row_whose_file_changed_elsewhere_keeps_everything() -> None:
     assert moved_result.calls == ()
 
 
-def test_in_visual_mode_a_changed_file_is_judged_again() -> None:
+def test_in_visual_mode_a_question_is_judged_again_if_its_visual_looks_different() -> None:
     result = visual_result(Mode.VISUAL)
     assert is_same_content(visual_work(Mode.VISUAL), result)
     changed = carried(visual_work(Mode.VISUAL, source_sha256="f" * 64), result)
-    assert ([one.id for one in changed.recheck], changed.kept, changed.retired) == (["q-1"], (), ())
+    assert ([one.id for one in changed.kept], changed.recheck, changed.retired) == (["q-1"], (), ())
+    for look in (lambda _page, _how: PageImage("image/png", b"another", 10, 10), no_picture):
+        work = visual_work(Mode.VISUAL, source_sha256="f" * 64)
+        view = replace(work.context.view, render=look)
+        changed = carried(replace(work, context=context_of(view, Mode.VISUAL)), result)
+        assert ([one.id for one in changed.recheck], changed.kept, changed.retired) == (["q-1"], (), ())
+    unknown = carried(
+        visual_work(Mode.VISUAL, source_sha256="f" * 64), result.model_copy(update={"looks": {}})
+    )
+    assert [one.id for one in unknown.recheck] == ["q-1"]
     renumbered = carried(visual_work(Mode.VISUAL, label="Table 2", source_sha256="f" * 64), result)
     assert [one.detail for one in renumbered.retired] == ["no visual is labelled 'Table 1' any more"]
+
+
+def no_picture(_page: int, _how: RenderOptions) -> PageImage:
+    raise DocumentError("corrupt", "the file is damaged")
 
 
 def visual_work(mode: Mode, label: str = "Table 1", **update: str) -> DocumentWork:
@@ -308,9 +341,9 @@ def test_the_card_has_the_facts_of_the_set(workspace: PlayedWorkspace) -> None:
     told = workspace.store.read_bytes(key).decode().splitlines()
     for row in (
         "| model: generator | scripted:writer |",
-        "| cost | $0.0000 |",
+        "| cost | $0 |",
         "| model calls | 12 |",
-        "| documents: not_usable | 1 |",
+        "| documents that cannot be used, for example because they have no text | 1 |",
         "| factual | any number | 3 |",
         "| all | 3 | 3 |",
         "| not graded | 3 |",

@@ -123,6 +123,19 @@ def test_the_validator_is_asked_once_about_an_edit(made: PlayedWorkspace) -> Non
     assert made.plays[-1].log == []
 
 
+def test_an_edited_question_stays_when_its_document_is_renamed_or_changes_elsewhere(
+    made: PlayedWorkspace,
+) -> None:
+    edit(made, validated(made).questions[0])
+    before = {one.id for one in again(made, Outcome.ACCEPTED).questions}
+    (text,) = texts(1).values()
+    for run, text_now in (("run-2", text), ("run-3", f"{text}\nThe cable was painted green.")):
+        put_documents(made, {"renamed.txt": text_now})
+        make(made, run)
+        assert {one.id for one in validated(made).questions} == before
+        assert made.plays[-1].log == []
+
+
 def test_an_edit_that_the_budget_does_not_reach_waits_for_the_next_run(made: PlayedWorkspace) -> None:
     def stop(_role: str, _request: object) -> None:
         raise BudgetExhaustedError("1 call")

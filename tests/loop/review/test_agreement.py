@@ -33,10 +33,13 @@ def test_agreement_is_measured_on_questions_that_both_judged() -> None:
 
 
 def test_the_interval_is_that_of_scipy() -> None:
-    """`scipy.stats.binomtest(k, n).proportion_ci(method="wilson")`."""
+    """`scipy.stats.binomtest(k, n).proportion_ci(method="wilson")`; 81 of 263: Newcombe, Statistics in Medicine 1998."""
     assert wilson(8, 10) == pytest.approx((0.4901624715, 0.9433178485))
     assert wilson(45, 50) == pytest.approx((0.7863976856, 0.9565242351))
     assert wilson(0, 5) == pytest.approx((0.0, 0.4344824648))
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert wilson(7.5, 10) == pytest.approx((0.4422, 0.9191), abs=1e-4)
+    assert wilson(0, 0) == (0, 1)
 
 
 def test_the_random_order_depends_on_the_seed_alone() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from qagen_dagster.loop.evaluation.score import Judge, score_systems
 from qagen_dagster.loop.evaluation.system_output import given_output
-from qagen_dagster.publishing.evaluation.score_markdown import MOST_ROWS, score_markdown
+from qagen_dagster.publishing.evaluation.score_markdown import score_markdown
+from qagen_dagster.publishing.markdown import MOST_ROWS
 from qagen_dagster.records.scores import ScoreReport
 from tests.support.scored import ASKED, published_set
 
@@ -24,6 +25,9 @@ def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:
     assert page.startswith("# Scores: old and new\n")
     assert "| correct | 0.000 (0.00 to 0.56) | 0.250 (0.05 to 0.70) |" in page
     assert "| multi_hop | 2 | 0.000 (0.00 to 0.79) | 0.000 (0.00 to 0.66) |" in page
+    assert "`correct` is the share" in page
+    assert "document_recall" not in page
+    assert "All questions: mode textual.\n" in page
     assert "| 0 | 0 | 1 | 2 | 1.0000 |" in page
     assert "Only new (1):" in page
     assert "the water \\| conducts less | code cannot decide, and the profile has no judge | q-4 |" in page

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from qagen_dagster.publishing.questions.card import EXAMPLES, Card
+from qagen_dagster.publishing.questions.card import EXAMPLES, export
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedQuestion
@@ -59,26 +59,26 @@ def card(count: int, facts: SetFacts | None = FACTS) -> str:
         made=facts,
         timestamp=datetime(2026, 1, 2, tzinfo=UTC),
     )
-    return Card().export(eval_set)["README.md"].decode()
+    return export(eval_set)["README.md"].decode()
 
 
 def test_the_card_tells_how_the_set_was_made_and_what_it_has() -> None:
     told = card(60)
     assert told.startswith("# Probes: Service desk, textual\n")
     for row in (
-        "| purpose | Short questions. |",
+        "- Scenario `service`: Short questions.",
         "| model: validator | openai:reader |",
         "| prompt: generator_textual | abcd |",
         "| cost | $0.2500 and 1 calls of unknown price |",
         "| tokens | 345 input, 67 output |",
-        "| documents: target_reached | 2 |",
+        "| documents with all the questions that were wanted | 2 |",
         "| published questions | 60 |",
-        "| retired: evidence_not_found | 1 |",
+        "| questions retired: evidence_not_found | 1 |",
         "| causal | 60 | 60 |",
         "| temporal | 4 | 0 |",
         "| all | 9 | 60 |",
         "| A | 60 |",
-        "|  | 60 questions | 50 questions |",
+        "| figure | 60 questions | 50 questions |",
         "| distinct openings of three words | 1 | 1 |",
     ):
         assert row in told.splitlines(), row
@@ -87,7 +87,7 @@ def test_the_card_tells_how_the_set_was_made_and_what_it_has() -> None:
 def test_texts_are_no_markup() -> None:
     told = card(1)
     assert "1. **Why is \\| probe 1 \\*never\\* opened?** it is filled" in told
-    assert "documents/a.txt, lines 1-1: \u201cIt is filled. \\<b\\>\u201d" in told
+    assert "documents/a.txt, line 1: \u201cIt is filled. &lt;b&gt;\u201d" in told
 
 
 def test_it_has_at_most_five_examples_and_is_the_same_every_time() -> None:

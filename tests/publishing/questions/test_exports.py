@@ -97,7 +97,9 @@ def exported(*rows: ExportedRow) -> ExportedSet:
         timestamp="2026-01-02T03:04:05+00:00",
     )
     other = ExportedDocument("b.txt", "B", (Passage("b.txt#1", "Nothing is asked about this."),))
-    return ExportedSet(published, rows, (ExportedDocument("a.txt", "A dam", (FIRST, SECOND)), other))
+    return ExportedSet(
+        published, "# The card\n", rows, (ExportedDocument("a.txt", "A dam", (FIRST, SECOND)), other)
+    )
 
 
 def files(name: str, *rows: ExportedRow) -> dict[str, bytes]:
@@ -258,7 +260,9 @@ def test_ragchecker_leaves_the_answers_of_the_system_open() -> None:
 
 def test_parquet_has_the_columns_that_its_card_declares(tmp_path: Any) -> None:
     made = files("huggingface", row(1, high(), built()), row(2, pictures=(PICTURE,)))
-    front = yaml.safe_load(made["README.md"].decode().split("---\n")[1])
+    _, yaml_text, card = made["README.md"].decode().split("---\n")
+    assert card == "\n# The card\n"
+    front = yaml.safe_load(yaml_text)
     (data,) = front["configs"][0]["data_files"]
     file = tmp_path / "rows.parquet"
     file.write_bytes(made[data["path"]])

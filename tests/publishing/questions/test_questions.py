@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.publishing.questions.corpus_json import CorpusJson, schema
+from qagen_dagster.publishing.questions import corpus_json, jsonl
+from qagen_dagster.publishing.questions.corpus_json import schema
 from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.publishing.questions.jsonl import Jsonl
-from qagen_dagster.publishing.questions.registry import EXPORTERS
+from qagen_dagster.publishing.questions.registry import SET_FILES
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata
@@ -47,7 +47,7 @@ def eval_set(*questions: PublishedQuestion) -> EvalSet:
 
 
 def test_corpus_json_is_the_described_record() -> None:
-    ((path, data),) = CorpusJson().export(eval_set(pair())).items()
+    ((path, data),) = corpus_json.export(eval_set(pair())).items()
     assert path == "corpus.json"
     assert data.endswith(b"}\n")
     assert "\u00fc".encode() in data
@@ -66,7 +66,7 @@ def test_corpus_json_is_the_described_record() -> None:
 
 
 def test_schema_refuses_what_is_not_described() -> None:
-    value = json.loads(CorpusJson().export(eval_set(pair()))["corpus.json"])
+    value = json.loads(corpus_json.export(eval_set(pair()))["corpus.json"])
     value["questions"][0]["score"] = 1
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(value, schema())
@@ -74,8 +74,8 @@ def test_schema_refuses_what_is_not_described() -> None:
 
 def test_order_does_not_depend_on_the_input() -> None:
     one, two, three = pair("q-1", line=9), pair("q-2", line=2), pair("q-3", line=None)
-    for format_ in EXPORTERS:
-        assert format_.export(eval_set(one, two, three)) == format_.export(eval_set(three, one, two))
+    for export in SET_FILES:
+        assert export(eval_set(one, two, three)) == export(eval_set(three, one, two))
     assert [question.id for question in eval_set(one, two, three).published().questions] == [
         "q-3", "q-2", "q-1",
     ]  # fmt: skip
@@ -83,20 +83,20 @@ def test_order_does_not_depend_on_the_input() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_jsonl_has_one_line_a_question(question: str) -> None:
-    data = Jsonl().export(eval_set(pair("q-1", question), pair("q-2", question)))["questions.jsonl"]
+    data = jsonl.export(eval_set(pair("q-1", question), pair("q-2", question)))["questions.jsonl"]
     lines = data.decode().splitlines()
     assert [json.loads(line)["question"] for line in lines] == [question, question]
 
 
 def test_pandas_loads_in_one_line() -> None:
-    data = Jsonl().export(eval_set(pair()))["questions.jsonl"]
+    data = jsonl.export(eval_set(pair()))["questions.jsonl"]
     frame = pandas.read_json(io.BytesIO(data), lines=True)
     assert frame.loc[0, "corpus_name"] == "C"
-    whole = CorpusJson().export(eval_set(pair(), pair("q-2")))["corpus.json"]
+    whole = corpus_json.export(eval_set(pair(), pair("q-2")))["corpus.json"]
     assert list(pandas.DataFrame(json.loads(whole)["questions"])["id"]) == ["q-1", "q-2"]
     assert len(pandas.read_json(io.BytesIO(whole))) == 2
 
 
 def test_empty_set() -> None:
-    assert Jsonl().export(eval_set())["questions.jsonl"] == b""
-    assert json.loads(CorpusJson().export(eval_set())["corpus.json"])["questions"] == []
+    assert jsonl.export(eval_set())["questions.jsonl"] == b""
+    assert json.loads(corpus_json.export(eval_set())["corpus.json"])["questions"] == []

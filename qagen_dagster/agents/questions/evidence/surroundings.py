@@ -1,12 +1,16 @@
-"""The text around a quote: what decides whether a question has to be answered again when its document changes."""
+"""The text around a quote, and the look of a visual: they decide whether a question is answered again when its document changes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from qagen_dagster.records.document import Document
+from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.toolkit.document_view import DocumentView
 
 WORDS = 40  # on each side of the quoted lines
 _LEAST = 1 / 3  # share of the words of a quote that a similar passage must have
@@ -29,6 +33,17 @@ def surroundings(document: Document, lines: Sequence[str], place: Evidence) -> s
         *" ".join(lines[last:after]).split()[:WORDS],
     ]
     return " ".join([*headings(document, place.start_line), *words])
+
+
+def look(view: DocumentView, visual: Visual) -> str:
+    """A hash of what a visual shows: its caption, its lines and its picture. Empty if the picture cannot be made."""
+    start = visual.start_line or 1
+    lines = view.lines[start - 1 : visual.end_line or visual.start_line or 0]
+    try:
+        picture = None if visual.page is None else view.render(visual.page, RenderOptions(crop=visual.box))
+    except DocumentError:
+        return ""
+    return fingerprint([visual.caption, *lines, "" if picture is None else content_hash(picture.data)])
 
 
 def similar_passage(lines: Sequence[str], quote: str) -> str:

@@ -51,7 +51,12 @@ def control(
         needed += not same
         if needed == NEEDED:
             return judged
-    return _rejected(judged, given, needed)
+    few = (
+        f"{needed} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
+        if needed
+        else f"each of the quoted passages alone is enough for the answer {given[:300]!r}"
+    )
+    return Controlled.of(judged, RejectionReason.NOT_MULTI_HOP, few)
 
 
 def applies(work: DocumentWork, question_type: str) -> bool:
@@ -75,17 +80,4 @@ def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: int) 
         document_id=document.id,
         role=validator.ROLE,
         attempt=step.attempt,
-    )
-
-
-def _rejected(judged: Judged, given: str, needed: int) -> Controlled:
-    if judged.verdict is None:
-        raise ValueError("a candidate without a verdict is not controlled")
-    return Controlled(
-        verdict=judged.verdict,
-        reason=RejectionReason.NOT_MULTI_HOP,
-        detail=f"{needed} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
-        if needed
-        else f"each of the quoted passages alone is enough for the answer {given[:300]!r}",
-        calls=judged.calls,
     )

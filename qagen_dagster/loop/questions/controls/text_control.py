@@ -17,6 +17,8 @@ from qagen_dagster.loop.questions.state_machine import Validate, is_malformed
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import RejectionReason
 
+_REASON = RejectionReason.ANSWERABLE_FROM_TEXT
+
 
 def validate(
     step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
@@ -30,7 +32,7 @@ def validate(
     if judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
     if not found.looked:
-        return _rejected(judged, "the validator found the answer without looking at a picture")
+        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
     return _controlled(step, work, models, judged)
 
 
@@ -47,15 +49,6 @@ def _controlled(step: Validate, work: DocumentWork, models: QAModels, judged: Ju
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
-    return _rejected(judged, f"without pictures the validator answered {given[:300]!r}") if same else judged
-
-
-def _rejected(judged: Judged, detail: str) -> Controlled:
-    if judged.verdict is None:
-        raise ValueError("a candidate without a verdict is not controlled")
-    return Controlled(
-        verdict=judged.verdict,
-        reason=RejectionReason.ANSWERABLE_FROM_TEXT,
-        detail=detail,
-        calls=judged.calls,
-    )
+    if not same:
+        return judged
+    return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")

@@ -12,6 +12,7 @@ from qagen_dagster.ingest.parsing import USABLE, stored_text
 from qagen_dagster.ingest.views import visual_image
 from qagen_dagster.loop.questions.validated_set import broken_evidence
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions.card import FILE as CARD
 from qagen_dagster.publishing.questions.exported_set import (
     ExportedDocument,
     ExportedRow,
@@ -49,7 +50,8 @@ class ExportedRows:
         """
         published = self._published()
         rows = tuple(self._row(question) for question in published.questions)
-        return ExportedSet(published, rows, tuple(self._documents()) if documents else ())
+        card = self._space.store.read_bytes(CorpusGenerationResult.file_key(self._combination, CARD)).decode()
+        return ExportedSet(published, card, rows, tuple(self._documents()) if documents else ())
 
     def _published(self) -> CorpusGenerationResult:
         combination = self._combination

@@ -18,7 +18,7 @@ from qagen_dagster.loop.review.agreement import review_facts
 from qagen_dagster.loop.review.decisions import decision_ids
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.eval_set import EvalSet
-from qagen_dagster.publishing.questions.registry import EXPORTERS
+from qagen_dagster.publishing.questions.registry import SET_FILES
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
@@ -27,7 +27,7 @@ from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
-PUBLISHED_VERSION = "2"  # increase when the same set would be published with other rows
+PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
 _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
@@ -64,7 +64,7 @@ def publish(
     facts = review_facts(workspace, combination, stored, known) if known else None
     eval_set = _eval_set(workspace, combination, validated).model_copy(update={"review": facts})
     version = content_id(eval_set.questions)
-    files = {path: data for exporter in EXPORTERS for path, data in exporter.export(eval_set).items()}
+    files = {path: data for export in SET_FILES for path, data in export(eval_set).items()}
     changed = [path for path, data in files.items() if _put(workspace, combination, run_id, path, data)]
     for path, data in files.items():
         key = CorpusGenerationResult.version_key(combination, version, path)

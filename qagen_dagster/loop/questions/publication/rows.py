@@ -77,7 +77,7 @@ class PublishedRows:
         entry = self._entries.get(one.document_id)
         return RejectedQuestion(
             **{name: getattr(one, name) for name in RejectedQA.model_fields},
-            source_document=entry.source if entry is not None else "",
+            source_document=f"documents/{entry.source}" if entry is not None else "",
             row=self._row(one.document_id),
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
         )
@@ -111,13 +111,12 @@ class PublishedRows:
         return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
 
     def _visuals(self, pair: QAPair) -> tuple[PublishedVisual, ...]:
-        labels = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
-        if not labels:
+        if not pair.labels:
             return ()
         key = VisualManifest.key(self.combination.corpus, pair.document_id)
         manifest = self.space.store.find_valid(key, VisualManifest)
         known = {one.label: one for one in manifest.visuals} if manifest is not None else {}
-        return tuple(_visual(known[label]) for label in labels if label in known)
+        return tuple(_visual(known[label]) for label in pair.labels if label in known)
 
     def _verdict_on(self, pair: QAPair) -> PublishedVerdict | None:
         edited = None if self.validated.review is None else self.validated.review.verdicts.get(pair.id)

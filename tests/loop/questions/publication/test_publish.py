@@ -111,7 +111,7 @@ def test_rejected_candidates_are_published_with_reason_and_verdict(workspace: Pl
     rows = [json.loads(line) for line in data.splitlines()]
     assert Counter(row["rejection_reason"] for row in rows) == {"wrong_answer": 3, "duplicate": 4}
     wrong = next(row for row in rows if row["rejection_reason"] == "wrong_answer")
-    assert (wrong["source_document"], wrong["verdict"]["matches"]) == ("a.txt", False)
+    assert (wrong["source_document"], wrong["verdict"]["matches"]) == ("documents/a.txt", False)
 
 
 def test_a_version_is_named_by_its_questions_and_never_changes(workspace: PlayedWorkspace) -> None:
