@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from qagen_dagster.loop.review.decisions import decisions_of
-from qagen_dagster.web.page import report_page
-from qagen_dagster.web.sets import Sets
 from tests.support.chromium import Tab, chromium, needs_chromium
-from tests.support.reviewed import KEY, page, reviewed
+from tests.support.reviewed import KEY, page, report, reviewed
 
 DECISIONS = 50
 
@@ -43,11 +41,11 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
             tab.press("u")
             tab.wait("byId('progress').textContent.startsWith('49 judged')")
             assert tab.run("stateOf(list.row)") == "unreviewed"
-    last = [some[-1] for some in decisions_of(space, KEY).values()]
+    last = [some[-1] for some in decisions_of(space, KEY.key).values()]
     assert [one.new_answer for one in last if one.new_answer] == ["eleven bar"]
     assert sorted({one.action.value for one in last}) == ["accept", "edit", "undo"]
     rejected = [
-        one for some in decisions_of(space, KEY).values() for one in some if one.action.value == "reject"
+        one for some in decisions_of(space, KEY.key).values() for one in some if one.action.value == "reject"
     ]
     assert [one.reason for one in rejected] == ["ambiguous"]
 
@@ -55,10 +53,10 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
 @needs_chromium
 def test_hostile_text_stays_text_also_in_a_report(tmp_path: Path) -> None:
     space = reviewed(tmp_path / "project")
-    report = tmp_path / "report.html"
-    report.write_text(report_page(Sets(space, [KEY]).all()), encoding="utf-8")
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
     with chromium(tmp_path / "browser") as tab, page(space) as address:
-        for opened in (address, report.as_uri()):
+        for opened in (address, file.as_uri()):
             tab.open(opened)
             tab.run("list.reset(); list.select(list.shown.findIndex((row) => row.outcome === 'rejected'))")
             tab.wait("document.querySelector('mark')")

@@ -13,7 +13,7 @@ from qagen_dagster.loop.review.decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.results import ValidatedSet
-from qagen_dagster.records.questions.review import ReviewFacts
+from qagen_dagster.records.review import ReviewFacts
 
 CHECKS = {
     "unreviewed_share": "The share of questions on which nobody decided. Warns when it is above `max_unreviewed` of the scenario."
@@ -47,7 +47,7 @@ def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
 
 
 def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
-    found = [one for some in decisions_of(space, combination).values() for one in some]
+    found = [one for some in decisions_of(space, combination.key).values() for one in some]
     last = sorted(found, key=lambda one: (one.time, one.id))[-_LAST:][::-1]
     shown = [
         (f"{one.time:%Y-%m-%d %H:%M}", one.reviewer, one.action.value, one.question, one.reason)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, diversity
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.review import ReviewFacts
+from qagen_dagster.records.review import ReviewFacts
 
 FILE = "README.md"
 EXAMPLES = 5
