@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, model_validator
@@ -45,6 +46,11 @@ def review_folder(set_key: SetKey) -> str:
     """The folder of the decisions on a set. Raises ValueError if it is not the key of a set."""
     checked = check_set_key(set_key)
     return f"{checked}/reviews" if checked.count("/") == 1 else f"reviews/{checked}"
+
+
+def page_address(set_key: str) -> str:
+    """The address of a set on the review page, as long as `qagen review` runs with its usual port."""
+    return f"http://127.0.0.1:{PAGE_PORT}/#{urlencode({'set': set_key})}"
 
 
 class Action(StrEnum):

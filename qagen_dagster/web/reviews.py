@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.review.agreement import facts_of
-from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, state_of
+from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, decisions_on, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.review import Action, Decision, ReviewFacts
@@ -80,7 +80,7 @@ class Reviews:
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
             ) from None
         append(self._space, decision)
-        return _reviewed(self._decisions(found.key)[row.id])
+        return _reviewed(decisions_on(self._space, found.key, row.id, self._known))
 
     def _decisions(self, set_key: str) -> Decisions:
         with self._lock:

@@ -6,7 +6,7 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import Group
-from qagen_dagster.defs.questions.metadata import review_command
+from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.review.agreement import facts_of, review_facts
 from qagen_dagster.loop.review.decisions import decisions_of
@@ -67,7 +67,7 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         ),
         "disagreed": list(facts.disagreed),
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
-        "review": review_command(combination),
+        **review_of(combination),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import check_name
 from qagen_dagster.records.review import Action, Decision, review_folder
 
 
@@ -63,9 +64,21 @@ def decisions_of(
     `known` has decisions by their keys, which are not read again. Raises StoreError for a damaged file: a decision that is left
     out would change what is published.
     """
+    return _under(space, review_folder(set_key), known or {})
+
+
+def decisions_on(
+    space: Workspace, set_key: str, question_id: str, known: Mapping[str, Decision]
+) -> tuple[Decision, ...]:
+    """All decisions on one question, as `decisions_of` gives them."""
+    found = _under(space, f"{review_folder(set_key)}/{check_name(question_id)}", known)
+    return found.get(question_id, ())
+
+
+def _under(space: Workspace, folder: str, known: Mapping[str, Decision]) -> dict[str, tuple[Decision, ...]]:
     found: defaultdict[str, list[Decision]] = defaultdict(list)
-    for key in space.store.list(review_folder(set_key)):
-        decision = (known or {}).get(key) or space.store.read(key, Decision)
+    for key in space.store.list(folder):
+        decision = known.get(key) or space.store.read(key, Decision)
         found[decision.question_id].append(decision)
     return {name: tuple(sorted(some, key=_order)) for name, some in found.items()}
 

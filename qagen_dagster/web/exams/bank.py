@@ -220,7 +220,7 @@ def _attempts(result: SlotResult) -> Iterator[Entry]:
     for attempt in result.attempts[:-1]:
         finding = finding_of(attempt, StyleThresholds())
         stem = "" if attempt.package is None else _markup(attempt.package.question.stem)
-        why = "" if finding is None else f"{finding.name}: {finding.detail}"
+        why = "" if finding is None else f"{finding.stage.value}: {finding.detail or finding.name}"
         yield Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
 
 

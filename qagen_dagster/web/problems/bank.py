@@ -125,7 +125,7 @@ class ProblemItems(ReviewSet):
 
 def _why(one: Made) -> str:
     """Why an item is not in the exports; empty if it is."""
-    if one.item.made in one.record.withdrawn:
+    if one.record.withdrawn.keys() & {ORIGINAL, one.item.made}:
         return BY_REVIEWER
     return "" if one.record.end is ProblemEnd.ACCEPTED else one.record.end.value
 

@@ -2,6 +2,7 @@
 // One question with everything that is known of it.
 
 const MORE_LINES = 40;
+const NEAR = 2; // lines from a quote; a narrow window first shows only these
 const WAIT_SIMILAR = 250; // milliseconds: not for each question that one only passes
 const CRITERIA = ["answerable", "matches", "non_trivial", "unambiguous", "relevant"];
 let shownRow = null;
@@ -62,15 +63,17 @@ function drawEvidence(box, row, found) {
   const title = found.source + (found.line_count ? `, ${plural(found.line_count, "line")}` : "");
   box.replaceChildren(
     element("h3", {}, "Evidence in ", element("span", { class: "source" }, title)),
-    ...found.passages.map((lines) => passage(row, found, lines)),
+    ...found.passages.map((lines) => passage(row, found, lines, NEAR)),
     ...found.quotes.map((quote) => element("blockquote", { dir: "auto" }, quote)),
     ...pictures(row, found),
   );
 }
 
-function passage(row, found, lines) {
-  const shown = lines.map((line) =>
-    element("div", { class: line.pieces.length > 1 ? "line quoted" : "line" }, element("span", { class: "number" }, String(line.number)),
+function passage(row, found, lines, near = Infinity) {
+  const quoted = lines.map((line) => line.pieces.length > 1);
+  const isNear = (at) => near === Infinity || quoted.slice(Math.max(0, at - near), at + near + 1).includes(true);
+  const shown = lines.map((line, at) =>
+    element("div", { class: `line${quoted[at] ? " quoted" : ""}${isNear(at) ? "" : " far"}` }, element("span", { class: "number" }, String(line.number)),
       element("span", { class: "text", dir: "auto" }, line.pieces.map((piece, at) => (at % 2 ? element("mark", {}, piece) : piece)))));
   const box = element("div", { class: "passage", role: "region", tabindex: "0", "aria-label": `Lines from ${lines[0].number}` }, shown);
   if (!DATA.live) return box;

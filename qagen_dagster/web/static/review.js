@@ -205,6 +205,7 @@ function start(data) {
   drawProgress();
   byId("list").focus();
   if (DATA.live) setInterval(poll, POLL);
+  byId("filter-fold").open = !matchMedia("(max-width: 760px)").matches;
   document.body.classList.add("ready");
 }
 

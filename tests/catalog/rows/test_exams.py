@@ -130,4 +130,4 @@ def test_cost_by_attempt_and_role(path: Path) -> None:
     (total,) = asked(
         path, "SELECT count(*), sum(input_tokens) > 0, sum(retries) FROM exam_calls WHERE counted"
     )
-    assert total == (6 + 3 + 5, True, 0)
+    assert total == (6 + 3 + 5 + 5, True, 0)
