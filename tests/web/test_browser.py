@@ -170,13 +170,15 @@ def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
             tab.open(opened)
             tab.wait("document.querySelector('mark')")
             assert serious(tab) == []
+            for key in "er?gv" if opened == address else "?g":
+                tab.press(key)
+                tab.wait("document.querySelector('dialog[open]')")
+                assert serious(tab) == []
+                tab.press("Escape")
+                tab.wait("!document.querySelector('dialog[open]')")
             tab.run("list.select(list.rows.findIndex((row) => row.set_key.startsWith('exams/')))")
             tab.wait("document.querySelector('math')")
             assert serious(tab) == []
-            for dialog in ("edit", "reason", "help", "agreement", "versions"):
-                tab.run(f"byId('{dialog}-dialog').showModal()")
-                assert serious(tab) == []
-                tab.run(f"byId('{dialog}-dialog').close()")
         tab.picture(360, 740)
         assert serious(tab) == []
         tab.run("showDetail()")

@@ -79,7 +79,8 @@ class ExamBank(ReviewSet):
         one = self._ended[key]
         given = one.given
         notes = given.reasons if isinstance(given, RejectedItem) else ()
-        return Detail(id=key, notes=notes, sections=tuple(_sections(one)))
+        title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
+        return Detail(id=key, source=title, notes=notes, sections=tuple(_sections(one)))
 
     def lineage(self, key: str) -> Lineage:
         self.find(key)
@@ -141,11 +142,10 @@ def _is_generated(given: ExamItem | RejectedItem) -> bool:
 
 def _sections(one: Ended) -> Iterator[Section]:
     given = one.given
-    title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
     if given.question_package is None:
-        yield Section(title=title, entries=(Entry(text="There is no question."),))
+        yield Section(title="Question", entries=(Entry(text="There is no question."),))
     else:
-        yield from _question(title, given.question_package)
+        yield from _question(given.question_package)
         yield Section(title="Key", entries=tuple(_checks(one)))
     if given.idea_plan is not None:
         idea = (Entry(markup=_markup(given.idea_plan.idea_summary)),)
@@ -154,7 +154,7 @@ def _sections(one: Ended) -> Iterator[Section]:
         yield Section(title="Attempts before it", entries=tuple(_attempts(one.result)), is_open=False)
 
 
-def _question(title: str, package: QuestionPackage) -> Iterator[Section]:
+def _question(package: QuestionPackage) -> Iterator[Section]:
     asked = package.question
     stem = Entry(markup=_markup(asked.stem))
     options = (
@@ -165,7 +165,7 @@ def _question(title: str, package: QuestionPackage) -> Iterator[Section]:
         )
         for letter in sorted(asked.options)
     )
-    yield Section(title=title, entries=(stem, *options))
+    yield Section(title="Question", entries=(stem, *options))
     solution = package.solution
     yield Section(
         title="Solution",

@@ -69,7 +69,10 @@ class ProblemItems(ReviewSet):
         record = one.record
         picture = (Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
         return Detail(
-            id=key, source=record.problem.source_path, pictures=picture, sections=tuple(_sections(one))
+            id=key,
+            source=f"{record.id}: {one.item.made} ({record.problem.source_path})",
+            pictures=picture,
+            sections=tuple(_sections(one)),
         )
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
@@ -137,13 +140,13 @@ def _is_of(task: TaskResult, item: BankItem) -> bool:
 
 
 def _sections(one: Made) -> Iterator[Section]:
-    item, record = one.item, one.record
+    item = one.item
     options = (
         Entry(label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else "")
         for letter, option in zip("abcdefghijklmnopqrstuvwxyz", item.options, strict=False)
     )
     statement = Entry(markup=html(item.statement, with_mathml))
-    yield Section(title=f"{record.id}: {item.made}", entries=(statement, *options))
+    yield Section(title="Question", entries=(statement, *options))
     yield Section(title="Solution", entries=(Entry(markup=html(item.solution, with_mathml)),))
     others = tuple(Entry(markup=html(other, with_mathml)) for other in item.alternates)
     if others:

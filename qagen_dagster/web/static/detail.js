@@ -24,8 +24,10 @@ async function drawDetail(row, reviews, list) {
     const found = await DATA.detail(row);
     if (!isShown(row)) return;
     parts.notes.replaceChildren(...found.notes.map(note));
-    if (found.sections.length) parts.evidence.replaceChildren(...found.sections.map(section), ...pictures(row, found));
-    else drawEvidence(parts.evidence, row, found);
+    if (found.sections.length) {
+      box.querySelector("h2").textContent = visible(found.source);
+      parts.evidence.replaceChildren(...found.sections.map(section), ...pictures(row, found));
+    } else drawEvidence(parts.evidence, row, found);
     drawVerdict(parts.verdict, found);
   } catch (error) {
     if (isShown(row)) parts.evidence.replaceChildren(note(error.message));
@@ -40,10 +42,11 @@ async function drawDetail(row, reviews, list) {
 
 function heading(row) {
   const why = row.outcome === "accepted" ? null : element("span", { class: "chip no" }, `${row.outcome}: ${row.reason}`);
+  const isBank = !sets[row.set_key].versioned; // its texts are TeX, which a section of the detail sets
   const chips = [row.type, row.grade && `grade ${row.grade}`, row.model, row.usd && money(row.usd)].filter(Boolean);
   return element("header", { class: "asked" },
-    element("h2", { dir: "auto" }, row.question || "(no question)"),
-    element("p", { class: "answer", dir: "auto" }, row.answer || "(no answer)"),
+    element("h2", { dir: "auto" }, isBank ? `${row.document}, ${row.type}` : row.question || "(no question)"),
+    isBank ? null : element("p", { class: "answer", dir: "auto" }, row.answer || "(no answer)"),
     element("p", { class: "about" }, why, chips.map((text) => element("span", { class: "chip" }, text)),
       element("span", { class: "source" }, `${row.set_key} · ${row.id}`)));
 }
