@@ -24,7 +24,7 @@ demo: $(READY) ## questions from the sample corpora, with the models that need n
 	@$(BIN)/qagen questions --outcome accepted --corpus town_records --limit 3
 
 browser: ## Chromium and axe-core, which the tests of the review page need (Debian, Ubuntu, as root; npm)
-	command -v chromium >/dev/null || apt-get install -y -q --no-install-recommends chromium
+	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
 test: $(READY) ## the ordinary tests: nothing but this clone, no network
