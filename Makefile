@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo browser test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -22,6 +22,10 @@ demo: $(READY) ## questions from the sample corpora, with the models that need n
 	$(BIN)/qagen run
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
 	@$(BIN)/qagen questions --outcome accepted --corpus town_records --limit 3
+
+browser: ## Chromium and axe-core, which the tests of the review page need (Debian, Ubuntu, as root; npm)
+	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
+	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
 test: $(READY) ## the ordinary tests: nothing but this clone, no network
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -122,6 +126,9 @@ bench-planted: $(READY) ## faulty candidates and their good twins, from document
 
 bench-resume: $(READY) ## a rerun of 1,500 finished documents beside their first run
 	$(BIN)/python -m benchmarks.resume
+
+bench-review: $(READY) browser ## the review page with 15,000 questions in Chromium: opening, filtering, deciding
+	$(BIN)/python -m benchmarks.review
 
 bench-start: $(READY) ## how long commands take to start, and a run until its first model call
 	$(BIN)/python -m benchmarks.start

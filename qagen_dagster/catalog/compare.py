@@ -54,6 +54,16 @@ class OneSided(Record):
     text_now: tuple[str, ...] | None = None
 
 
+class Version(Record):
+    """A version of a published set, and the run that made it. None: not known."""
+
+    version: int
+    published: Utc
+    questions: int
+    run_id: str | None
+    profile: str | None
+
+
 class Comparison(Record):
     """Two sides of one combination."""
 
@@ -62,6 +72,12 @@ class Comparison(Record):
     in_both: int  # questions; 0 also when a side has no set
     only_in_first: tuple[OneSided, ...]
     only_in_second: tuple[OneSided, ...]
+
+
+def versions(catalog: Path, combination: str) -> tuple[Version, ...]:
+    """The versions of a published set, the latest first. Raises StoreError when there is no catalog."""
+    with snapshot(catalog) as connection:
+        return tuple(Version(**row) for row in query(connection, sql("versions"), [combination]))
 
 
 def compare(catalog: Path, first: str, second: str) -> tuple[Comparison, ...]:

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document, IndexEntry, Visual
 from qagen_dagster.records.evaluation import EvaluationReport
+from qagen_dagster.records.exams.bank import RejectedItem
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
@@ -147,12 +148,12 @@ class ProblemTaskRow(Record):
 
 
 class ExamRow(Record):
-    """One slot of an exam. `repeats` says which item an accepted one duplicates, and why; None if the item is in the bank."""
+    """One slot of an exam. `left_out` says why an accepted item is not in the bank; None if it is."""
 
     result: SlotResult
     schema_title: str
     models: dict[str, str]  # role -> provider:model
-    repeats: str | None = None
+    left_out: RejectedItem | None = None
 
 
 @dataclass(frozen=True)

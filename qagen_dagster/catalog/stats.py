@@ -228,6 +228,14 @@ def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: in
         return _calls(connection, combination, document_id, attempt)
 
 
+def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], float | None]:
+    """What the calls of each attempt cost, by document and number; None: no price is known. Raises StoreError when there is no catalog."""
+    statement = "SELECT document_id, attempt, usd FROM attempt_calls WHERE combination = $1"
+    with snapshot(catalog) as connection:
+        rows = query(connection, statement, [combination])
+    return {(row["document_id"], row["attempt"]): row["usd"] for row in rows}
+
+
 def _calls(
     connection: duckdb.DuckDBPyConnection, combination: str, document_id: str, attempt: int
 ) -> tuple[LineageCall, ...]:

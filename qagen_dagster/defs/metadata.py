@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.records.display import markdown_text
+from qagen_dagster.records.review import page_address
 
 Metadata = dict[
     str, Any
@@ -112,6 +113,14 @@ def data_uri(media_type: str, data: bytes) -> str:
 def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadata:
     """The Markdown of several pictures under one label; no label without a picture."""
     return {label: dg.MetadataValue.md(between.join(texts))} if texts else {}
+
+
+def review_page(set_key: str, chosen: str = "") -> Metadata:
+    """The command that opens the review page, with the options `chosen`, and the address of a set on it while the command runs."""
+    return {
+        "review": f"qagen review {chosen}".rstrip(),
+        "review_page": dg.MetadataValue.url(page_address(set_key)),
+    }
 
 
 def path(value: str) -> dg.PathMetadataValue:

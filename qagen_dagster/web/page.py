@@ -7,17 +7,16 @@ import json
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.web.details import Detail, detail, picture
-from qagen_dagster.web.reviews import QuestionReviews, reviews_of
-from qagen_dagster.web.sets import ReviewSet, Row
+from qagen_dagster.records.review import ReviewFacts
+from qagen_dagster.web.review_set import Detail, ReviewSet, Row
+from qagen_dagster.web.reviews import QuestionReviews, Reviews
 
 STATIC = Path(__file__).parent / "static"
-SCRIPTS = ("text.js", "data.js", "list.js", "detail.js", "review.js")
+SCRIPTS = ("text.js", "data.js", "list.js", "detail.js", "overview.js", "review.js")
 STYLE = "page.css"
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 POLICY = (
@@ -27,6 +26,7 @@ POLICY = (
 _ROWS = TypeAdapter(list[Row])
 _REVIEWS = TypeAdapter(dict[str, dict[str, QuestionReviews]])
 _DETAILS = TypeAdapter(dict[str, dict[str, Detail]])
+_FACTS = TypeAdapter(dict[str, ReviewFacts])
 
 
 def static_files() -> dict[str, bytes]:
@@ -40,30 +40,42 @@ def server_page() -> str:
     return _page(style, "".join(f'<script src="{name}" defer></script>\n' for name in SCRIPTS))
 
 
-def data_of(sets: Iterable[ReviewSet], settings: dict[str, object]) -> dict[str, Any]:
+def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
     """The rows and decisions of the sets, and what the page has to know of the server."""
     found = list(sets)
-    rows = [row for one in found for row in one.rows]
-    reviews = {one.combination.key: reviews_of(one) for one in found}
-    return {
-        **settings,
-        "rows": _ROWS.dump_python(rows, mode="json"),
-        "reviews": _REVIEWS.dump_python(reviews, mode="json"),
+    told = {
+        one.key: {"title": one.title, "editable": one.editable, "versioned": one.versioned} for one in found
     }
+    parts = {
+        **{name: json.dumps(value, ensure_ascii=False).encode() for name, value in settings.items()},
+        "sets": json.dumps(told, ensure_ascii=False).encode(),
+        "rows": _ROWS.dump_json([row for one in found for row in one.rows]),
+        "reviews": reviews_json(found, reviews),
+    }
+    return b"{" + b",".join(f'"{name}":'.encode() + value for name, value in parts.items()) + b"}"
 
 
-def reviews_json(reviews: dict[str, dict[str, QuestionReviews]]) -> bytes:
-    """The decisions by combination and question."""
-    return _REVIEWS.dump_json(reviews)
+def reviews_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
+    """The decisions by set and question, and their number."""
+    found = {one.key: reviews.of(one) for one in sets}
+    count = sum(len(one.decisions) for some in found.values() for one in some.values())
+    return f'{{"count":{count},"sets":'.encode() + _REVIEWS.dump_json(found) + b"}"
 
 
-def report_page(sets: Iterable[ReviewSet]) -> str:
+def agreement_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
+    """The facts of the sets on which somebody decided."""
+    found = {one.key: reviews.facts(one) for one in sets}
+    return _FACTS.dump_json({key: one for key, one in found.items() if one.unreviewed < one.questions})
+
+
+def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
     """The page as one file that needs no server. It can only be read."""
     found = list(sets)
-    details = {one.combination.key: {row.id: detail(one, row.id) for row in one.rows} for one in found}
-    data = data_of(found, {"readOnly": True, "reviewer": ""})
+    details = {one.key: {row.id: one.detail(row.id) for row in one.rows} for one in found}
+    data = json.loads(data_json(found, reviews, {"readOnly": True, "reviewer": ""}))
     data["details"] = _DETAILS.dump_python(details, mode="json")
     data["pictures"] = _pictures(found, details)
+    data["agreement"] = json.loads(agreement_json(found, reviews))
     files = {name: content.decode() for name, content in static_files().items()}
     inside = f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
     scripts = "".join(f"<script>{files[name]}</script>\n" for name in SCRIPTS)
@@ -93,20 +105,20 @@ def _hash(text: str) -> str:
 
 
 def _pictures(sets: Iterable[ReviewSet], details: dict[str, dict[str, Detail]]) -> dict[str, str]:
-    """The pages that questions are about as data URIs, by combination, document and visual. One that cannot be drawn is left out."""
+    """The opened pictures of the questions as data URIs, by set, document and label. One that cannot be drawn is left out."""
     made: dict[str, str] = {}
     for found in sets:
-        for key, one in details[found.combination.key].items():
-            for visual in one.visuals:
-                name = f"{found.combination.key}|{one.source}|{visual.label}"
-                if name not in made and visual.page is not None:
-                    made[name] = _data_uri(found, key, visual.page, visual.label)
+        for key, one in details[found.key].items():
+            for shown in one.pictures:
+                name = f"{found.key}|{one.source}|{shown.label}"
+                if name not in made and shown.is_open:
+                    made[name] = _data_uri(found, key, shown.page, shown.label)
     return {name: uri for name, uri in made.items() if uri}
 
 
 def _data_uri(found: ReviewSet, key: str, page: int, label: str) -> str:
     try:
-        drawn = picture(found, key, page, label)
+        drawn = found.picture(key, page, label)
     except DocumentError:
         return ""
     return "" if drawn is None else f"data:{drawn.media_type};base64,{base64.b64encode(drawn.data).decode()}"

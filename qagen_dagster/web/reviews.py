@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from threading import Lock
+
 from pydantic import ValidationError
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, state_of
+from qagen_dagster.loop.review.agreement import facts_of
+from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, decisions_on, state_of
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.review import Action, Decision
-from qagen_dagster.web.sets import ReviewSet, Sets
+from qagen_dagster.records.review import Action, Decision, ReviewFacts
+from qagen_dagster.web.review_set import ReviewSet
+from qagen_dagster.web.sets import Sets
+
+Decisions = dict[str, tuple[Decision, ...]]
 
 
 class Judgement(Record):
     """What the page sends: a decision on a question of a set."""
 
-    combination: str
+    set_key: str
     question_id: str
     reviewer: str
     action: Action
@@ -32,28 +40,55 @@ class QuestionReviews(Record):
     decisions: tuple[Decision, ...]
 
 
-def reviews_of(found: ReviewSet) -> dict[str, QuestionReviews]:
-    """The questions that somebody decided on, by id. Raises StoreError for a damaged file."""
-    return {key: _reviewed(some) for key, some in decisions_of(found.space, found.combination).items()}
+class Reviews:
+    """The decisions on some sets. Decisions are never changed, so each is read once."""
 
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+        self._known: dict[str, Decision] = {}
+        self._lock = Lock()
 
-def judge(sets: Sets, body: bytes) -> QuestionReviews:
-    """Store what the page sent. Returns the state of the question after it.
+    def of(self, found: ReviewSet) -> dict[str, QuestionReviews]:
+        """The questions that somebody decided on, by id. Raises StoreError for a damaged file."""
+        return {key: _reviewed(some) for key, some in self._decisions(found.key).items()}
 
-    Raises ConfigError if it is not a decision, and StoreError if it cannot be stored or its question is unknown.
-    """
-    try:
-        sent = Judgement.model_validate_json(body)
-        found = sets.get(sent.combination)
-        one = found.find(sent.question_id)
-        texts = {"document_id": one.document_id, "question": one.question, "answer": one.answer}
-        decision = Decision.model_validate({**sent.model_dump(), **texts})
-    except ValidationError as error:
-        raise ConfigError(
-            "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
-        ) from None
-    append(found.space, decision)
-    return _reviewed(decisions_of(found.space, found.combination)[sent.question_id])
+    def count(self, sets: Iterable[ReviewSet]) -> int:
+        """The number of decisions. It grows with each of them."""
+        return sum(len(some) for found in sets for some in self._decisions(found.key).values())
+
+    def facts(self, found: ReviewSet) -> ReviewFacts:
+        """How far reviewers got with a set, and how well they agree."""
+        ids = {row.id for row in found.rows if row.place is not None}
+        decisions = self._decisions(found.key).items()
+        return facts_of(ids, {key: state_of(some) for key, some in decisions if key in ids})
+
+    def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
+        """Store what the page sent. Returns the state of the question after it.
+
+        Raises ConfigError if it is not a decision, and StoreError if it cannot be stored or its question is unknown.
+        """
+        try:
+            sent = Judgement.model_validate_json(body)
+            found = sets.get(sent.set_key)
+            row = found.find(sent.question_id)
+            if sent.action is Action.EDIT and not found.editable:
+                raise ConfigError("exam items and problems cannot be edited here: reject or flag them")
+            texts = {"document_id": row.document, "question": row.question, "answer": row.answer}
+            decision = Decision.model_validate({**sent.model_dump(), **texts})
+        except ValidationError as error:
+            raise ConfigError(
+                "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
+            ) from None
+        append(self._space, decision)
+        return _reviewed(decisions_on(self._space, found.key, row.id, self._known))
+
+    def _decisions(self, set_key: str) -> Decisions:
+        with self._lock:
+            found = decisions_of(self._space, set_key, self._known)
+            for some in found.values():
+                for one in some:
+                    self._known[Decision.key(set_key, one.question_id, one.id)] = one
+        return found
 
 
 def _reviewed(decisions: tuple[Decision, ...]) -> QuestionReviews:

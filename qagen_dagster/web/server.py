@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable
 from functools import cached_property
@@ -16,15 +15,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from qagen_dagster.catalog import compare
 from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.loop.catalog.file import catalog_file
 from qagen_dagster.web import page
-from qagen_dagster.web.details import Line, detail, lineage, lines_of, picture
-from qagen_dagster.web.reviews import judge, reviews_of
-from qagen_dagster.web.sets import ReviewSet, Sets
+from qagen_dagster.web.review_set import Line, ReviewSet
+from qagen_dagster.web.reviews import Reviews
+from qagen_dagster.web.sets import Sets
 from qagen_dagster.web.similar import Similar, SimilarQuestions
 
 MOST_BYTES = 100_000  # of a request
 _LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])
+_VERSIONS = TypeAdapter(tuple[compare.Version, ...])
 _HEADERS = {
     "Content-Security-Policy": page.POLICY.format(
         scripts="'self'", styles="'self'", images="'self' data:", connect="'self'"
@@ -43,6 +45,7 @@ class ReviewServer:
 
     def __init__(self, sets: Sets, *, reviewer: str, port: int, read_only: bool = False) -> None:
         self._sets, self._reviewer, self._read_only = sets, reviewer, read_only
+        self._decided = Reviews(sets.space)
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._files = page.static_files()
         self._similar: dict[str, tuple[ReviewSet, SimilarQuestions]] = {}
@@ -88,9 +91,9 @@ class ReviewServer:
     def _answer(self, request: Request) -> Response:
         path = request.path_params["path"]
         if request.method == "POST":
-            return (
-                _json(judge(self._sets, _body(request)).model_dump_json()) if path == "decide" else _missing()
-            )
+            if path != "decide":
+                return _missing()
+            return _json(self._decided.judge(self._sets, _body(request)).model_dump_json())
         if path == "":
             return Response(page.server_page(), media_type="text/html; charset=utf-8")
         if path in self._files:
@@ -103,8 +106,11 @@ class ReviewServer:
         return {
             "data": self._data,
             "reviews": self._reviews,
-            "detail": lambda request: _json(detail(*self._question(request)).model_dump_json()),
-            "lineage": lambda request: _json(lineage(*self._question(request)).model_dump_json()),
+            "agreement": self._agreement,
+            "versions": self._versions,
+            "compare": self._compare,
+            "detail": self._detail,
+            "lineage": self._lineage,
             "lines": self._lines,
             "similar": self._similar_questions,
             "picture": self._picture,
@@ -112,32 +118,60 @@ class ReviewServer:
 
     def _data(self, _request: Request) -> Response:
         settings: dict[str, object] = {"readOnly": self._read_only, "reviewer": self._reviewer}
-        return _json(json.dumps(page.data_of(self._sets.all(), settings), ensure_ascii=False))
+        return _json(page.data_json(self._sets.all(), self._decided, settings))
 
-    def _reviews(self, _request: Request) -> Response:
-        return _json(page.reviews_json({one.combination.key: reviews_of(one) for one in self._sets.all()}))
+    def _reviews(self, request: Request) -> Response:
+        """The decisions; null if there are no others than those that the page knows."""
+        sets = list(self._sets.all())
+        if self._decided.count(sets) == _number(request, "known"):
+            return _json(b"null")
+        return _json(page.reviews_json(sets, self._decided))
+
+    def _agreement(self, _request: Request) -> Response:
+        return _json(page.agreement_json(self._sets.all(), self._decided))
+
+    def _versions(self, request: Request) -> Response:
+        found, _ = self._question(request)
+        with catalog_file(self._sets.space.store) as file:
+            return _json(_VERSIONS.dump_json(compare.versions(file, found.key)))
+
+    def _compare(self, request: Request) -> Response:
+        """Two versions of a set."""
+        found, _ = self._question(request)
+        names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
+        with catalog_file(self._sets.space.store) as file:
+            return _json(compare.compare(file, *names)[0].model_dump_json())
 
     def _question(self, request: Request) -> tuple[ReviewSet, str]:
-        found = self._sets.get(request.query_params.get("combination", ""))
+        found = self._sets.get(request.query_params.get("set", ""))
         return found, request.query_params.get("id", "")
 
+    def _detail(self, request: Request) -> Response:
+        found, key = self._question(request)
+        return _json(found.detail(key).model_dump_json())
+
+    def _lineage(self, request: Request) -> Response:
+        found, key = self._question(request)
+        return _json(found.lineage(key).model_dump_json())
+
     def _lines(self, request: Request) -> Response:
-        lines = lines_of(*self._question(request), _number(request, "first"), _number(request, "last"))
+        found, key = self._question(request)
+        lines = found.lines(key, _number(request, "first"), _number(request, "last"))
         return _json(_LINES.dump_json(lines))
 
     def _similar_questions(self, request: Request) -> Response:
         found, key = self._question(request)
         one = found.find(key)
         with self._encoding:  # one computation at a time; the same set keeps its embeddings
-            known = self._similar.get(found.combination.key)
+            known = self._similar.get(found.key)
             if known is None or known[0] is not found:
-                known = found, SimilarQuestions(found, found.space.encode)
-                self._similar[found.combination.key] = known
+                known = found, SimilarQuestions(found, self._sets.space.encode)
+                self._similar[found.key] = known
             return _json(_SIMILAR.dump_json(known[1].like(key, one.question)))
 
     def _picture(self, request: Request) -> Response:
-        label = request.query_params.get("visual", "")
-        drawn = picture(*self._question(request), _number(request, "page"), label)
+        found, key = self._question(request)
+        drawn = found.picture(key, _number(request, "page"), request.query_params.get("visual", ""))
         return _missing() if drawn is None else Response(drawn.data, media_type=drawn.media_type)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from qagen_dagster.models.vectors.base import Encode, Vectors
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import normalise
-from qagen_dagster.web.sets import ReviewSet
+from qagen_dagster.web.review_set import ReviewSet
 
 CHOSEN = 60  # questions whose embeddings are compared
 SHOWN = 5

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from qagen_dagster.records.questions.review import Decision
+from qagen_dagster.records.review import Decision, review_folder
 
 JUDGED = {
-    "combination": "probes/service/textual",
+    "set_key": "probes/service/textual",
     "question_id": "q-1",
     "document_id": "a.txt",
     "question": "How long is the cable?",
@@ -47,7 +47,7 @@ def test_a_complete_decision_survives_its_file(changes: dict[str, Any]) -> None:
         ({"action": "accept", "undoes": "d-1"}, "names the decision"),
         ({"action": "comment"}, "needs a text"),
         ({"action": "accept", "reviewer": "  "}, "reviewer"),
-        ({"action": "accept", "combination": "probes/service"}, "is not corpus/scenario/mode"),
+        ({"action": "accept", "set_key": "probes/service"}, "is not corpus/scenario/mode"),
         ({"action": "accept", "question_id": "../x"}, "is not a name"),
         ({"action": "accept", "time": "2026-11-23T10:00:00"}, "timezone"),
     ],
@@ -55,3 +55,24 @@ def test_a_complete_decision_survives_its_file(changes: dict[str, Any]) -> None:
 def test_a_decision_without_meaning_is_refused(changes: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValidationError, match=fault):
         Decision.model_validate(JUDGED | changes)
+
+
+@pytest.mark.parametrize(
+    ("set_key", "folder"),
+    [
+        ("probes/service/textual", "reviews/probes/service/textual"),
+        ("exams/physics", "exams/physics/reviews"),
+        ("problems/mechanics", "problems/mechanics/reviews"),
+        ("exams/service/textual", "reviews/exams/service/textual"),  # of a corpus with this name
+    ],
+)
+def test_the_decisions_on_a_set_have_a_folder_of_their_own(set_key: str, folder: str) -> None:
+    assert review_folder(set_key) == folder
+
+
+@pytest.mark.parametrize(
+    "set_key", ["", "exams", "exams/", "exams/..", "exams/a/b", "problems/a b", "../x/textual"]
+)
+def test_a_key_that_could_leave_the_folder_is_refused(set_key: str) -> None:
+    with pytest.raises(ValueError, match="is not"):
+        review_folder(set_key)

@@ -17,7 +17,9 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium: `make browser` installs it"
+)
 SECONDS = 30.0
 _CODES = {"Escape": 27, "Enter": 13}
 
@@ -47,12 +49,12 @@ class Tab:
         self.send("Page.navigate", url=address)
         self.wait("document.body?.classList.contains('ready')")
 
-    def wait(self, condition: str) -> None:
-        """Wait until an expression in the page is true."""
+    def wait(self, condition: str, pause: float = 0.05) -> None:
+        """Wait until an expression in the page is true. It is computed again after `pause` seconds."""
         until = time.monotonic() + SECONDS
         while not self.run(f"Boolean({condition})"):
             assert time.monotonic() < until, f"not true after {SECONDS} s: {condition}"
-            time.sleep(0.05)
+            time.sleep(pause)
 
     def press(self, key: str, *, ctrl: bool = False) -> None:
         text = {} if ctrl or len(key) > 1 else {"text": key}

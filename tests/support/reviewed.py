@@ -22,8 +22,10 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason
+from qagen_dagster.web.page import report_page
+from qagen_dagster.web.reviews import Reviews
 from qagen_dagster.web.server import ReviewServer
-from qagen_dagster.web.sets import Sets
+from qagen_dagster.web.sets import chosen_sets
 from tests.support import waterworks
 from tests.support.project import Project
 
@@ -62,7 +64,9 @@ def page(space: Workspace, *, port: int = 0, read_only: bool = False) -> Generat
     """The address of the page, which a server gives in a thread of this process."""
     with listen(port) as listening:
         port = listening.getsockname()[1]
-        app = ReviewServer(Sets(space, [KEY]), reviewer="ann", port=port, read_only=read_only).app
+        app = ReviewServer(
+            chosen_sets(space, None, None, None), reviewer="ann", port=port, read_only=read_only
+        ).app
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
@@ -71,6 +75,11 @@ def page(space: Workspace, *, port: int = 0, read_only: bool = False) -> Generat
         yield f"http://{HOST}:{port}/"
         server.should_exit = True
         thread.join()
+
+
+def report(space: Workspace) -> str:
+    """The page as one file."""
+    return report_page(chosen_sets(space, None, None, None).all(), Reviews(space))
 
 
 def _document(space: Workspace, name: str, questions: int) -> IndexEntry:

@@ -58,6 +58,7 @@ SEVERAL: dict[str, tuple[Any, ...]] = {
     ),
     "CorpusGenerationResult.version_key.path": (corpus_json.FILE,),
     "Combination.history_key.path": (corpus_json.FILE,),
+    "Decision.key.set_key": ("corpus/scenario/textual", "exams/exam", "problems/mechanics"),
     "Unfinished.key.path": ("corpus/scenario/textual",),
     "ItemBank.file_key.path": (*bank.FILES, "schemas.json", f"{bank.EXPORTS}/gift.txt"),
     "ItemBank.history_key.path": bank.FILES,

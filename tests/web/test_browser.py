@@ -1,20 +1,44 @@
-"""The page in a browser: decisions by keyboard, and hostile text."""
+"""The page in a browser: decisions by keyboard, hostile text, exam items, versions, and what axe-core says of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.review.decisions import decisions_of
-from qagen_dagster.web.page import report_page
-from qagen_dagster.web.sets import Sets
+from qagen_dagster.loop.workspace import Workspace
 from tests.support.chromium import Tab, chromium, needs_chromium
-from tests.support.reviewed import KEY, page, reviewed
+from tests.support.exams.items import hard_item
+from tests.support.exams.mini import accepted, store_part, write_exam
+from tests.support.reviewed import KEY, page, report, reviewed
 
 DECISIONS = 50
+AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="there is no axe-core: `make browser` installs it")
 
 
 def count(tab: Tab) -> str:
     return tab.run("byId('progress').textContent")
+
+
+def with_exam(space: Workspace) -> Workspace:
+    """The project with an exam of one item, whose formulas have everything."""
+    write_exam(space.settings.corpora)
+    store_part(space, "mini/M1/hard", lambda plan, slot: accepted(plan, slot, hard_item(), None))
+    publish_bank(space, "mini", "run")
+    return space
+
+
+def serious(tab: Tab) -> list[str]:
+    """What axe-core calls serious or critical on the page."""
+    if not tab.run("'axe' in window"):
+        tab.run(f"{AXE.read_text(encoding='utf-8')}; null")
+    return tab.run(
+        "axe.run().then((found) => found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))"
+        ".map((one) => one.id + ': ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))"
+    )
 
 
 @needs_chromium
@@ -43,11 +67,11 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
             tab.press("u")
             tab.wait("byId('progress').textContent.startsWith('49 judged')")
             assert tab.run("stateOf(list.row)") == "unreviewed"
-    last = [some[-1] for some in decisions_of(space, KEY).values()]
+    last = [some[-1] for some in decisions_of(space, KEY.key).values()]
     assert [one.new_answer for one in last if one.new_answer] == ["eleven bar"]
     assert sorted({one.action.value for one in last}) == ["accept", "edit", "undo"]
     rejected = [
-        one for some in decisions_of(space, KEY).values() for one in some if one.action.value == "reject"
+        one for some in decisions_of(space, KEY.key).values() for one in some if one.action.value == "reject"
     ]
     assert [one.reason for one in rejected] == ["ambiguous"]
 
@@ -55,10 +79,10 @@ def test_decisions_by_keyboard_survive_a_restart(tmp_path: Path) -> None:
 @needs_chromium
 def test_hostile_text_stays_text_also_in_a_report(tmp_path: Path) -> None:
     space = reviewed(tmp_path / "project")
-    report = tmp_path / "report.html"
-    report.write_text(report_page(Sets(space, [KEY]).all()), encoding="utf-8")
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
     with chromium(tmp_path / "browser") as tab, page(space) as address:
-        for opened in (address, report.as_uri()):
+        for opened in (address, file.as_uri()):
             tab.open(opened)
             tab.run("list.reset(); list.select(list.shown.findIndex((row) => row.outcome === 'rejected'))")
             tab.wait("document.querySelector('mark')")
@@ -67,3 +91,96 @@ def test_hostile_text_stays_text_also_in_a_report(tmp_path: Path) -> None:
             assert "\u202e" not in shown
             assert tab.run("document.querySelectorAll('#detail a, #detail img').length") == 0
         assert tab.run("byId('actions').hidden") is True
+
+
+@needs_chromium
+def test_formulas_of_exam_items_are_set_and_items_cannot_be_edited(tmp_path: Path) -> None:
+    space = with_exam(reviewed(tmp_path / "project"))
+    with chromium(tmp_path / "browser") as tab, page(space) as address:
+        tab.open(f"{address}#set=exams/mini")
+        tab.wait("document.querySelector('.entry.yes math mfrac')")
+        assert tab.run("list.shown.length") == 1
+        assert tab.run("document.querySelector('#actions [data-key=e]').disabled") is True
+        assert tab.run(
+            "[...document.querySelectorAll('#detail math *')].every((one) => !one.hasAttribute('style'))"
+        )
+        tab.press("e")
+        assert "cannot be edited" in tab.run("byId('message').textContent")
+        tab.press("a")
+        tab.wait("stateOf(list.row) === 'accepted'")
+
+
+@needs_chromium
+def test_markup_keeps_only_what_shows_something(tmp_path: Path) -> None:
+    with chromium(tmp_path / "browser") as tab, page(reviewed(tmp_path / "project")) as address:
+        tab.open(address)
+        hostile = (
+            '<p onclick="x()">a<script>b</script><a href="javascript:c">c</a></p>'
+            '<math xmlns="http://www.w3.org/1998/Math/MathML" href="d" onload="d"><mi style="e" mathvariant="bold">e</mi>'
+            "<maction>f</maction><annotation-xml><p>g</p></annotation-xml></math>"
+        )
+        shown = tab.run(f"element('div', {{}}, markup({hostile!r})).outerHTML")
+        assert shown == '<div><p>abc</p><math><mi mathvariant="bold">e</mi>fg</math></div>'
+
+
+@needs_chromium
+def test_two_reviewers_see_each_other_and_where_they_disagree(tmp_path: Path) -> None:
+    space = reviewed(tmp_path / "project")
+    with page(space) as address, chromium(tmp_path / "one") as ann, chromium(tmp_path / "two") as bo:
+        for tab in (ann, bo):
+            tab.open(address)
+        bo.run("byId('reviewer').value = 'bo'")
+        ann.press("a")
+        ann.wait("!sending && list.at === 1")
+        bo.press("f")
+        bo.wait("byId('reason-dialog').open")
+        bo.press("Enter", ctrl=True)
+        bo.wait("!sending && list.at === 1")
+        ann.run("poll()")
+        ann.wait("byId('progress').textContent.endsWith('1 disagreed')")
+        ann.press("g")
+        ann.wait("byId('agreement').textContent.includes('They disagree on')")
+        ann.run("document.querySelector('#agreement .link').click()")
+        ann.wait("byId('decisions').textContent.includes('bo: flag')")
+
+
+@needs_chromium
+def test_a_sample_is_the_same_for_all_and_the_address_leads_back(tmp_path: Path) -> None:
+    with page(reviewed(tmp_path / "project", documents=5)) as address, chromium(tmp_path / "browser") as tab:
+        tab.open(address)
+        tab.run("list.sample.value = 4; list.apply()")
+        assert tab.run("list.shown.map((row) => row.place)") == [1, 2, 3, 4]
+        tab.run("list.select(2)")
+        chosen, link = tab.run("[list.row.id, location.href]")
+        tab.send("Page.navigate", url="about:blank")
+        tab.open(link)
+        assert tab.run("list.row.id") == chosen
+
+
+@needs_chromium
+@needs_axe
+def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
+    space = with_exam(reviewed(tmp_path / "project"))
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
+    with chromium(tmp_path / "browser") as tab, page(space) as address:
+        for opened, dark in ((address, False), (address, True), (file.as_uri(), False)):
+            tab.picture(1400, 900, dark=dark)
+            tab.send("Page.navigate", url="about:blank")
+            tab.open(opened)
+            tab.wait("document.querySelector('mark')")
+            assert serious(tab) == []
+            for key in "er?gv" if opened == address else "?g":
+                tab.press(key)
+                tab.wait("document.querySelector('dialog[open]')")
+                assert serious(tab) == []
+                tab.press("Escape")
+                tab.wait("!document.querySelector('dialog[open]')")
+            tab.run("list.select(list.rows.findIndex((row) => row.set_key.startsWith('exams/')))")
+            tab.wait("document.querySelector('math')")
+            assert serious(tab) == []
+        tab.picture(360, 740)
+        assert serious(tab) == []
+        tab.run("showDetail()")
+        assert serious(tab) == []
+        assert tab.run("document.documentElement.scrollWidth") == 360

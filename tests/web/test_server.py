@@ -28,7 +28,7 @@ def sent(client: httpx.Client, **changes: Any) -> httpx.Response:
     """An acceptance of the first question, as the page sends it."""
     headers = {"Origin": str(client.base_url).rstrip("/"), "Content-Type": "application/json"}
     row = client.get("data").json()["rows"][0]
-    judgement = {"combination": KEY.key, "question_id": row["id"], "reviewer": "ann", "action": "accept"}
+    judgement = {"set_key": KEY.key, "question_id": row["id"], "reviewer": "ann", "action": "accept"}
     return client.post("decide", headers=headers | changes, content=json.dumps(judgement))
 
 
@@ -49,7 +49,7 @@ def test_a_foreign_page_reads_and_writes_nothing(
     for path in ("", "data", "review.js"):
         assert client.get(path, headers=headers).status_code == 403
     assert sent(client, **headers).status_code == 403
-    assert decisions_of(space, KEY) == {}
+    assert decisions_of(space, KEY.key) == {}
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
@@ -61,11 +61,14 @@ def test_a_form_of_another_page_cannot_write(client: httpx.Client, kind: str) ->
 def test_a_decision_is_stored_and_answered_with_the_state(client: httpx.Client, space: Workspace) -> None:
     answer = sent(client)
     assert (answer.status_code, answer.json()["state"]) == (200, "accepted")
-    (decisions,) = decisions_of(space, KEY).values()
+    (decisions,) = decisions_of(space, KEY.key).values()
     assert [(one.reviewer, one.action.value, one.answer) for one in decisions] == [
         ("ann", "accept", "10 bar")
     ]
-    assert client.get("reviews").json()[KEY.key][decisions[0].question_id]["state"] == "accepted"
+    assert (
+        client.get("reviews?known=0").json()["sets"][KEY.key][decisions[0].question_id]["state"] == "accepted"
+    )
+    assert client.get("reviews?known=1").json() is None
 
 
 def test_a_page_to_read_refuses_decisions(space: Workspace) -> None:
@@ -85,7 +88,7 @@ def test_every_answer_forbids_scripts_of_others(client: httpx.Client) -> None:
 def test_what_is_not_a_decision_is_one_line(client: httpx.Client) -> None:
     headers = {"Origin": str(client.base_url).rstrip("/"), "Content-Type": "application/json"}
     row = client.get("data").json()["rows"][0]
-    judgement = {"combination": KEY.key, "question_id": row["id"], "reviewer": "ann", "action": "edit"}
+    judgement = {"set_key": KEY.key, "question_id": row["id"], "reviewer": "ann", "action": "edit"}
     answer = client.post("decide", headers=headers, content=json.dumps(judgement))
     assert (answer.status_code, answer.json()) == (
         400,
@@ -98,7 +101,7 @@ def test_what_is_not_a_decision_is_one_line(client: httpx.Client) -> None:
 
 def test_one_question_has_its_lines_and_its_similar_questions(client: httpx.Client) -> None:
     rows = client.get("data").json()["rows"]
-    asked = {"combination": KEY.key, "id": rows[1]["id"]}
+    asked = {"set": KEY.key, "id": rows[1]["id"]}
     (passage,) = client.get("detail", params=asked).json()["passages"]
     assert [line["pieces"] for line in passage if line["number"] == 4] == [
         ["Valve 1 ", "opens at 11 bar", "."]

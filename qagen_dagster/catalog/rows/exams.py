@@ -7,7 +7,8 @@ from datetime import datetime
 
 from qagen_dagster.catalog.rows.base import Row, TableRow, call_rows, utc
 from qagen_dagster.catalog.source import CatalogSource, ExamRow
-from qagen_dagster.records.exams.result import Attempt, SlotResult, Stage
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE
+from qagen_dagster.records.exams.result import Attempt, SlotEnd, SlotResult, Stage
 
 REPEATED = "repeated"
 
@@ -41,9 +42,14 @@ def _item(row: ExamRow) -> Row:
         "finished": utc(datetime.fromisoformat(result.finished)) if result.finished else None,
         **_seen(last),
     }
-    if row.repeats is not None:
-        found = {"outcome": REPEATED, "caught_by": "repeats", "failure_type": "duplicate"}
-        return made | found | {"detail": row.repeats}
+    if row.left_out is not None:
+        outcome = REPEATED if row.left_out.stage == DUPLICATE_STAGE else SlotEnd.REJECTED
+        found = {
+            "outcome": outcome,
+            "caught_by": row.left_out.stage,
+            "failure_type": row.left_out.failure_type,
+        }
+        return made | found | {"detail": "; ".join(row.left_out.reasons)}
     if rejected is None:
         return made
     return made | {

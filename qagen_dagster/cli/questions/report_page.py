@@ -14,7 +14,8 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.web.page import report_page
-from qagen_dagster.web.sets import Sets
+from qagen_dagster.web.reviews import Reviews
+from qagen_dagster.web.sets import chosen_sets
 
 
 @click.command()
@@ -29,8 +30,8 @@ def report(
     The file has all questions, their evidence and the decisions on them. It opens without a server, and can only be read.
     """
     space = Workspace(settings)
-    found = list(Sets(space, space.corpora.combinations(corpus, scenario, mode)).all())
+    found = list(chosen_sets(space, corpus, scenario, mode).all())
     if not found:
         raise StoreError("nothing is published yet: `qagen run` makes question sets")
-    write_output(output, report_page(found).encode())
+    write_output(output, report_page(found, Reviews(space)).encode())
     echo(f"{sum(len(one.rows) for one in found)} questions: {output}", err=True)

@@ -13,9 +13,10 @@ from qagen_dagster.cli.options import combination_options
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.review import PAGE_PORT
 from qagen_dagster.settings import Settings
 from qagen_dagster.web.server import ReviewServer
-from qagen_dagster.web.sets import Sets
+from qagen_dagster.web.sets import chosen_sets
 
 
 @click.command()
@@ -23,7 +24,7 @@ from qagen_dagster.web.sets import Sets
 @click.option("--read-only", is_flag=True, help="Show the questions; nothing can be decided.")
 @click.option("--reviewer", help="Name under which decisions are stored. Default: the name of the user.")
 @click.option(
-    "--port", type=click.IntRange(1, 65_535), default=3100, show_default=True, help="Port of the page."
+    "--port", type=click.IntRange(1, 65_535), default=PAGE_PORT, show_default=True, help="Port of the page."
 )
 @click.pass_obj
 def review(
@@ -35,15 +36,15 @@ def review(
     reviewer: str | None,
     port: int,
 ) -> None:
-    """Review published questions in the browser.
+    """Review published questions, exam items and problems in the browser.
 
-    The page shows each question beside its evidence. Accept, edit, reject, flag and comment with the keyboard; the key ? lists
+    The page shows each question beside its evidence. With --corpus, --scenario or --mode it shows only question sets. Accept, edit, reject, flag and comment with the keyboard; the key ? lists
     the keys. Decisions are stored at once. Only this machine can reach the page. Ctrl-C ends the command.
     """
     space = Workspace(settings)
-    sets = Sets(space, space.corpora.combinations(corpus, scenario, mode))
+    sets = chosen_sets(space, corpus, scenario, mode)
     with listen(port) as listening:
-        if not any(sets.all()):
+        if not [one.rows for one in sets.all()]:  # they are read now, so that the page opens at once
             raise StoreError("nothing is published yet: `qagen run` makes question sets")
         server = ReviewServer(sets, reviewer=reviewer or getpass.getuser(), port=port, read_only=read_only)
         echo(f"Review page: http://{HOST}:{port} (store {settings.assets}); Ctrl-C ends it", err=True)

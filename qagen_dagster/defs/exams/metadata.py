@@ -19,6 +19,7 @@ from qagen_dagster.defs.metadata import (
     markdown_table,
     path,
     pictures,
+    review_page,
     svg_picture,
 )
 from qagen_dagster.loop.exams.bank import EXPORTS, Bank
@@ -27,6 +28,7 @@ from qagen_dagster.loop.exams.stats import caught_by
 from qagen_dagster.publishing.exams.preview import question_html
 from qagen_dagster.records.exams.bank import Counts, ExamItem, RejectedItem
 from qagen_dagster.records.exams.result import SlotEnd, SlotPlan, SlotResult
+from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
 _WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: pixels wide, letters on a line, pixels a line
@@ -112,6 +114,7 @@ def of_bank(exam: Exam, found: Bank) -> Metadata:
         "rejected_items": _rejections(found.rejected),
         "exports": list(exports),
         "changed": list(found.changed),
+        **review_page(exam_key(exam.key)),
         **cost((call for one in found.results for call in one.calls), stats.accepted),
     }
     if total:

@@ -16,6 +16,7 @@ from qagen_dagster.defs.metadata import (
     html_as_svg,
     markdown_table,
     pictures,
+    review_page,
     svg_picture,
 )
 from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of
@@ -29,6 +30,7 @@ from qagen_dagster.records.problems.export import BankItem
 from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemBank, Stage, TaskResult
 from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6
 _WIDE, _LINE, _LETTER = 990, 17, 7.5  # pixels: of a card, of a line, of a letter
@@ -98,7 +100,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
             one.classification.topic if one.classification else "",
             ", ".join(item.made for item in items_of(one)),
             len(one.alternates),
-            one.detail,
+            "; ".join((one.detail, *one.withdrawn.values())).strip("; "),
         )
         for one in bank.problems
     ]
@@ -116,6 +118,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
         "not_combined": markdown_table(("reason",), [(line,) for line in found.missing]),
         "exports": exports,
         "changed": list(found.changed),
+        **review_page(problem_set_key(bank.name)),
         **_cards(space, bank, [item for item in items if item.made == "original"] or list(items)),
         **cost(calls, len(items)),
     }

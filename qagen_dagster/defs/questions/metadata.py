@@ -9,7 +9,7 @@ import dagster as dg
 
 from qagen_dagster.defs.cost import cost
 from qagen_dagster.defs.documents.metadata import crop_markdown
-from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, pictures, review_page
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
@@ -102,16 +102,14 @@ def of_published(combination: Combination, published: Published) -> Metadata:
         "corpus_json": path(published.paths[0]),
         "files": [name.rpartition("/")[2] for name in published.paths],
         "changed": list(published.changed),
-        "review": review_command(combination),
+        **review_of(combination),
     }
 
 
-def review_command(combination: Combination) -> str:
-    """The command that opens the review page of a set."""
-    return (
-        f"qagen review --corpus {combination.corpus} --scenario {combination.scenario} "
-        f"--mode {combination.mode.value}"
-    )
+def review_of(combination: Combination) -> Metadata:
+    """How to open the review page of a set."""
+    one = combination
+    return review_page(one.key, f"--corpus {one.corpus} --scenario {one.scenario} --mode {one.mode.value}")
 
 
 def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetadataValue:

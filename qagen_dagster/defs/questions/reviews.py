@@ -6,14 +6,14 @@ from qagen_dagster.defs.check_results import WARN, CheckedResult, check_specs
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import Group
-from qagen_dagster.defs.questions.metadata import review_command
+from qagen_dagster.defs.questions.metadata import review_of
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.review.agreement import facts_of, review_facts
 from qagen_dagster.loop.review.decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.results import ValidatedSet
-from qagen_dagster.records.questions.review import ReviewFacts
+from qagen_dagster.records.review import ReviewFacts
 
 CHECKS = {
     "unreviewed_share": "The share of questions on which nobody decided. Warns when it is above `max_unreviewed` of the scenario."
@@ -47,7 +47,7 @@ def build_review_decisions(partitions: Partitions) -> dg.AssetsDefinition:
 
 
 def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
-    found = [one for some in decisions_of(space, combination).values() for one in some]
+    found = [one for some in decisions_of(space, combination.key).values() for one in some]
     last = sorted(found, key=lambda one: (one.time, one.id))[-_LAST:][::-1]
     shown = [
         (f"{one.time:%Y-%m-%d %H:%M}", one.reviewer, one.action.value, one.question, one.reason)
@@ -67,7 +67,7 @@ def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) ->
         ),
         "disagreed": list(facts.disagreed),
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
-        "review": review_command(combination),
+        **review_of(combination),
     }
 
 

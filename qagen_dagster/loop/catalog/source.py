@@ -31,7 +31,14 @@ from qagen_dagster.loop.catalog.history import RunHistory, RunKey, records
 from qagen_dagster.publishing.questions.jsonl import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REJECTED, ItemBank, PartSet, RejectedItem
+from qagen_dagster.records.exams.bank import (
+    DUPLICATE_STAGE,
+    REJECTED,
+    REVIEW_STAGE,
+    ItemBank,
+    PartSet,
+    RejectedItem,
+)
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult
 from qagen_dagster.records.grading import GroundingReport
@@ -188,20 +195,20 @@ def _failures(sets: list[CandidateSet]) -> Iterator[FailureRow]:
 
 
 def _exams(store: Store) -> Iterator[ExamRow]:
-    """Every slot of the current sets. The last bank says which of them are duplicates."""
+    """Every slot of the current sets. The last bank says which of them are duplicates, or were rejected by reviewers."""
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
-    duplicates: dict[tuple[ExamPart, int], str] = {}
+    left_out: dict[tuple[ExamPart, int], RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
         for one in _rejected(store, ItemBank.file_key(exam, REJECTED)):
-            if one.stage == DUPLICATE_STAGE:
+            if one.stage in (DUPLICATE_STAGE, REVIEW_STAGE):
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
-                duplicates[part, one.slot] = "; ".join(one.reasons)
+                left_out[part, one.slot] = one
     for made in records(store, keys, PartSet):
         for name in made.results:
             for result in records(store, (name,), SlotResult):
-                again = duplicates.get((made.part, result.slot)) if result.item is not None else None
+                lost = left_out.get((made.part, result.slot)) if result.item is not None else None
                 models = made.models_of(name, result.item or result.rejected)
-                yield ExamRow(result=result, schema_title=made.schema_title, models=models, repeats=again)
+                yield ExamRow(result=result, schema_title=made.schema_title, models=models, left_out=lost)
 
 
 def _rejected(store: Store, key: str) -> Iterator[RejectedItem]:

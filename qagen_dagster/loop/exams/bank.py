@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,11 +17,13 @@ from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot, part_set
 from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.stats import stats_of
+from qagen_dagster.loop.review.decisions import rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
     REJECTED,
+    REVIEW_STAGE,
     BankStats,
     ExamItem,
     ItemBank,
@@ -30,6 +32,7 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.item import ExamPart, Severity
 from qagen_dagster.records.exams.result import SlotEnd, SlotResult
+from qagen_dagster.records.review import BY_REVIEWER, exam_key
 
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
@@ -93,10 +96,12 @@ def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
     results = tuple(
         one for part, found in by_part.items() for one in _results(workspace, part, found, published)
     )
-    items, duplicates = _without_duplicates(results, published)
-    rejected = tuple(one.rejected for one in results if one.rejected is not None) + duplicates
+    kept, withdrawn = _without_rejections(results, rejections_of(workspace, exam_key(key)))
+    items, duplicates = _without_duplicates(kept, published)
+    left_out = (*duplicates, *withdrawn)
+    rejected = (*(one.rejected for one in results if one.rejected is not None), *left_out)
     bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
-    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, duplicates), sets)
+    return Bank(bank, rejected, results, stats_of(exam, sets, results, items, left_out), sets)
 
 
 def _results(
@@ -191,6 +196,21 @@ def _published(workspace: Workspace, key: str) -> set[str]:
     return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
 
 
+def _without_rejections(
+    results: Sequence[SlotResult], rejections: Mapping[str, str]
+) -> tuple[tuple[SlotResult, ...], tuple[RejectedItem, ...]]:
+    """The results without items that reviewers rejected, and these items."""
+    kept: list[SlotResult] = []
+    withdrawn: list[RejectedItem] = []
+    for result in results:
+        why = None if result.item is None else rejections.get(result.item.id)
+        if why is None:
+            kept.append(result)
+        else:
+            withdrawn.append(_left_out(result, REVIEW_STAGE, BY_REVIEWER, why))
+    return tuple(kept), tuple(withdrawn)
+
+
 def _without_duplicates(
     results: Sequence[SlotResult], published: Collection[str]
 ) -> tuple[tuple[ExamItem, ...], tuple[RejectedItem, ...]]:
@@ -209,23 +229,27 @@ def _without_duplicates(
         again.append((first.pop(later), kept, why))
     kept = {id(result) for result in first.values()}
     kept_items = tuple(one.item for one in results if one.item is not None and id(one) in kept)
-    return kept_items, tuple(_rejected_duplicate(result, other, why) for result, other, why in again)
+    duplicates = (
+        _left_out(result, DUPLICATE_STAGE, "duplicate", f"it repeats {other}: {why}")
+        for result, other, why in again
+    )
+    return kept_items, tuple(duplicates)
 
 
-def _rejected_duplicate(result: SlotResult, other: str, why: str) -> RejectedItem:
+def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> RejectedItem:
     item = result.item
     if item is None:
-        raise ValueError("only an accepted item can be a duplicate")
+        raise ValueError("only an accepted item can be left out")
     return RejectedItem(
         exam=item.exam,
         schema_id=item.schema_id,
         schema_title=item.schema_title,
         difficulty=item.difficulty,
         slot=result.slot,
-        stage=DUPLICATE_STAGE,
-        failure_type="duplicate",
+        stage=stage,
+        failure_type=failure_type,
         severity=Severity.FIXABLE,
-        reasons=(f"it repeats {other}: {why}",),
+        reasons=(why,),
         idea_plan=item.idea_plan,
         question_package=item.question_package,
         blind_solution=item.blind_solution,

@@ -18,10 +18,10 @@ def stats_of(
     sets: Sequence[PartSet],
     results: Sequence[SlotResult],
     items: Sequence[ExamItem],
-    duplicates: Sequence[RejectedItem],
+    left_out: Sequence[RejectedItem],
 ) -> BankStats:
-    """The counts of a whole exam."""
-    rejected = [*(one.rejected for one in results if one.rejected is not None), *duplicates]
+    """The counts of a whole exam. Items that passed all checks, but are not in the bank, are `left_out`."""
+    rejected = [*(one.rejected for one in results if one.rejected is not None), *left_out]
     every: list[tuple[str, str, str]] = [
         (one.schema_id, one.difficulty.value, kind)
         for kind, group in (("accepted", items), ("rejected", rejected))
@@ -39,8 +39,7 @@ def stats_of(
         by_difficulty=_counts((difficulty, kind) for _, difficulty, kind in every),
         by_part=_counts((f"{schema}/{difficulty}", kind) for schema, difficulty, kind in every),
         failure_types=dict(Counter(one.failure_type for one in rejected)),
-        caught_by=caught_by(results, exam.config.thresholds)
-        | ({"repeats": len(duplicates)} if duplicates else {}),
+        caught_by=caught_by(results, exam.config.thresholds) | Counter(one.stage for one in left_out),
         proofs=dict(Counter(item.proof.status.value for item in items)),
         first_time=sum(item.attempts == 1 for item in items),
         attempts=sum(len(result.attempts) for result in results),

@@ -26,12 +26,14 @@ from qagen_dagster.loop.problems.run_set import gather_bank, gather_record
 from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.problems.tools import engine_compiler, find_references
+from qagen_dagster.loop.review.decisions import rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.registry import PROBLEM_EXPORTERS
 from qagen_dagster.records.problems.export import ORIGINAL, BankExport, BankItem, BankOption
 from qagen_dagster.records.problems.item import Breach, Format, Problem, VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemRecord
 from qagen_dagster.records.problems.source import ProblemSources
+from qagen_dagster.records.review import problem_set_key
 
 SOURCES = "sources.json"
 FILES = ("bank.json", "results.jsonl")
@@ -105,12 +107,12 @@ def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
     """The accepted problems of the published bank. Those of a damaged bank are taken from its history."""
     bank = space.store.find_valid(ProblemBank.file_key(key, FILES[0]), ProblemBank)
     if bank is not None:
-        return {one.id: one for one in bank.accepted}
+        return {one.id: one for one in bank.finished}
     by_line = {
         result.model_dump_json(): one
         for name in space.store.list(ProblemBank.file_key(key, "history"))
         if name.endswith(f"/{FILES[0]}") and (known := space.store.find_valid(name, ProblemBank))
-        for one in known.accepted
+        for one in known.finished
         if (result := pipeline_result(one)) is not None
     }
     lines = (space.store.get(ProblemBank.file_key(key, FILES[1])) or b"").decode("utf-8", "replace")
@@ -125,7 +127,21 @@ def _as_published(problems: Sequence[Problem], former: Mapping[str, ProblemRecor
 
 def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
     """All problems of a set of the corpora in their current state. Raises ConfigError for an unknown set."""
-    return gather_bank(space, plan, find_problem_set(space.settings.corpora, plan.name).config.name)
+    title = find_problem_set(space.settings.corpora, plan.name).config.name
+    return reviewed(space, gather_bank(space, plan, title))
+
+
+def reviewed(space: Workspace, bank: ProblemBank) -> ProblemBank:
+    """The bank with the items withdrawn that reviewers rejected. Raises StoreError for a damaged decision."""
+    rejections = rejections_of(space, problem_set_key(bank.name))
+    problems = tuple(_with_reviews(one, rejections) for one in bank.problems)
+    return bank.model_copy(update={"problems": problems})
+
+
+def _with_reviews(record: ProblemRecord, rejections: Mapping[str, str]) -> ProblemRecord:
+    ids = {item.made: item.content_id for item in items_of(record)} if rejections else {}
+    withdrawn = {made: rejections[name] for made, name in ids.items() if name in rejections}
+    return record.model_copy(update={"withdrawn": withdrawn})
 
 
 def items_of(record: ProblemRecord) -> Iterator[BankItem]:
@@ -140,7 +156,9 @@ def items_of(record: ProblemRecord) -> Iterator[BankItem]:
 def export_of(bank: ProblemBank) -> BankExport:
     """The accepted part of a bank, with everything that its items need to compile."""
     accepted = bank.accepted
-    items = tuple(item for record in accepted for item in items_of(record))
+    items = tuple(
+        item for record in accepted for item in items_of(record) if item.made not in record.withdrawn
+    )
     libraries = [one for record in accepted if record.tikz is not None for one in record.tikz.libraries]
     preambles = dict.fromkeys(one.problem.preamble for one in accepted if one.problem.preamble.strip())
     texts = [text for item in items for text in (item.latex, *item.alternates)]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
-from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources
+from qagen_dagster.loop.problems.bank import FILES, plan_problem_set, read_sources, reviewed
 from qagen_dagster.loop.problems.fingerprint import PROBLEM_VERSION
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.pipeline_properties import problem_prompt_hashes
@@ -64,6 +64,8 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
         found = read_set(space, problem_set).problems
         if found != read_sources(space, key).problems:
             return ("its source files changed",)
+    if reviewed(space, bank) != bank:
+        return ("new decisions of reviewers",)
     plan = plan_problem_set(space, problem_set, ProblemOptions(replace=True))
     models = _models(bank)
     roles = {role.value: spec.name for role, spec in plan.specs.items() if role.value in models}

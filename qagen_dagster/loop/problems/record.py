@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from qagen_dagster.loop.problems.run_problem import Worked
 from qagen_dagster.records.problems.item import Problem, VariantKind
@@ -28,10 +28,8 @@ def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> Pr
         tikz=next((one.tikz for one in good if one.tikz is not None), None),
         ideas=next((one.ideas for one in good if one.ideas is not None), problem.ideas),
         alternates=tuple(one.alternate for one in good if one.alternate is not None),
-        variants=dict(_variants(good)),
-        conversions={
-            one.task.target.value: one.conversion.latex for one in good if one.conversion and one.task.target
-        },
+        variants={one.task.made: one.variant.latex for one in good if one.variant and one.task.made},
+        conversions={one.task.made: one.conversion.latex for one in good if one.conversion and one.task.made},
         compiled=scan.compiled if scan is not None else None,
         tasks=tuple(one.model_copy(update={"raw": ""}) for one in results),
         breaches=tuple(breach for one in results for breach in one.breaches),
@@ -51,7 +49,7 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
         tikz_code=record.tikz.tikz_code if record.tikz is not None else None,
         ideas=record.ideas,
         alternate_solutions=[one.solution for one in record.alternates],
-        variants=dict(record.variants),
+        variants={made: latex for made, latex in record.variants.items() if made not in record.withdrawn},
     )
 
 
@@ -73,11 +71,3 @@ def refusals(record: ProblemRecord) -> tuple[str, ...]:
 
 def _told(record: ProblemRecord, one: TaskResult) -> str:
     return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
-
-
-def _variants(good: list[TaskResult]) -> Iterator[tuple[str, str]]:
-    """Kind and LaTeX of each variant. The second one of a kind is `kind-2`."""
-    for one in good:
-        if one.variant is not None and one.task.variant is not None:
-            kind = one.task.variant.value
-            yield (kind if one.task.number == 1 else f"{kind}-{one.task.number}"), one.variant.latex

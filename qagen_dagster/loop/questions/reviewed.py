@@ -36,7 +36,7 @@ from qagen_dagster.records.questions.results import (
     RejectionReason,
     VerdictRecord,
 )
-from qagen_dagster.records.questions.review import Decision
+from qagen_dagster.records.review import Decision
 
 _Reviews = Mapping[str, QuestionReview]
 
@@ -74,7 +74,7 @@ def apply_decisions(
 ) -> Reviewed:
     """Apply all stored decisions of the combination. Raises StoreError, ConfigError or ModelError."""
     combination = Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=candidates.mode)
-    decisions = decisions_of(workspace, combination)
+    decisions = decisions_of(workspace, combination.key)
     if not decisions:
         return Reviewed(pairs)
     planned = plan(workspace, combination, RunOptions(candidates.profile, candidates.target_count))

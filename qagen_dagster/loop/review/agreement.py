@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
 
@@ -12,29 +12,33 @@ from qagen_dagster.loop.review.decisions import QuestionReview, ReviewState, dec
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
-from qagen_dagster.records.questions.review import Action, Agreement, ReviewFacts
+from qagen_dagster.records.review import Action, Agreement, Decision, ReviewFacts
 
 SEED = "sign-off"
 _Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
-_BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_REVIEWER)
+BY_REVIEWERS = (RejectionReason.REJECTED_BY_REVIEWER, RejectionReason.EDITED_BY_REVIEWER)
 
 
 def review_facts(
     space: Workspace, combination: Combination, validated: ValidatedSet, known: Collection[str] | None = None
 ) -> ReviewFacts | None:
     """What the decisions with the ids `known`, or all decisions, say of a set; None if there are none. Raises StoreError."""
-    stored = decisions_of(space, combination)
+    stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
     if not used:
         return None
-    made_by_edits = {
-        question_id(combination, one.document_id, one.new_question, one.new_answer)
-        for one in used
-        if one.action is Action.EDIT
-    }
-    ids = _generated(combination, validated) - made_by_edits
+    ids = _generated(combination, validated) - made_by_edits(combination, used)
     by_question = {name: [one for one in used if one.question_id == name] for name in ids & {*stored}}
     return facts_of(ids, {name: state_of(some) for name, some in by_question.items()})
+
+
+def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
+    """The ids of the questions that edits make."""
+    return {
+        question_id(combination, one.document_id, one.new_question, one.new_answer)
+        for one in decisions
+        if one.action is Action.EDIT
+    }
 
 
 def facts_of(ids: Collection[str], reviews: Mapping[str, QuestionReview]) -> ReviewFacts:
@@ -100,6 +104,6 @@ def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> It
 
 def _generated(combination: Combination, validated: ValidatedSet) -> set[str]:
     """The ids of the questions before reviewers changed the set."""
-    gone = (one for one in validated.removed if one.rejection_reason in _BY_REVIEWERS)
+    gone = (one for one in validated.removed if one.rejection_reason in BY_REVIEWERS)
     lost = (question_id(combination, one.document_id, one.question, one.answer) for one in gone)
     return {*(pair.id for pair in validated.questions), *lost}

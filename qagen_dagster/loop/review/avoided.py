@@ -16,7 +16,7 @@ def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[R
     found = (
         state_of(some)
         for mode in modes
-        for some in decisions_of(space, combination.model_copy(update={"mode": mode})).values()
+        for some in decisions_of(space, combination.model_copy(update={"mode": mode}).key).values()
     )
     last = [one.last for one in found if one.state is ReviewState.REJECTED]
     latest = sorted((one for one in last if one is not None), key=lambda one: (one.time, one.id))[-MOST:]

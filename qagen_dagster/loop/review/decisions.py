@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.review import FOLDER, Action, Decision
+from qagen_dagster.records.ids import check_name
+from qagen_dagster.records.review import Action, Decision, review_folder
 
 
 class ReviewState(StrEnum):
@@ -48,8 +48,7 @@ class QuestionReview:
 
 def append(space: Workspace, decision: Decision) -> None:
     """Store a decision. Storing the same decision again changes nothing. Raises StoreError if another one has its id."""
-    combination = Combination.from_key(decision.combination)
-    key = Decision.key(combination, decision.question_id, decision.id)
+    key = Decision.key(decision.set_key, decision.question_id, decision.id)
     stored = space.store.find(key, Decision)
     if stored is None:
         space.store.write(key, decision)
@@ -57,22 +56,46 @@ def append(space: Workspace, decision: Decision) -> None:
         raise StoreError(f"{space.store.path(key)} already has another decision")
 
 
-def decisions_of(space: Workspace, combination: Combination) -> dict[str, tuple[Decision, ...]]:
-    """All decisions on the questions of a combination, by question id, in the order of their times.
+def decisions_of(
+    space: Workspace, set_key: str, known: Mapping[str, Decision] | None = None
+) -> dict[str, tuple[Decision, ...]]:
+    """All decisions on the questions of a set, by question id, in the order of their times.
 
-    Raises StoreError for a damaged file: a decision that is left out would change what is published.
+    `known` has decisions by their keys, which are not read again. Raises StoreError for a damaged file: a decision that is left
+    out would change what is published.
     """
+    return _under(space, review_folder(set_key), known or {})
+
+
+def decisions_on(
+    space: Workspace, set_key: str, question_id: str, known: Mapping[str, Decision]
+) -> tuple[Decision, ...]:
+    """All decisions on one question, as `decisions_of` gives them."""
+    found = _under(space, f"{review_folder(set_key)}/{check_name(question_id)}", known)
+    return found.get(question_id, ())
+
+
+def _under(space: Workspace, folder: str, known: Mapping[str, Decision]) -> dict[str, tuple[Decision, ...]]:
     found: defaultdict[str, list[Decision]] = defaultdict(list)
-    for key in space.store.list(f"{FOLDER}/{combination.key}"):
-        decision = space.store.read(key, Decision)
+    for key in space.store.list(folder):
+        decision = known.get(key) or space.store.read(key, Decision)
         found[decision.question_id].append(decision)
     return {name: tuple(sorted(some, key=_order)) for name, some in found.items()}
 
 
-def decision_ids(space: Workspace, combination: Combination) -> set[str]:
-    """The ids of all decisions on the questions of a combination. No file is read."""
-    keys = space.store.list(f"{FOLDER}/{combination.key}")
-    return {PurePosixPath(key).stem for key in keys}
+def decision_ids(space: Workspace, set_key: str) -> set[str]:
+    """The ids of all decisions on the questions of a set. No file is read."""
+    return {PurePosixPath(key).stem for key in space.store.list(review_folder(set_key))}
+
+
+def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
+    """The rejected questions of a set: id to who rejected it, and why. Raises StoreError for a damaged file."""
+    found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
+    return {
+        name: f"{one.last.reviewer}: {one.last.reason}".removesuffix(": ")
+        for name, one in found.items()
+        if one.state is ReviewState.REJECTED and one.last is not None
+    }
 
 
 def state_of(decisions: Iterable[Decision]) -> QuestionReview:

@@ -10,7 +10,7 @@ from qagen_dagster.publishing.questions.diversity import SAMPLE, Diversity, dive
 from qagen_dagster.publishing.questions.eval_set import EvalSet, SetFacts
 from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import DocumentEnd, Evidence
-from qagen_dagster.records.questions.review import ReviewFacts
+from qagen_dagster.records.review import ReviewFacts
 
 FILE = "README.md"
 EXAMPLES = 5

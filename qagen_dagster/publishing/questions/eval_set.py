@@ -12,7 +12,7 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
 )
 from qagen_dagster.records.questions.results import RetiredQA
-from qagen_dagster.records.questions.review import ReviewFacts
+from qagen_dagster.records.review import ReviewFacts
 
 
 class SetFacts(Record):

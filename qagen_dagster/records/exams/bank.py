@@ -24,6 +24,7 @@ from qagen_dagster.records.exams.proof import Proof
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 
 DUPLICATE_STAGE = "repeats"  # the stage at which a duplicate is rejected
+REVIEW_STAGE = "review"  # the stage at which a person rejects an item
 REJECTED = "rejected.jsonl"
 
 
@@ -64,7 +65,7 @@ class RejectedItem(Record):
 
     Attributes:
         slot: which of its part's, from 1.
-        stage: who caught it last; the values are those of `Stage`, and `repeats` for a duplicate in the bank.
+        stage: who caught it last; the values are those of `Stage`, `repeats` for a duplicate in the bank, and `review`.
         failure_type: one word for why.
         reasons: in sentences, for people.
     """

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Name
+from qagen_dagster.records.ids import Name, digest
 from qagen_dagster.records.problems.item import ClassificationResult, IdeaResult
-
-ORIGINAL = "original"
+from qagen_dagster.records.problems.result import ORIGINAL
 
 
 class BankOption(Record):
@@ -41,6 +40,11 @@ class BankItem(Record):
     source_path: str = ""
     classification: ClassificationResult | None = None
     ideas: IdeaResult | None = None
+
+    @property
+    def content_id(self) -> str:
+        """`p-` and 16 hexadecimal digits of a hash of the LaTeX (spacing ignored): the key of decisions of reviewers."""
+        return "p-" + digest(" ".join(self.latex.split()))[:16]
 
 
 class BankExport(Record):

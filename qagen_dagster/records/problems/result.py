@@ -23,6 +23,7 @@ from qagen_dagster.records.problems.item import (
     VariantResult,
 )
 
+ORIGINAL = "original"  # what a record calls the problem itself, beside its variants and conversions
 AnyResult = (
     ClassificationResult
     | ScanResult
@@ -66,6 +67,13 @@ class Task(Record):
                 return f"{self.stage.value}-{self.target.value if self.target else ''}"
             case _:
                 return self.stage.value
+
+    @property
+    def made(self) -> str | None:
+        """What the record calls the item that the task makes: the format, or the variant's kind (the second of a kind is `kind-2`)."""
+        if self.stage is Stage.VARIANT and self.variant is not None:
+            return self.variant.value if self.number == 1 else f"{self.variant.value}-{self.number}"
+        return self.target.value if self.stage is Stage.CONVERT and self.target is not None else None
 
 
 class TaskEnd(StrEnum):
@@ -178,6 +186,7 @@ class ProblemRecord(Record):
         tasks: how every task ended, in order, raw words left out.
         breaches: why the problem, or something made of it, was rejected.
         models: role to the model's name.
+        withdrawn: items that reviewers rejected, by what they are called (`original`, a variant, a format): who, and why.
     """
 
     id: Name
@@ -196,6 +205,7 @@ class ProblemRecord(Record):
     tasks: tuple[TaskResult, ...] = ()
     breaches: tuple[Breach, ...] = ()
     models: dict[str, str] = Field(default_factory=dict)
+    withdrawn: dict[str, str] = Field(default_factory=dict)
     timestamp: str = ""  # of the last task, ISO 8601, UTC
 
     @property
@@ -214,6 +224,11 @@ class ProblemBank(Record):
 
     @property
     def accepted(self) -> tuple[ProblemRecord, ...]:
+        return tuple(one for one in self.finished if ORIGINAL not in one.withdrawn)
+
+    @property
+    def finished(self) -> tuple[ProblemRecord, ...]:
+        """The accepted problems, also those that reviewers rejected."""
         return tuple(one for one in self.problems if one.end is ProblemEnd.ACCEPTED)
 
     @staticmethod

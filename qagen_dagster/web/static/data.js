@@ -11,23 +11,27 @@ async function ask(path, parameters, options) {
   return answer;
 }
 
-const place = (row) => ({ combination: row.combination, id: row.id });
+const place = (row) => ({ set: row.set_key, id: row.id });
 
 const DATA = EMBEDDED
   ? {
       load: async () => EMBEDDED,
-      detail: async (row) => EMBEDDED.details[row.combination][row.id],
-      picture: (row, detail, page, visual) => EMBEDDED.pictures[`${row.combination}|${detail.source}|${visual}`],
+      detail: async (row) => EMBEDDED.details[row.set_key][row.id],
+      agreement: async () => EMBEDDED.agreement,
+      picture: (row, detail, shown) => EMBEDDED.pictures[`${row.set_key}|${detail.source}|${shown.label}`],
     }
   : {
       live: true,
       load: () => ask("data"),
-      reviews: () => ask("reviews"),
+      reviews: (known) => ask("reviews", { known }),
+      agreement: () => ask("agreement"),
+      versions: (set) => ask("versions", { set }),
+      compare: (set, first, second) => ask("compare", { set, first, second }),
       detail: (row) => ask("detail", place(row)),
       lines: (row, first, last) => ask("lines", { ...place(row), first, last }),
       similar: (row) => ask("similar", place(row)),
       lineage: (row) => ask("lineage", place(row)),
-      picture: (row, detail, page, visual) => "picture?" + new URLSearchParams({ ...place(row), page, visual }),
+      picture: (row, detail, shown) => "picture?" + new URLSearchParams({ ...place(row), page: shown.page, visual: shown.label }),
       decide: (judgement) =>
         ask("decide", null, {
           method: "POST",

@@ -2,28 +2,35 @@
 // One question with everything that is known of it.
 
 const MORE_LINES = 40;
+const NEAR = 2; // lines from a quote; a narrow window first shows only these
 const WAIT_SIMILAR = 250; // milliseconds: not for each question that one only passes
+const CRITERIA = ["answerable", "matches", "non_trivial", "unambiguous", "relevant"];
 let shownRow = null;
 let waiting = 0;
 
 const isShown = (row) => row === shownRow;
+const note = (text) => element("p", { class: "note", dir: "auto" }, text);
 
 async function drawDetail(row, reviews, list) {
   shownRow = row;
   clearTimeout(waiting);
   const box = byId("detail");
   if (!row) return box.replaceChildren(element("p", {}, "No question matches the filters."));
-  const parts = { reviews: element("div"), evidence: element("div"), verdict: element("div"), similar: element("div"), attempts: attempts(row, list), lineage: element("div") };
-  box.replaceChildren(...heading(row), ...Object.values(parts));
+  const parts = { reviews: element("div", { id: "decisions" }), notes: element("div"), evidence: element("div"), verdict: element("div"), similar: element("div"), attempts: attempts(row, list), lineage: element("div") };
+  box.replaceChildren(heading(row), ...Object.values(parts));
   box.scrollTop = 0;
   drawReviews(parts.reviews, reviews);
   try {
     const found = await DATA.detail(row);
     if (!isShown(row)) return;
-    drawEvidence(parts.evidence, row, found);
-    drawVerdict(parts.verdict, row, found);
+    parts.notes.replaceChildren(...found.notes.map(note));
+    if (found.sections.length) {
+      box.querySelector("h2").textContent = visible(found.source);
+      parts.evidence.replaceChildren(...found.sections.map(section), ...pictures(row, found));
+    } else drawEvidence(parts.evidence, row, found);
+    drawVerdict(parts.verdict, found);
   } catch (error) {
-    if (isShown(row)) parts.evidence.replaceChildren(element("p", { class: "note" }, error.message));
+    if (isShown(row)) parts.evidence.replaceChildren(note(error.message));
   }
   if (!DATA.live) return;
   parts.lineage.append(folded("Models, calls and cost", async (fold) => drawLineage(fold, await DATA.lineage(row))));
@@ -34,13 +41,14 @@ async function drawDetail(row, reviews, list) {
 }
 
 function heading(row) {
-  const why = row.outcome === "accepted" ? "" : `${row.outcome}: ${row.reason}`;
-  const about = [row.id, row.combination, row.type, row.grade && `grade ${row.grade}`, row.model, why].filter(Boolean);
-  return [
-    element("h2", { dir: "auto" }, row.question || "(no question)"),
-    element("p", { class: "answer", dir: "auto" }, row.answer || "(no answer)"),
-    element("p", { class: "about" }, about.join(" · ")),
-  ];
+  const why = row.outcome === "accepted" ? null : element("span", { class: "chip no" }, `${row.outcome}: ${row.reason}`);
+  const isBank = !sets[row.set_key].versioned; // its texts are TeX, which a section of the detail sets
+  const chips = [row.type, row.grade && `grade ${row.grade}`, row.model, row.usd && money(row.usd)].filter(Boolean);
+  return element("header", { class: "asked" },
+    element("h2", { dir: "auto" }, isBank ? `${row.document}, ${row.type}` : row.question || "(no question)"),
+    isBank ? null : element("p", { class: "answer", dir: "auto" }, row.answer || "(no answer)"),
+    element("p", { class: "about" }, why, chips.map((text) => element("span", { class: "chip" }, text)),
+      element("span", { class: "source" }, `${row.set_key} · ${row.id}`)));
 }
 
 function drawReviews(box, reviews) {
@@ -51,25 +59,24 @@ function drawReviews(box, reviews) {
     const what = `${one.reviewer}: ${one.action}${one.reason ? `, ${one.reason}` : ""} (${one.time.slice(0, 16).replace("T", " ")} UTC)`;
     return element("li", { class: undone.has(one.id) ? "undone" : "" }, what, edit);
   });
-  box.replaceChildren(element("h3", {}, `Decisions: ${reviews.state}`), element("ul", {}, rows));
+  box.replaceChildren(element("h3", {}, "Decisions ", element("span", { class: `badge ${reviews.state}` }, reviews.state)), element("ul", {}, rows));
 }
 
 function drawEvidence(box, row, found) {
-  const title = found.source + (found.line_count ? `, ${found.line_count} lines` : "");
-  const notes = [found.reason_detail, found.duplicate_of && `Duplicate of: ${found.duplicate_of}`, found.note].filter(Boolean);
+  const title = found.source + (found.line_count ? `, ${plural(found.line_count, "line")}` : "");
   box.replaceChildren(
-    ...notes.map((note) => element("p", { class: "note", dir: "auto" }, note)),
     element("h3", {}, "Evidence in ", element("span", { class: "source" }, title)),
-    ...found.passages.map((lines) => passage(row, found, lines)),
+    ...found.passages.map((lines) => passage(row, found, lines, NEAR)),
+    ...found.quotes.map((quote) => element("blockquote", { dir: "auto" }, quote)),
     ...pictures(row, found),
   );
-  if (!found.passages.length)
-    box.append(...found.evidence.map((one) => element("blockquote", { dir: "auto" }, one.quote)));
 }
 
-function passage(row, found, lines) {
-  const shown = lines.map((line) =>
-    element("div", { class: "line" }, element("span", { class: "number" }, String(line.number)),
+function passage(row, found, lines, near = Infinity) {
+  const quoted = lines.map((line) => line.pieces.length > 1);
+  const isNear = (at) => near === Infinity || quoted.slice(Math.max(0, at - near), at + near + 1).includes(true);
+  const shown = lines.map((line, at) =>
+    element("div", { class: `line${quoted[at] ? " quoted" : ""}${isNear(at) ? "" : " far"}` }, element("span", { class: "number" }, String(line.number)),
       element("span", { class: "text", dir: "auto" }, line.pieces.map((piece, at) => (at % 2 ? element("mark", {}, piece) : piece)))));
   const box = element("div", { class: "passage", role: "region", tabindex: "0", "aria-label": `Lines from ${lines[0].number}` }, shown);
   if (!DATA.live) return box;
@@ -81,38 +88,44 @@ function passage(row, found, lines) {
     made.querySelector("mark")?.scrollIntoView({ block: "center" });
   };
   if (first > 1 || last < found.line_count)
-    box.append(element("button", { type: "button", onclick: more }, `Show ${MORE_LINES} more lines before and after`));
+    box.append(element("button", { type: "button", class: "more", onclick: more }, `Show ${MORE_LINES} more lines before and after`));
   return box;
 }
 
 function pictures(row, found) {
-  const pages = found.evidence.filter((one) => one.page && !found.visuals.some((visual) => visual.page === one.page));
-  const wanted = [...found.visuals.filter((one) => one.page), ...new Map(pages.map((one) => [one.page, { label: "", page: one.page }])).values()];
-  return wanted
-    .map((one) => [one, DATA.picture(row, found, one.page, one.label)])
+  return found.pictures
+    .map((one) => [one, DATA.picture(row, found, one)])
     .filter(([, address]) => address)
     .map(([one, address]) => {
-      const name = one.label ? `Page ${one.page} with ${one.label}` : `Page ${one.page}`;
-      const fold = folded(name, (inside) => {
-        const picture = element("img", { src: address, alt: name });
-        picture.addEventListener("error", () => inside.replaceChildren(element("p", { class: "note" }, "The page cannot be shown: its file has changed or cannot be read.")));
+      const fold = folded(one.title, (inside) => {
+        const picture = element("img", { src: address, alt: one.title });
+        picture.addEventListener("error", () => inside.replaceChildren(note("The picture cannot be shown: its file has changed or cannot be read.")));
         inside.append(picture);
       });
-      fold.open = Boolean(one.label);
+      fold.open = one.is_open;
       return fold;
     });
 }
 
-function drawVerdict(box, row, found) {
+/** A part of an exam item or a problem. */
+function section(one) {
+  const entries = one.entries.map((entry) =>
+    element("div", { class: `entry ${entry.mark}` },
+      entry.label ? element("span", { class: "label" }, entry.mark ? `${entry.mark === "yes" ? "✓" : "✗"} ${entry.label}` : entry.label) : null,
+      element("div", { class: "content", dir: "auto" }, entry.markup ? markup(entry.markup) : [], entry.text ? element("p", { class: "plain" }, entry.text) : null)));
+  if (one.is_open) return element("section", {}, element("h3", {}, one.title), entries);
+  return folded(one.title, (inside) => inside.append(...entries));
+}
+
+function drawVerdict(box, found) {
   const verdict = found.verdict;
   const parts = [];
   if (verdict) {
-    const criteria = ["answerable", "matches", "non_trivial", "unambiguous", "relevant"];
     parts.push(
       element("h3", {}, "Validator"),
-      element("p", {}, "Blind answer: ", element("span", { class: "answer", dir: "auto" }, verdict.blind_answer || "(none)")),
-      element("ul", { class: "criteria" }, criteria.map((name) => element("li", { class: verdict[name] ? "yes" : "no" }, `${verdict[name] ? "✓" : "✗"} ${name.replace("_", "-")}`))),
-      element("p", { class: "note", dir: "auto" }, verdict.explanation),
+      element("p", {}, "Blind answer: ", element("b", { dir: "auto" }, verdict.blind_answer || "(none)")),
+      element("ul", { class: "criteria" }, CRITERIA.map((name) => element("li", { class: verdict[name] ? "chip yes" : "chip no" }, `${verdict[name] ? "✓" : "✗"} ${name.replace("_", "-")}`))),
+      note(verdict.explanation),
     );
   }
   if (found.grade && found.grade.grade)
@@ -121,16 +134,16 @@ function drawVerdict(box, row, found) {
 }
 
 function drawSimilar(box, found, row, list) {
-  const known = new Map(list.rows.filter((one) => one.combination === row.combination).map((one) => [one.id, one]));
+  const known = new Map(list.rows.filter((one) => one.set_key === row.set_key).map((one) => [one.id, one]));
   const links = found.filter((one) => known.has(one.id)).map((one) => {
     const other = known.get(one.id);
     return element("li", {}, `${one.score.toFixed(2)} `, jump(other, list), element("span", { dir: "auto" }, ` ${other.answer}`));
   });
-  box.replaceChildren(element("h3", {}, "Similar questions"), links.length ? element("ul", {}, links) : element("p", { class: "note" }, "none"));
+  box.replaceChildren(element("h3", {}, "Similar questions"), links.length ? element("ul", {}, links) : note("none"));
 }
 
 function attempts(row, list) {
-  const others = list.rows.filter((one) => one !== row && one.combination === row.combination && one.document === row.document && one.attempt && one.attempt <= row.attempt);
+  const others = list.rows.filter((one) => one !== row && one.set_key === row.set_key && one.document === row.document && one.attempt && one.attempt <= row.attempt);
   if (!others.length) return element("div");
   others.sort((one, other) => one.attempt - other.attempt);
   return folded(`Attempts before it at this document (${others.length})`, (inside) =>
@@ -142,12 +155,17 @@ function jump(row, list) {
 }
 
 function drawLineage(box, found) {
-  const facts = Object.entries(found.facts).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value ?? "unknown")]);
-  const columns = ["stage", "role", "model", "input", "output", "cost"];
-  const rows = found.calls.map((one) =>
-    element("tr", {}, [one.stage, one.role, one.model, String(one.input_tokens), String(one.output_tokens), one.replayed ? "replayed" : one.usd === null ? "unknown" : `$${one.usd.toFixed(4)}`].map((text) => element("td", {}, text))));
-  const table = element("table", {}, element("thead", {}, element("tr", {}, columns.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, rows));
-  box.append(element("dl", {}, facts), ...(rows.length ? [table] : []), ...(found.note ? [element("p", { class: "note" }, found.note)] : []));
+  const facts = Object.entries(found.facts).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
+  const calls = found.calls.map((one) => [one.stage, one.role, one.model, String(one.input_tokens), String(one.output_tokens), one.replayed ? "replayed" : money(one.usd)]);
+  const shown = calls.length ? [table("Model calls", ["stage", "role", "model", "input", "output", "cost"], calls)] : [];
+  box.append(element("dl", {}, facts), ...shown, ...(found.note ? [note(found.note)] : []));
+}
+
+/** A table that scrolls sideways if it is too wide. */
+function table(name, columns, rows) {
+  const head = element("thead", {}, element("tr", {}, columns.map((column) => element("th", { scope: "col" }, column))));
+  const body = element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell)))));
+  return element("div", { class: "wide", role: "region", tabindex: "0", "aria-label": name }, element("table", {}, head, body));
 }
 
 /** A part that is filled when it is first opened. */
@@ -159,7 +177,7 @@ function folded(title, fill) {
     try {
       await fill(inside);
     } catch (error) {
-      inside.append(element("p", { class: "note" }, error.message));
+      inside.append(note(error.message));
     }
   });
   return fold;

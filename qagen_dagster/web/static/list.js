@@ -1,18 +1,36 @@
 "use strict";
 // The filters, and the list of the questions that they let through. Only the visible rows of the list are elements.
 
-const ROW_HEIGHT = 84; // pixels, as in page.css
+const ROW_HEIGHT = 92; // pixels, as in page.css
 const SPARE = 8; // rows above and below the visible ones
-const FILTERS = ["combination", "document", "outcome", "state", "type", "reason", "grade", "model"];
+const STATES = ["unreviewed", "accepted", "edited", "rejected", "flagged", "disagreed"];
+const GRADES = ["A", "B", "C", "D", "F"];
+const BANDS = [["nothing", 0], ["up to $0.001", 0.001], ["up to $0.01", 0.01], ["up to $0.1", 0.1], ["up to $1", 1], ["over $1", Infinity]];
+const FILTERS = [
+  { name: "set_key", label: "set" },
+  { name: "document" },
+  { name: "outcome" },
+  { name: "state", label: "review", values: STATES },
+  { name: "type" },
+  { name: "reason" },
+  { name: "grade", values: GRADES },
+  { name: "model" },
+  { name: "cost", values: [...BANDS.map(([name]) => name), "unknown"] },
+];
+const LONGEST = 60; // values of a filter that is a list; a filter of more values is a field
+
+const bandOf = (usd) => (usd === null ? "unknown" : BANDS.find(([, most]) => usd <= most)[0]);
 
 class QuestionList {
-  /** `stateOf` gives the state of a row; `onSelect` is called with the selected row, or null. */
-  constructor(rows, stateOf, onSelect) {
+  /** `titles` has those of sets. `stateOf` gives the state of a row; `onSelect` is called with the selected row, or null. */
+  constructor(rows, titles, stateOf, onSelect) {
     this.rows = rows;
+    this.titles = titles;
     this.stateOf = stateOf;
     this.onSelect = onSelect;
     this.shown = [];
     this.at = -1;
+    for (const row of rows) row.cost = bandOf(row.usd);
     this.words = rows.map((row) => `${row.id}\n${row.question}\n${row.answer}`.toLowerCase());
     this.box = byId("list");
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -26,31 +44,35 @@ class QuestionList {
   }
 
   buildFilters() {
-    this.search = element("input", { type: "search", placeholder: "Search  /", "aria-label": "Search", oninput: () => this.apply() });
+    const apply = () => this.apply();
+    this.search = byId("search");
+    this.search.addEventListener("input", apply);
     this.inputs = {};
-    const fields = [];
-    for (const name of FILTERS) {
-      const values = name === "state" ? STATES : [...new Set(this.rows.map((row) => row[name]))].filter(Boolean).sort();
-      if (values.length < 2 && name !== "state") continue;
-      const label = name === "state" ? "review" : name;
-      const input =
-        values.length > 60
-          ? element("input", { list: `values-${name}`, placeholder: `any ${label}`, "aria-label": label, oninput: () => this.apply() })
-          : element("select", { "aria-label": label, onchange: () => this.apply() },
-              element("option", { value: "" }, `any ${label}`), values.map((value) => element("option", { value }, name === "state" ? `review: ${value}` : value)));
-      if (input.tagName === "INPUT")
-        fields.push(element("datalist", { id: `values-${name}` }, values.map((value) => element("option", { value }))));
-      this.inputs[name] = input;
-      fields.push(input);
-    }
+    const fields = FILTERS.flatMap((filter) => this.filter(filter, apply));
     if (this.inputs.outcome) this.inputs.outcome.value = "accepted";
+    this.sample = element("input", { type: "number", min: 1, placeholder: "sample of n", "aria-label": "random sample of so many questions of each set", oninput: apply });
+    this.order = element("select", { "aria-label": "order", onchange: apply },
+      element("option", { value: "" }, "order: as made"), element("option", { value: "usd" }, "order: most expensive first"));
     const reset = element("button", { type: "button", onclick: () => this.reset() }, "Show all");
-    byId("filters").replaceChildren(this.search, ...fields, reset);
+    byId("filters").replaceChildren(...fields, this.sample, this.order, reset);
+  }
+
+  /** A filter, and the values that a field of it suggests. Nothing if all rows have the same value. */
+  filter({ name, label = name, values }, apply) {
+    const known = new Set(this.rows.map((row) => row[name]));
+    const found = name === "state" ? values : values ? values.filter((one) => known.has(one)) : [...known].filter(Boolean).sort();
+    if (found.length < 2) return [];
+    const options = found.map((value) => element("option", { value }, name === "set_key" ? this.titles[value] : name === "state" ? `review: ${value}` : value));
+    if (found.length <= LONGEST) {
+      this.inputs[name] = element("select", { "aria-label": label, onchange: apply }, element("option", { value: "" }, `any ${label}`), options);
+      return [this.inputs[name]];
+    }
+    this.inputs[name] = element("input", { list: `values-${name}`, placeholder: `any ${label}`, "aria-label": label, oninput: apply });
+    return [this.inputs[name], element("datalist", { id: `values-${name}` }, options)];
   }
 
   reset() {
-    this.search.value = "";
-    for (const input of Object.values(this.inputs)) input.value = "";
+    for (const input of [this.search, this.sample, this.order, ...Object.values(this.inputs)]) input.value = "";
     this.apply();
   }
 
@@ -58,12 +80,18 @@ class QuestionList {
     const selected = this.row;
     const text = this.search.value.trim().toLowerCase();
     const wanted = Object.entries(this.inputs).filter(([, input]) => input.value).map(([name, input]) => [name, input.value]);
+    const most = Number(this.sample.value) || 0;
+    // A sample has the questions as they were generated, whatever has become of them.
+    const tests = most ? wanted.filter(([name]) => name !== "outcome") : wanted;
     this.shown = this.rows.filter(
       (row, index) =>
-        wanted.every(([name, value]) => (name === "state" ? this.stateOf(row) : row[name]) === value) &&
+        (!most || (row.place !== null && row.place <= most)) &&
+        tests.every(([name, value]) => (name === "state" ? this.stateOf(row) : row[name]) === value) &&
         (!text || this.words[index].includes(text)),
     );
-    byId("count").textContent = `${this.shown.length.toLocaleString("en")} of ${this.rows.length.toLocaleString("en")} questions`;
+    if (most) this.shown.sort((one, other) => one.place - other.place);
+    if (this.order.value) this.shown.sort((one, other) => (other.usd ?? -1) - (one.usd ?? -1));
+    byId("count").textContent = `${this.shown.length.toLocaleString("en")} of ${plural(this.rows.length, "question")}`;
     byId("rows").style.height = `${this.shown.length * ROW_HEIGHT}px`;
     this.select(Math.max(0, this.shown.indexOf(selected)));
   }
@@ -111,13 +139,14 @@ class QuestionList {
   item(row, at) {
     const state = this.stateOf(row);
     const why = row.reason && `${row.outcome}: ${row.reason}`;
-    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, why].filter(Boolean).join(" · ");
+    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, this.order.value && money(row.usd), why].filter(Boolean).join(" · ");
     const made = element(
       "div",
-      { id: `row-${at}`, role: "option", class: "row", "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,
+      { id: `row-${at}`, role: "option", class: `row ${state}`, "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,
         "aria-posinset": at + 1, onclick: () => { this.select(at); showDetail(); } },
       element("div", { class: "row-question", dir: "auto" }, row.question || "(no question)"),
-      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", element("bdi", {}, row.answer || "(no answer)"), " · ", about),
+      element("div", { class: "row-answer", dir: "auto" }, row.answer || "(no answer)"),
+      element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", about),
     );
     made.style.top = `${at * ROW_HEIGHT}px`;
     return made;

@@ -1,23 +1,23 @@
 "use strict";
 // Decisions: keys and buttons, dialogs, progress, undo. This is also where the page starts.
 
-const STATES = ["unreviewed", "accepted", "edited", "rejected", "flagged", "disagreed"];
 const REASONS = ["wrong answer", "not supported by the document", "ambiguous", "trivial", "duplicate", "irrelevant", "badly worded"];
 const POLL = 20_000; // milliseconds between looks at the decisions of others
 
-let reviews = {};
+let reviews = { count: 0, sets: {} };
+let sets = {};
 let list = null;
 let sending = false;
 
-const reviewsOf = (row) => reviews[row.combination]?.[row.id];
+const reviewsOf = (row) => reviews.sets[row.set_key]?.[row.id];
 const stateOf = (row) => reviewsOf(row)?.state ?? "unreviewed";
 const reviewer = () => byId("reviewer").value.trim();
 const isMine = (row) => Boolean(reviewsOf(row)?.by_reviewer[reviewer()]);
 
 const ACTIONS = [
-  { key: "a", name: "Accept", run: () => decide({ action: "accept" }, true) },
+  { key: "a", name: "Accept", action: "good", run: () => decide({ action: "accept" }, true) },
   { key: "e", name: "Edit", run: edit },
-  { key: "r", name: "Reject", run: () => withReason("reject", "Reject: why?", REASONS, true) },
+  { key: "r", name: "Reject", action: "bad", run: () => withReason("reject", "Reject: why?", REASONS, true) },
   { key: "f", name: "Flag", run: () => withReason("flag", "Flag for another look", [], true) },
   { key: "c", name: "Comment", run: () => withReason("comment", "Comment", [], false) },
   { key: "u", name: "Undo", run: undo },
@@ -27,8 +27,12 @@ const MOVES = [
   { key: "k", other: "ArrowUp", name: "Previous question", run: () => list.move(-1) },
   { key: "n", name: "Next question that you have not judged", run: () => list.moveToNew((row) => !isMine(row)) },
   { key: "/", name: "Search", run: () => list.search.focus() },
+  { key: "g", name: "Agreement and sign-off", run: () => showAgreement(list, titles()) },
+  { key: "v", name: "Compare versions of the set", run: versions },
   { key: "?", name: "Show the keys", run: () => byId("help-dialog").showModal() },
 ];
+
+const titles = () => Object.fromEntries(Object.entries(sets).map(([key, one]) => [key, one.title]));
 
 function say(text) {
   byId("message").textContent = visible(text);
@@ -42,8 +46,8 @@ async function decide(what, moveOn, row = list.row) {
   }
   sending = true;
   try {
-    const found = await DATA.decide({ combination: row.combination, question_id: row.id, reviewer: reviewer(), ...what });
-    (reviews[row.combination] ??= {})[row.id] = found;
+    const found = await DATA.decide({ set_key: row.set_key, question_id: row.id, reviewer: reviewer(), ...what });
+    (reviews.sets[row.set_key] ??= {})[row.id] = found;
     say("");
     if (moveOn && row === list.row && list.at + 1 < list.shown.length) list.move(1);
     else if (row !== list.row) list.show(row);
@@ -59,15 +63,18 @@ async function decide(what, moveOn, row = list.row) {
 function refresh(row) {
   list.draw();
   drawProgress();
-  if (row && isShown(row)) drawReviews(byId("detail").children[3], reviewsOf(row));
+  if (row && isShown(row)) drawReviews(byId("decisions"), reviewsOf(row));
 }
 
+/** How far the review is: of all questions that were generated and accepted, also those that reviewers have rejected since. */
 function drawProgress() {
-  const rows = list.rows.filter((row) => row.outcome === "accepted");
+  const rows = list.rows.filter((row) => row.place !== null);
   const states = rows.map(stateOf);
   const disagreed = states.filter((state) => state === "disagreed").length;
   const judged = states.filter((state) => state !== "unreviewed").length;
   const mine = DATA.live ? `${rows.filter(isMine).length} judged by you, ` : "";
+  byId("meter").max = rows.length;
+  byId("meter").value = judged;
   byId("progress").textContent = `${mine}${judged} of ${rows.length} by anyone` + (disagreed ? `, ${disagreed} disagreed` : "");
 }
 
@@ -83,6 +90,7 @@ function answered(dialog) {
 async function edit() {
   const row = list.row;
   if (!row) return;
+  if (!sets[row.set_key].editable) return say("Exam items and problems cannot be edited here: reject or flag them.");
   const [question, answer, reason] = ["edit-question", "edit-answer", "edit-reason"].map(byId);
   question.value = row.question;
   answer.value = row.answer;
@@ -111,11 +119,11 @@ async function withReason(action, title, choices, moveOn) {
 
 /** Take back the latest decision of this reviewer that was not undone. */
 async function undo() {
-  const all = Object.values(reviews).flatMap((some) => Object.values(some)).flatMap((one) => one.decisions);
+  const all = Object.values(reviews.sets).flatMap((some) => Object.values(some)).flatMap((one) => one.decisions);
   const mine = all.filter((one) => one.reviewer === reviewer());
   const undone = new Set(mine.map((one) => one.undoes));
   const [last] = mine.filter((one) => one.action !== "undo" && !undone.has(one.id)).sort((one, other) => (one.time < other.time ? 1 : -1));
-  const row = last && list.rows.find((one) => one.combination === last.combination && one.id === last.question_id);
+  const row = last && list.rows.find((one) => one.set_key === last.set_key && one.id === last.question_id);
   if (!row) return say("There is nothing to undo.");
   await decide({ action: "undo", undoes: last.id }, false, row);
 }
@@ -144,31 +152,68 @@ function inDialog(event, dialog) {
   if (dialog.id === "reason-dialog" && choice) choice.querySelector("input").click();
 }
 
+async function versions() {
+  const versioned = (row) => row && DATA.live && sets[row.set_key].versioned;
+  if (!versioned(list.row)) return say("Only question sets have versions, and a report has none.");
+  await showVersions(list.row);
+}
+
+/** Select the question that the address names, or the set that it names. */
+function followAddress() {
+  const named = new URLSearchParams(location.hash.slice(1));
+  const set = named.get("set");
+  if (!set || !sets[set]) return;
+  const row = list.rows.find((one) => one.set_key === set && one.id === named.get("id"));
+  if (row) return list.row === row || list.show(row);
+  if (list.inputs.set_key) list.inputs.set_key.value = set;
+  list.apply();
+}
+
+function select(row) {
+  drawDetail(row, row && reviewsOf(row), { rows: list.rows, show: (other) => list.show(other) });
+  if (row) history.replaceState(null, "", `#${new URLSearchParams(place(row))}`);
+  const edit = byId("actions").querySelector("[data-key=e]");
+  if (edit) edit.disabled = Boolean(row) && !sets[row.set_key].editable;
+}
+
 function start(data) {
-  reviews = data.reviews;
+  ({ reviews, sets } = data);
   byId("reviewer").value = (DATA.live && localStorage.getItem("reviewer")) || data.reviewer;
   byId("reviewer").addEventListener("change", () => {
     localStorage.setItem("reviewer", reviewer());
     drawProgress();
   });
   byId("reviewer-field").hidden = byId("actions").hidden = data.readOnly;
-  byId("actions").append(...ACTIONS.map((one) => element("button", { type: "button", onclick: one.run }, one.name, " ", element("kbd", {}, one.key.toUpperCase()))));
+  byId("actions").append(...ACTIONS.map((one) => element("button", { type: "button", class: one.action ?? "", "data-key": one.key, onclick: one.run }, one.name, " ", element("kbd", {}, one.key.toUpperCase()))));
   const keys = [...(data.readOnly ? [] : ACTIONS), ...MOVES];
   byId("keys").append(...keys.flatMap((one) => [element("dt", {}, element("kbd", {}, one.key)), element("dd", {}, one.name)]));
   byId("help-button").addEventListener("click", () => byId("help-dialog").showModal());
+  byId("agreement-button").addEventListener("click", () => showAgreement(list, titles()));
+  byId("versions-button").addEventListener("click", versions);
+  byId("versions-button").hidden = !DATA.live;
+  for (const one of document.querySelectorAll("dialog .close")) one.addEventListener("click", () => one.closest("dialog").close());
   byId("back").addEventListener("click", () => document.body.classList.remove("at-detail"));
   document.addEventListener("keydown", onKey);
+  const address = location.hash;
   list = { rows: data.rows, row: null };
-  list = new QuestionList(data.rows, stateOf, (row) => drawDetail(row, row && reviewsOf(row), { rows: data.rows, show: (other) => list.show(other) }));
+  list = new QuestionList(data.rows, titles(), stateOf, select);
+  if (address) {
+    history.replaceState(null, "", address);
+    followAddress();
+  }
+  addEventListener("hashchange", followAddress);
   drawProgress();
   byId("list").focus();
   if (DATA.live) setInterval(poll, POLL);
+  byId("filter-fold").open = !matchMedia("(max-width: 760px)").matches;
   document.body.classList.add("ready");
 }
 
 async function poll() {
   if (document.hidden || sending) return;
-  reviews = await DATA.reviews().catch(() => reviews);
+  const found = await DATA.reviews(reviews.count).catch(() => null);
+  if (!found || sending) return;
+  reviews = found;
   refresh(list.row);
 }
 

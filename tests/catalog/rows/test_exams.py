@@ -14,7 +14,11 @@ from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.result import slot_result
 from qagen_dagster.loop.exams.run_item import work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
+from qagen_dagster.records.difficulty import Difficulty
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem
+from qagen_dagster.records.exams.item import Severity
 from qagen_dagster.records.exams.result import SlotResult
+from qagen_dagster.records.review import BY_REVIEWER
 from tests.support.exams.play import ExamPlay, journal, made, solved, work
 
 
@@ -33,6 +37,22 @@ def without_key(_slot: int, attempt: int) -> dict[str, Any]:
     return fields
 
 
+def rejected(number: int, stage: str, failure_type: str, why: str) -> RejectedItem:
+    return RejectedItem(
+        exam="trial",
+        schema_id="M1",
+        schema_title="Scaling",
+        difficulty=Difficulty.EASY,
+        slot=number,
+        stage=stage,
+        failure_type=failure_type,
+        severity=Severity.FIXABLE,
+        reasons=(why,),
+        attempts=1,
+        timestamp="2026-01-02T03:04:05+01:00",
+    )
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("catalog")
@@ -41,15 +61,21 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         slot(root, 1, ExamPlay(implement=without_key)),
         slot(root, 2, misses, ItemLimits(max_implementer_retries=0)),
         slot(root, 3, ExamPlay()),
+        slot(root, 4, ExamPlay()),
     ]
-    repeats = {3: "it repeats M1-easy-0: the stems are the same"}
+    left_out = {
+        3: rejected(3, DUPLICATE_STAGE, "duplicate", "it repeats M1-easy-0: the stems are the same"),
+        4: rejected(4, REVIEW_STAGE, BY_REVIEWER, "ida: two readings"),
+    }
     rows = [
-        ExamRow(result=one, schema_title="Scaling", models={"verifier": "v:1"}, repeats=repeats.get(one.slot))
+        ExamRow(
+            result=one, schema_title="Scaling", models={"verifier": "v:1"}, left_out=left_out.get(one.slot)
+        )
         for one in results
     ]
     file = root / "catalog.duckdb"
     counts = rebuild(CatalogSource(exams=iter(rows)), file)
-    assert (counts["exam_items"], counts["exam_attempts"]) == (3, 4)
+    assert (counts["exam_items"], counts["exam_attempts"]) == (4, 5)
     return file
 
 
@@ -67,6 +93,7 @@ def test_what_became_of_each_slot(path: Path) -> None:
         (1, "accepted", None, None, "proven", "B", 2),
         (2, "rejected", "blind_solution", "key_not_reached", "proven", "D", 1),
         (3, "repeated", "repeats", "duplicate", "proven", "B", 1),
+        (4, "rejected", "review", "rejected_by_reviewer", "proven", "B", 1),
     ]
     (first,) = asked(
         path,
@@ -88,6 +115,7 @@ def test_who_caught_each_attempt(path: Path) -> None:
         (1, 2, None, None, "B", "proven", False),
         (2, 1, "blind_solution", "key_not_reached", "B", "proven", True),
         (3, 1, None, None, "B", "proven", False),
+        (4, 1, None, None, "B", "proven", False),
     ]
 
 
@@ -103,4 +131,4 @@ def test_cost_by_attempt_and_role(path: Path) -> None:
     (total,) = asked(
         path, "SELECT count(*), sum(input_tokens) > 0, sum(retries) FROM exam_calls WHERE counted"
     )
-    assert total == (6 + 3 + 5, True, 0)
+    assert total == (6 + 3 + 5 + 5, True, 0)

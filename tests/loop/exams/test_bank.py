@@ -15,11 +15,13 @@ from qagen_dagster.loop.exams.bank import (
     publish_bank,
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
+from qagen_dagster.loop.review.decisions import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.difficulty import Difficulty
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank
 from qagen_dagster.records.exams.item import ExamPart
 from qagen_dagster.records.exams.result import SlotResult, Stage
+from qagen_dagster.records.review import Decision, exam_key
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, rejected, store_part, write_exam
 from tests.support.project import Project
@@ -70,14 +72,48 @@ def test_a_bank_has_what_was_accepted_without_repeats(space: Workspace) -> None:
 
 def test_the_catalog_has_every_slot_with_its_outcome_in_the_bank(space: Workspace) -> None:
     fill(space)
-    assert [one.repeats for one in source_of(space.store).exams] == [None] * 4, "no bank yet"
+    assert [one.left_out for one in source_of(space.store).exams] == [None] * 4, "no bank yet"
     publish_bank(space, "mini", "run-1")
     rows = {one.result.part.key: one for one in source_of(space.store).exams}
     assert list(rows) == ["mini/M1/easy", "mini/M1/hard", "mini/P2/easy", "mini/P2/hard"]
-    told = {key: (one.repeats or "").partition(":")[0] for key, one in rows.items() if one.repeats}
+    told = {key: one.left_out.reasons[0].partition(":")[0] for key, one in rows.items() if one.left_out}
     assert told == {"mini/P2/easy": f"it repeats {gather(space, 'mini').bank.items[0].id}"}
     assert rows["mini/M1/easy"].schema_title == "Hidden Proportionality / Scaling"
     assert rows["mini/M1/easy"].models["verifier"] == "embedded:exam-verifier"
+
+
+def decide(space: Workspace, one: ExamItem, action: str, **more: str) -> Decision:
+    given = {"set_key": exam_key("mini"), "question_id": one.id, "document_id": one.schema_id}
+    texts = {"question": one.question.stem, "answer": one.question.correct_option, "reviewer": "ida"}
+    decision = Decision.model_validate({**given, **texts, "action": action, **more})
+    append(space, decision)
+    return decision
+
+
+def test_a_rejected_item_leaves_the_bank_until_the_decision_is_taken_back(space: Workspace) -> None:
+    fill(space)
+    before = publish_bank(space, "mini", "run-1").bank
+    taken = decide(space, before.items[1], "reject", reason="two readings")
+    decide(space, before.items[0], "accept")
+    assert not is_bank_current(space, "mini")
+    found = publish_bank(space, "mini", "run-2")
+    assert found.bank.items == before.items[:1]
+    assert (found.rejected[-1].stage, found.rejected[-1].failure_type) == ("review", "rejected_by_reviewer")
+    assert found.rejected[-1].reasons == ("ida: two readings",)
+    assert found.stats.caught_by["review"] == 1
+    (lost,) = [one.left_out for one in source_of(space.store).exams if one.result.part.key == "mini/P2/hard"]
+    assert lost is not None
+    decide(space, before.items[1], "undo", undoes=taken.id)
+    assert publish_bank(space, "mini", "run-3").bank.items == before.items
+
+
+def test_a_duplicate_takes_the_place_of_a_rejected_item(space: Workspace) -> None:
+    fill(space)
+    store_part(space, "mini/P2/hard", lambda plan, slot: accepted(plan, slot, item_of(plan, "One  ?")))
+    first, *others = publish_bank(space, "mini", "run-1").bank.items
+    assert others == []
+    decide(space, first, "reject", reason="trivial")
+    assert [one.schema_id for one in gather(space, "mini").bank.items] == ["P2"]
 
 
 def test_files_are_as_described(space: Workspace) -> None:

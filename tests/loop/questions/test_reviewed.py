@@ -13,7 +13,7 @@ from qagen_dagster.loop.review.decisions import append
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet
-from qagen_dagster.records.questions.review import Decision
+from qagen_dagster.records.review import Decision
 from tests.loop.conftest import COMBINATION, CORPUS, PlayedWorkspace, put_documents, texts
 from tests.loop.questions.publication.test_publish import apart, finish, make, published
 from tests.support.play import Outcome, Play
@@ -35,7 +35,7 @@ def validated(space: PlayedWorkspace) -> ValidatedSet:
 
 
 def decide(space: PlayedWorkspace, pair: QAPair, action: str, reviewer: str = "ida", **more: Any) -> Decision:
-    given = {"combination": COMBINATION.key, "question_id": pair.id, "document_id": pair.document_id}
+    given = {"set_key": COMBINATION.key, "question_id": pair.id, "document_id": pair.document_id}
     given |= {"question": pair.question, "answer": pair.answer, "reviewer": reviewer, "action": action}
     decision = Decision.model_validate(given | more)
     append(space, decision)

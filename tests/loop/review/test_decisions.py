@@ -7,14 +7,14 @@ import pytest
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.review.decisions import ReviewState, append, decisions_of, state_of
-from qagen_dagster.records.questions.review import Decision
+from qagen_dagster.records.review import Decision
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
 
 
 def decision(minute: int = 0, reviewer: str = "ida", action: str = "accept", **changes: Any) -> Decision:
     given: dict[str, Any] = {
         "id": f"d{minute:02}-{reviewer}",
-        "combination": COMBINATION.key,
+        "set_key": COMBINATION.key,
         "question_id": "q-1",
         "document_id": "a.txt",
         "question": "How long is the cable?",
@@ -34,7 +34,7 @@ def test_decisions_are_read_by_question_in_the_order_of_their_times(workspace: P
     late, early, other = decision(5), decision(1, "bo", "reject"), decision(2, question_id="q-2")
     for one in (late, early, other):
         append(workspace, one)
-    assert decisions_of(workspace, COMBINATION) == {"q-1": (early, late), "q-2": (other,)}
+    assert decisions_of(workspace, COMBINATION.key) == {"q-1": (early, late), "q-2": (other,)}
 
 
 def test_a_stored_decision_is_never_changed(workspace: PlayedWorkspace) -> None:
@@ -42,21 +42,21 @@ def test_a_stored_decision_is_never_changed(workspace: PlayedWorkspace) -> None:
     append(workspace, decision())
     with pytest.raises(StoreError, match="already has another decision"):
         append(workspace, decision(action="reject"))
-    assert decisions_of(workspace, COMBINATION) == {"q-1": (decision(),)}
+    assert decisions_of(workspace, COMBINATION.key) == {"q-1": (decision(),)}
 
 
 def test_two_reviewers_at_once_lose_nothing(workspace: PlayedWorkspace) -> None:
     made = [decision(minute, name) for minute in range(20) for name in ("ida", "bo")]
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda one: append(workspace, one), made))
-    assert set(decisions_of(workspace, COMBINATION)["q-1"]) == set(made)
+    assert set(decisions_of(workspace, COMBINATION.key)["q-1"]) == set(made)
 
 
 def test_a_damaged_decision_is_not_left_out_in_silence(workspace: PlayedWorkspace) -> None:
     append(workspace, decision())
-    workspace.store.write_bytes(Decision.key(COMBINATION, "q-1", decision().id), b"{")
+    workspace.store.write_bytes(Decision.key(COMBINATION.key, "q-1", decision().id), b"{")
     with pytest.raises(StoreError, match="is not a valid Decision"):
-        decisions_of(workspace, COMBINATION)
+        decisions_of(workspace, COMBINATION.key)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def _unfinished_work(workspace: Workspace, planned: CombinationPlan, made: Candi
         yield "the questions of its last run have not been compared with each other"
     elif validated.undecided:
         yield f"{validated.undecided} questions were not compared because the budget ended"
-    elif new := decision_ids(workspace, combination) - _applied(validated):
+    elif new := decision_ids(workspace, combination.key) - _applied(validated):
         yield f"{len(new)} new decision{'s' if len(new) > 1 else ''} of reviewers"
     elif not _is_published(workspace, combination, validated):
         yield "the published set is not that of its last run"

@@ -1,20 +1,56 @@
-"""Decisions of reviewers on questions. They are append-only: one file for each decision, which is never changed."""
+"""Decisions of reviewers on questions, exam items and problems. They are append-only: one file for each decision, which is never changed."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
+from urllib.parse import urlencode
 from uuid import uuid4
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Combination, Name, store_key
+from qagen_dagster.records.ids import Combination, Name, check_name, store_key
 
-FOLDER = "reviews"
+PAGE_PORT = 3100  # of the review page, unless the command names another
+BY_REVIEWER = "rejected_by_reviewer"  # why an item is not in its bank
+_BANKS = ("exams", "problems")
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
 _Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+def exam_key(exam: str) -> str:
+    """The key of an exam's bank as a set that is reviewed. The key of a combination is its partition key."""
+    return f"exams/{exam}"
+
+
+def problem_set_key(problem_set: str) -> str:
+    """The key of a problem set as a set that is reviewed."""
+    return f"problems/{problem_set}"
+
+
+def check_set_key(value: str) -> str:
+    """Return `value` if it is the key of a set that is reviewed, else raise ValueError."""
+    kind, _, name = value.partition("/")
+    if kind in _BANKS and "/" not in name:
+        check_name(name)
+        return value
+    return Combination.from_key(value).key
+
+
+SetKey = Annotated[str, AfterValidator(check_set_key)]
+
+
+def review_folder(set_key: SetKey) -> str:
+    """The folder of the decisions on a set. Raises ValueError if it is not the key of a set."""
+    checked = check_set_key(set_key)
+    return f"{checked}/reviews" if checked.count("/") == 1 else f"reviews/{checked}"
+
+
+def page_address(set_key: str) -> str:
+    """The address of a set on the review page, as long as `qagen review` runs with its usual port."""
+    return f"http://127.0.0.1:{PAGE_PORT}/#{urlencode({'set': set_key})}"
 
 
 class Action(StrEnum):
@@ -29,15 +65,15 @@ class Action(StrEnum):
 
 
 class Decision(Record):
-    """What one reviewer decided about one question.
+    """What one reviewer decided about one question, exam item or item of a problem.
 
-    `question_id` is the content key: it is made from the question, its answer and its document, so the decision still applies
-    when the same question is generated again. `question` and `answer` are the texts that were judged. `reason` is the reason of
-    a decision or the text of a comment.
+    `set_key` is the partition key of a combination, or that of a bank. `question_id` is the content key: it is made from the
+    texts, so the decision still applies when the same question is generated again. `question` and `answer` are the texts that were
+    judged. `reason` is the reason of a decision or the text of a comment.
     """
 
     id: Name = Field(default_factory=lambda: uuid4().hex)
-    combination: str
+    set_key: SetKey
     question_id: Name
     document_id: Name
     question: str
@@ -52,7 +88,6 @@ class Decision(Record):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Decision:
-        Combination.from_key(self.combination)
         if self.action is Action.EDIT:
             if not self.new_question or not self.new_answer:
                 raise ValueError("an edit needs new_question and new_answer")
@@ -67,8 +102,8 @@ class Decision(Record):
         return self
 
     @staticmethod
-    def key(combination: Combination, question_id: str, decision_id: str) -> str:
-        return store_key(f"{FOLDER}/{combination.key}", question_id, decision_id, suffix=".json")
+    def key(set_key: SetKey, question_id: str, decision_id: str) -> str:
+        return store_key(review_folder(set_key), question_id, decision_id, suffix=".json")
 
 
 class Agreement(Record):

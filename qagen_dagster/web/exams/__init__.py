@@ -1,0 +1,1 @@
+"""Banks of exam items on the review page."""

@@ -1,0 +1,1 @@
+"""Banks of problems on the review page."""

@@ -1,0 +1,1 @@
+"""Question sets on the review page."""

@@ -1,0 +1,207 @@
+"""Everything about one question: its evidence in the lines of its document, its visuals, what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from qagen_dagster.catalog import stats
+from qagen_dagster.errors import DocumentError, StoreError
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.ingest.parsing import stored_text
+from qagen_dagster.ingest.views import visual_image
+from qagen_dagster.loop.catalog.file import catalog_file
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
+from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.published import (
+    PublishedQuestion,
+    PublishedVisual,
+    RejectedQuestion,
+    RetiredQuestion,
+)
+from qagen_dagster.records.questions.results import Evidence
+from qagen_dagster.web.review_set import Call, Detail, Line, Lineage, Picture
+
+CONTEXT = 6  # lines before and after a quote
+MOST_LINES = 2_000  # in one answer
+_UNKNOWN = "unknown"
+Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a combination, and its document; None when the document is no longer in the corpus."""
+
+    space: Workspace
+    combination: Combination
+    key: str
+    one: Question
+    entry: IndexEntry | None
+
+
+def detail(asked: Asked) -> Detail:
+    """The question with its evidence in context."""
+    one = asked.one
+    lines, note = _text(asked)
+    spans = windows(one.evidence, len(lines))
+    return Detail(
+        id=asked.key,
+        source=asked.entry.source if asked.entry is not None else one.source_document,
+        line_count=len(lines),
+        notes=tuple(text for text in (*_why(one), note) if text),
+        passages=tuple(marked(lines, one.evidence, first, last) for first, last in spans),
+        quotes=() if spans else tuple(place.quote for place in one.evidence),
+        pictures=tuple(_pictures(asked)),
+        verdict=one.verdict if isinstance(one, PublishedQuestion | RejectedQuestion) else None,
+        grade=one.grade if isinstance(one, PublishedQuestion) else None,
+    )
+
+
+def lines_of(asked: Asked, first: int, last: int) -> tuple[Line, ...]:
+    """Lines of the document, at most `MOST_LINES`."""
+    lines, _ = _text(asked)
+    first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
+    return marked(lines, asked.one.evidence, first, last)
+
+
+def picture(asked: Asked, page: int, label: str) -> PageImage | None:
+    """The page with a frame around the visual called `label`; None if the document has no pages.
+
+    Raises DocumentError when the page cannot be rendered.
+    """
+    entry = asked.entry
+    if entry is None:
+        raise DocumentError("corrupt", f"{asked.one.source_document} is no longer in the corpus")
+    whole = PublishedVisual(label="", type=VisualType.PAGE, page=page, box=None)
+    visual = next((each for each in _visuals(asked) if each.label == label), whole)
+    corpus = asked.space.corpus(asked.combination.corpus)
+    return visual_image(corpus, entry, asked.space.parsers(), visual, whole_page=True)
+
+
+def lineage(asked: Asked) -> Lineage:
+    """Models, run, cost and calls of the question, as `qagen show` shows them."""
+    one = asked.one
+    try:
+        with catalog_file(asked.space.store) as file:
+            if isinstance(one, PublishedQuestion):
+                known = stats.question(file, asked.key)
+                return Lineage(facts=_facts(known), calls=tuple(map(_call, known.model_calls)))
+            calls = stats.attempt_calls(file, asked.combination.key, one.document_id, attempt_of(one))
+            return Lineage(calls=tuple(map(_call, calls)))
+    except StoreError as error:
+        return Lineage(note=str(error))
+
+
+def attempt_of(one: Question) -> int:
+    """The number of the attempt at its document; 0 if it is not known."""
+    if isinstance(one, PublishedQuestion):
+        return one.generation_metadata.attempt_number
+    return one.attempt_number if isinstance(one, RejectedQuestion) else 0
+
+
+def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
+    """The first and last lines to show: each quote with its context; windows that touch are one."""
+    found: list[tuple[int, int]] = []
+    spans = sorted((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
+    for start, end in spans:
+        first, last = max(1, start - CONTEXT), min(count, end + CONTEXT)
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        elif first <= last:
+            found.append((first, last))
+    return found
+
+
+def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last: int) -> tuple[Line, ...]:
+    """Lines `first` to `last` (1-based) with the quotes of `evidence` marked. A quote that is not on its lines is not marked."""
+    inside = {number: bytearray(len(lines[number - 1])) for number in range(first, last + 1)}
+    for one in evidence:
+        if one.start_line is None:
+            continue
+        block = "\n".join(lines[one.start_line - 1 : one.end_line])
+        start = block.find(one.quote)
+        if start < 0:
+            continue
+        end = start + len(one.quote)
+        for number, line in enumerate(lines[one.start_line - 1 : one.end_line], one.start_line):
+            left, right = max(0, start), min(len(line), end)
+            if number in inside and left < right:
+                inside[number][left:right] = b"\1" * (right - left)
+            start, end = start - len(line) - 1, end - len(line) - 1
+    return tuple(
+        Line(number=number, pieces=_pieces(lines[number - 1], flags)) for number, flags in inside.items()
+    )
+
+
+def _pieces(line: str, flags: bytearray) -> tuple[str, ...]:
+    pieces: list[str] = []
+    at, flag = 0, 0
+    for place, value in enumerate(flags):
+        if value != flag:
+            pieces.append(line[at:place])
+            at, flag = place, value
+    return (*pieces, line[at:])
+
+
+def _text(asked: Asked) -> tuple[list[str], str]:
+    if asked.entry is None:
+        return [], "The document is no longer in the corpus."
+    try:
+        text = stored_text(asked.space.store, asked.combination.corpus, asked.entry)
+    except StoreError as error:
+        return [], str(error)
+    return text.split("\n") if text else [], "" if text else "The document has no text."
+
+
+def _why(one: Question) -> Iterator[str]:
+    if isinstance(one, RejectedQuestion):
+        yield one.rejection_detail
+        if one.duplicate_of:
+            yield f"Duplicate of: {one.duplicate_of}"
+    elif isinstance(one, RetiredQuestion):
+        yield one.detail
+
+
+def _pictures(asked: Asked) -> Iterator[Picture]:
+    """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
+    visuals = [(each.page, each.label) for each in _visuals(asked) if each.page is not None]
+    for page, label in visuals:
+        yield Picture(label=label, page=page, title=f"Page {page} with {label}")
+    shown = {page for page, _ in visuals}
+    for page in dict.fromkeys(place.page for place in asked.one.evidence if place.page not in shown):
+        if page is not None:
+            yield Picture(label="", page=page, title=f"Page {page}", is_open=False)
+
+
+def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
+    one = asked.one
+    if isinstance(one, PublishedQuestion) and one.visuals:
+        return one.visuals
+    labels = {place.visual for place in one.evidence if place.visual}
+    key = VisualManifest.key(asked.combination.corpus, one.document_id) if labels else None
+    manifest = None if key is None else asked.space.store.find_valid(key, VisualManifest)
+    known = manifest.visuals if manifest is not None else ()
+    return tuple(
+        PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
+        for each in known
+        if each.label in labels
+    )
+
+
+def _call(one: stats.LineageCall) -> Call:
+    return Call(**{name: getattr(one, name) for name in Call.model_fields})
+
+
+def _facts(known: stats.QuestionLineage) -> dict[str, str]:
+    return {
+        "generator": known.generator_model,
+        "validator": known.validator_model,
+        "profile": known.profile or _UNKNOWN,
+        "run": known.run_id or _UNKNOWN,
+        "document version": known.document_version or _UNKNOWN,
+        "attempt": str(known.attempt),
+        "model calls": str(known.calls),
+        "tokens": f"{known.input_tokens} in, {known.output_tokens} out",
+        "cost": _UNKNOWN if known.usd is None else f"${known.usd:.4f}",
+    }

@@ -1,0 +1,180 @@
+"""What the review page knows of a set: a row for each question, and everything about one of them. Each product has its own kind of set."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import Field
+
+from qagen_dagster.errors import StoreError
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
+
+ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
+
+
+class Row(Record):
+    """One question in the list. What is not known is empty. `place` is that in the random order of the set, from 1."""
+
+    id: str
+    set_key: str
+    document: str
+    outcome: str
+    question: str
+    answer: str
+    type: str = ""
+    reason: str = ""
+    grade: str = ""
+    model: str = ""
+    attempt: int = 0
+    usd: float | None = None
+    place: int | None = None
+
+
+class Line(Record):
+    """A line of a document. `pieces` are in turn text outside and inside of quotes, beginning outside."""
+
+    number: int
+    pieces: tuple[str, ...]
+
+
+class Picture(Record):
+    """A page of a document, with a frame around the visual called `label` if there is one."""
+
+    label: str
+    page: int
+    title: str
+    is_open: bool = True
+
+
+class Entry(Record):
+    """A paragraph with a label. `markup` is XHTML, `text` is plain; `mark` tells what is right and what is wrong."""
+
+    label: str = ""
+    text: str = ""
+    markup: str = ""
+    mark: str = ""  # yes or no
+
+
+class Section(Record):
+    """Paragraphs under a title."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    is_open: bool = True
+
+
+class Detail(Record):
+    """Everything about one question but its lineage. `notes` say why it was rejected, or why its document is not shown."""
+
+    id: str
+    source: str = ""
+    line_count: int = 0
+    notes: tuple[str, ...] = ()
+    passages: tuple[tuple[Line, ...], ...] = ()
+    quotes: tuple[str, ...] = ()  # that are in no passage
+    pictures: tuple[Picture, ...] = ()
+    verdict: PublishedVerdict | None = None
+    grade: PublishedGrade | None = None
+    sections: tuple[Section, ...] = ()
+
+
+class Call(Record):
+    """One model call behind a question."""
+
+    stage: str
+    role: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    replayed: bool
+
+
+class Lineage(Record):
+    """The models and calls behind a question. `note` says what is not known."""
+
+    facts: Mapping[str, str] = Field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+    note: str = ""
+
+
+class ReviewSet(ABC):
+    """The questions of one set, and everything about them.
+
+    `editable`: an edited question is checked, and takes the place of the original. `versioned`: versions of the set can be compared.
+    """
+
+    editable = False
+    versioned = False
+
+    def __init__(self, key: str, title: str) -> None:
+        self.key, self.title = key, title
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """One row for each question, in the order of the set. Ids are unique."""
+        return tuple(self.make_rows())
+
+    @abstractmethod
+    def make_rows(self) -> Iterable[Row]: ...
+
+    @cached_property
+    def _by_id(self) -> dict[str, Row]:
+        return {row.id: row for row in self.rows}
+
+    def find(self, key: str) -> Row:
+        """Raises StoreError when the set has no such question."""
+        found = self._by_id.get(key)
+        if found is None:
+            raise StoreError(f"{self.key} has no question {key}: load the page again")
+        return found
+
+    @abstractmethod
+    def detail(self, key: str) -> Detail:
+        """Raises StoreError when the set has no such question."""
+
+    @abstractmethod
+    def lineage(self, key: str) -> Lineage:
+        """Raises StoreError when the set has no such question."""
+
+    def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
+        """Lines of the document of a question. Raises StoreError when the set has no such question."""
+        self.find(key)
+        return ()
+
+    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+        """The picture of a question; None if there is none.
+
+        Raises StoreError when the set has no such question, and DocumentError when the picture cannot be drawn.
+        """
+        self.find(key)
+        return None
+
+
+@dataclass(frozen=True)
+class SetSource:
+    """Reads one set from the store. `state` changes when the set must be read again; it is None when there is no set yet."""
+
+    key: str
+    state: Callable[[], object]
+    read: Callable[[], ReviewSet]
+
+
+def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
+    """Stages and their calls as calls of a lineage."""
+    return tuple(
+        Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})
+        for stage, one in summaries
+    )
+
+
+def total(prices: Iterable[float | None]) -> float | None:
+    """The sum; None if one of them is unknown."""
+    known = list(prices)
+    return None if None in known else float(sum(price or 0.0 for price in known))
