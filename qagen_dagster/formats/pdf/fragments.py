@@ -23,7 +23,6 @@ _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
 )
-_TENS = re.compile("10[-\u2212\u2013]?[1-9]")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
@@ -49,7 +48,6 @@ class Fragments:
     rtl: bool  # most letters are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
-    powers: bool = False  # there may be powers of ten, or units of area
 
 
 def fragments_of(printed: bytes) -> Fragments:
@@ -88,7 +86,6 @@ def fragments_of(printed: bytes) -> Fragments:
         not ascii and _is_rtl(joined[:_SAMPLE]),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
-        _TENS.search(joined) is not None or "m2" in joined or "m3" in joined,
     )
 
 

@@ -12,10 +12,10 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
 from qagen_dagster.formats.pdf.lettering import merge_lettering
-from qagen_dagster.formats.pdf.mupdf import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
-from qagen_dagster.formats.pdf.superscripts import mark_powers
+from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
@@ -85,13 +85,13 @@ def listed(numbers: list[int]) -> str:
     return shown if len(numbers) <= 10 else f"{shown}, ..."
 
 
-def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
+def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     """The print of each page, None for a broken one.
 
     Some pages are printed ahead: the library and Python each need most of a processor's cache, and alternating at
     every page would cost a tenth of the time.
     """
-    waiting: list[tuple[int, bytes | None]] = []
+    waiting: list[tuple[int, Printed | None]] = []
     size = 0
     for number in range(pdf.count):
         try:
@@ -101,18 +101,17 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
         except Exception:  # a broken page gives None
             printed = None
         waiting.append((number, printed))
-        size += len(printed or b"")
+        size += len(printed.json) if printed else 0
         if len(waiting) >= _AHEAD or size > _AHEAD_BYTES:
             yield from waiting
             waiting, size = [], 0
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
-    """The fragments of a page (0-based) from its print, with powers marked."""
-    fragments = fragments_of(printed)
-    if fragments.powers:
-        mark_powers(pdf, number, fragments)
+def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters marked."""
+    fragments = fragments_of(printed.json)
+    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts))
     return fragments
 
 
@@ -157,13 +156,13 @@ def _joined(f: Fragments, row: Row) -> str:
 
 
 def _read(
-    pdf: Pdf, number: int, printed: bytes | None, recogniser: Recogniser, text: PdfText
+    pdf: Pdf, number: int, printed: Printed | None, recogniser: Recogniser, text: PdfText
 ) -> tuple[list[str], list[int]]:
     """The page's lines and their fonts."""
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments = page_fragments(pdf, number, printed)
+    fragments = page_fragments(pdf, printed)
     lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
