@@ -125,7 +125,7 @@ class _Segmenter:
         start = lines[0].number if lines else 0
         above = [number for number in headings if number < start]
         self.path = [(2, headings[max(above)])] if above else list[tuple[int, str]]()
-        self.fenced = False
+        self.fenced = self.commented = False
         self.blank_before = True
         self.blanks = 0
 
@@ -146,7 +146,10 @@ class _Segmenter:
         self.pending, self.kind, self.marker, self.column = [], Kind.TEXT, "", 0
 
     def _take(self, line: Line) -> None:
-        if _FENCE.match(line.text):
+        if self.commented or line.text.lstrip().startswith("<!--"):
+            self._flush()
+            self.commented = "-->" not in line.text
+        elif _FENCE.match(line.text):
             self._flush()
             self.fenced = not self.fenced
         elif self.fenced:
