@@ -15,11 +15,14 @@ _SECONDS = 80.0  # processor time of one document; a parse takes at most two min
 _PAGE_SECONDS = 40  # processor time
 _PIXELS = 6_000_000
 _DPI = 300
+_PATHS = 50  # painted paths of a page that may be letters
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 
 
 def worth_recognising(page: Page) -> bool:
-    """Whether pictures cover enough of a page without text that it may show writing."""
+    """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
+    if page.marks() >= _PATHS:
+        return True
     covered = 0.0
     for (x0, y0, x1, y1), *_ in page.pictures():
         covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)

@@ -152,6 +152,14 @@ def test_letters_that_mean_nothing_are_noted():
     assert parse(pdf("12.5 13.1 14.7 18.2 19.9\n" * 12)).detail == ""
 
 
+def test_pages_whose_letters_are_drawn_are_named():
+    def drawn(page: pymupdf.Page) -> None:
+        for n in range(80):
+            page.draw_line((60 + 4 * n, 100), (62 + 4 * n, 110))
+
+    assert parse(pdf("typed", drawn, lambda page: None, drawn)).detail.endswith(": 2, 4")
+
+
 PAPER = """A Study of Small Things
 and Their Uses
 
