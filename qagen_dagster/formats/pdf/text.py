@@ -21,6 +21,8 @@ from qagen_dagster.records.document import Outcome, PageSpan
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
+_ENDS = ".!?:;\"\u201d"
+_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -137,7 +139,15 @@ def page_lines(fragments: Fragments) -> list[Line]:
         lines = merge_lettering(f, lines)
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
-    return lines
+    return [line for n, line in enumerate(lines) if line[1] or not _is_torn(lines[n - 1 : n + 2])]
+
+
+def _is_torn(lines: list[Line]) -> bool:
+    """Whether a sentence goes on after the blank line in the middle, as in double-spaced text."""
+    above, below = lines[0][0], lines[-1][0]
+    return (
+        len(above) >= _SENTENCE and above[-1] not in _ENDS and below[:1].islower() and BAR not in above + below
+    )
 
 
 def _joined(f: Fragments, row: Row) -> str:

@@ -91,6 +91,16 @@ def test_a_wide_gap_gives_a_blank_line():
     assert parse(pdf(draw)).text == "one\ntwo\n\nthree"
 
 
+def test_a_gap_inside_a_sentence_gives_no_blank_line():
+    said = ["The miller of the upper mill moved his wheel", "to the other bank, which had stayed dry then.", "all"]
+
+    def draw(page: pymupdf.Page) -> None:
+        for number, line in enumerate(said):
+            write(page, [line], y=100 + 30 * number)
+
+    assert parse(pdf(draw)).text == "\n".join([*said[:2], "", said[2]])
+
+
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
 def test_a_rotated_page_is_read_as_displayed(rotation):
     def draw(page: pymupdf.Page) -> None:
