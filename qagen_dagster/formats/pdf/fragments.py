@@ -8,13 +8,14 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import add, gt
+from typing import NamedTuple
 
 # Bytes and few groups, for speed: a page has some fifty fragments.
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _NAME = rb'"[^"]*"'
 _FRAGMENT = (
     rb'"wmode":\d,"bbox":\{"x":([^,]+),"y":([^,]+),"w":([^,]+),"h":([^,}]+)[^}]*\},'
-    rb'"font":\{"name":NAME,"family":NAME,"weight":"([^}]+)\},'
+    rb'"font":\{"name":(NAME,"family":NAME,"weight":"[^}]+)\},'
     rb'"x":[^,]+,"y":([^,]+),"text":"(' + _STRING + rb')"\}'
 )
 _SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
@@ -26,6 +27,14 @@ _ODD = re.compile(
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
+
+
+class Font(NamedTuple):
+    """The font of a line's first letter; `size` is in tenths of a point, 0 if unknown."""
+
+    size: int = 0
+    bold: bool = False
+    name: str = ""  # without the mark of a subset
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Fragments:
     y0: list[int]
     x1: list[int]
     y1: list[int]
-    font: list[int]  # letter size, negative if bold
+    font: list[Font]
     size: list[int]
     base: list[int]  # baseline of the first letter; empty if everything is upright
     text: list[str]
@@ -79,7 +88,7 @@ def fragments_of(printed: bytes) -> Fragments:
         list(map(add, left, wide)),
         list(map(add, top, high)),
         fonts,
-        list(map(abs, fonts)),
+        [font.size for font in fonts],
         [] if upright else list(map(int, base)),
         texts,
         ascii,
@@ -90,10 +99,11 @@ def fragments_of(printed: bytes) -> Fragments:
 
 
 @lru_cache(maxsize=4_096)
-def _font(printed: bytes) -> int:
-    """`bold","style":"normal","size":100` as a number."""
+def _font(printed: bytes) -> Font:
+    """The font of `"ABCDEF+Times","family":"serif","weight":"bold","style":"normal","size":100`."""
+    name = printed[1 : printed.index(b'"', 1)].rpartition(b"+")[2]
     size = int(printed.rpartition(b":")[2])
-    return -size if printed.startswith(b"bold") else size
+    return Font(size, b'"weight":"bold"' in printed, name.decode("utf-8", "replace"))
 
 
 def _is_rtl(text: str) -> bool:

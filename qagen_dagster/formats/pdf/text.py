@@ -10,7 +10,7 @@ from itertools import pairwise
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of
 from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
@@ -21,7 +21,7 @@ from qagen_dagster.records.document import Outcome, PageSpan
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
-_ENDS = ".!?:;\"\u201d"
+_ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
@@ -31,6 +31,7 @@ _SAMPLE = 400  # characters of a page checked for meaningful text
 # The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
+_NO_FONT = Font()
 
 
 @dataclass
@@ -38,9 +39,7 @@ class PdfText:
     """The result of reading all pages. Page numbers are 1-based."""
 
     lines: list[str] = field(default_factory=list[str])
-    fonts: list[int] = field(
-        default_factory=list[int]
-    )  # by line: letter size in tenths of a point, negative if bold, 0 if unknown
+    fonts: list[Font] = field(default_factory=list["Font"])  # of each line
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
@@ -146,7 +145,10 @@ def _is_torn(lines: list[Line]) -> bool:
     """Whether a sentence goes on after the blank line in the middle, as in double-spaced text."""
     above, below = lines[0][0], lines[-1][0]
     return (
-        len(above) >= _SENTENCE and above[-1] not in _ENDS and below[:1].islower() and BAR not in above + below
+        len(above) >= _SENTENCE
+        and above[-1] not in _ENDS
+        and below[:1].islower()
+        and BAR not in above + below
     )
 
 
@@ -167,7 +169,7 @@ def _joined(f: Fragments, row: Row) -> str:
 
 def _read(
     pdf: Pdf, number: int, printed: Printed | None, recogniser: Recogniser, text: PdfText
-) -> tuple[list[str], list[int]]:
+) -> tuple[list[str], list[Font]]:
     """The page's lines and their fonts."""
     if printed is None:
         text.broken.append(number + 1)
@@ -177,7 +179,7 @@ def _read(
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font
-        return texts, [font[row[0]] if row else 0 for _, row in lines]
+        return texts, [font[row[0]] if row else _NO_FONT for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
@@ -186,7 +188,7 @@ def _read(
         else:
             text.recognised.append(number + 1)
             texts = found.split("\n") if found else []
-    return texts, [0] * len(texts)
+    return texts, [_NO_FONT] * len(texts)
 
 
 def _is_noise(texts: list[str]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.formats.pdf.fragments import Fragments, clean, fragments_of
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean, fragments_of
 from qagen_dagster.formats.pdf.reading_order import rows_in_order
 from qagen_dagster.formats.pdf.text import page_lines
 from tests.formats.pdf.samples import LEFT, RIGHT, columns, lines, parse, pdf, write
@@ -141,7 +141,7 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
     x0, y0, x1, y1, texts = (list(one) for one in zip(*boxes, strict=True))
     count = len(boxes)
     return Fragments(
-        x0, y0, x1, y1, [100] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
+        x0, y0, x1, y1, [Font(100)] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
     )
 
 
@@ -196,7 +196,7 @@ def test_escapes_of_the_print_are_undone():
     page = ",".join(line % (100 + 400 * n, text) for n, text in enumerate(texts))
     found = fragments_of(page.encode())
     assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9"]
-    assert found.font == [-100] * 3
+    assert [(font.size, font.bold) for font in found.font] == [(100, True)] * 3
     assert found.x0 == [100, 500, 900]
 
 
