@@ -22,6 +22,7 @@ _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
     r"|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
+_PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -100,6 +101,7 @@ def _may_be_title(shown: str) -> bool:
     if (
         not 4 <= len(shown) <= _MAX_TITLE
         or _NO_TITLE.match(shown)
+        or shown[0] in _PUNCTUATION
         or NAMED.fullmatch(shown)
         or CAPTION.match(shown)
     ):

@@ -187,6 +187,22 @@ def test_metadata_from_the_page():
     assert found.abstract.endswith("as far as we know.")
 
 
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        (
+            "Ann Author, Bob van der Writer, Eve (translator)",
+            ("Ann Author", "Bob van der Writer", "Eve (translator)"),
+        ),
+        ("Writer, Bob", ("Writer, Bob",)),
+        ("user1", ()),
+        ("Ovid", ("Ovid",)),
+    ],
+)
+def test_authors_in_one_string(said: str, names: tuple[str, ...]):
+    assert parse(pdf("The Art of Mills\nby Ovid\nwords", author=said)).metadata.authors == names
+
+
 def test_metadata_from_the_properties():
     document = pymupdf.open("pdf", pdf("The Title\ntext", title="The Title", author="A. One; B. Two"))
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})

@@ -92,7 +92,11 @@ def test_a_wide_gap_gives_a_blank_line():
 
 
 def test_a_gap_inside_a_sentence_gives_no_blank_line():
-    said = ["The miller of the upper mill moved his wheel", "to the other bank, which had stayed dry then.", "all"]
+    said = [
+        "The miller of the upper mill moved his wheel",
+        "to the other bank, which had stayed dry then.",
+        "all",
+    ]
 
     def draw(page: pymupdf.Page) -> None:
         for number, line in enumerate(said):
