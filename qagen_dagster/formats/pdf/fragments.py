@@ -22,8 +22,9 @@ _SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
 _STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may contain quotes
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
-    "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
+    "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )
+_BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
@@ -113,12 +114,13 @@ def _is_rtl(text: str) -> bool:
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    A soft hyphen at the end of a line becomes a hyphen; others are removed.
+    Signs without a meaning outside of their font become bullets at the start of a line, and U+FFFD elsewhere. A soft hyphen at the end of a line becomes a hyphen; others are removed.
     """
     if not _ODD.search(text):
         return text
     if "\xad" in text:
         text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
+    text = _BULLET.sub("\u2022", text)
     text = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return text.translate(_repairs())
 
@@ -158,5 +160,5 @@ def _repairs() -> dict[int, str | None]:
     removed = (*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x2060, 0xFEFF, *marks)
     table: dict[int, str | None] = dict.fromkeys(removed)
     table.update(dict.fromkeys(spaces, " "))
-    table.update(dict.fromkeys(range(0xD800, 0xE000), "\ufffd"))
+    table.update(dict.fromkeys(range(0xD800, 0xF900), "\ufffd"))
     return table

@@ -188,6 +188,7 @@ def test_every_fragment_is_in_exactly_one_row(boxes):
 def test_letters_are_repaired():
     assert clean("o\ufb03ce\xa0hours\nsoft\xadware\nhyphen\xad") == "office hours\nsoftware\nhyphen-"
     assert clean("bell\x07 zero\u200bwidth\ufeff lone \ud800") == "bell zerowidth lone \ufffd"
+    assert clean("\uf0b7 item\na\uf8eb b\n\uf0a7") == "\u2022 item\na\ufffd b\n\u2022"
     assert clean("\ufefb") == "\u0644\u0627"  # an Arabic ligature
 
 

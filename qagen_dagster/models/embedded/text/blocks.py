@@ -41,6 +41,7 @@ class Block:
         return join_lines(self.lines, first_column=self.body_column, known=self.known)
 
 
+_UNKNOWN = "\ufffd"  # stands for letters that could not be read; no fact is taken from such a block
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
@@ -139,6 +140,8 @@ class _Segmenter:
         while self.pending and not self.pending[-1].text.strip():
             self.pending.pop()
         if self.pending:
+            if any(_UNKNOWN in line.text for line in self.pending):
+                self.kind = Kind.CODE
             path = tuple(title for _, title in self.path)
             self.blocks.append(
                 Block(self.kind, tuple(self.pending), path, self.marker, self.column, self.known)

@@ -73,6 +73,11 @@ def test_tags_leave_what_a_reader_sees(raw: str, clean: str) -> None:
     assert join_lines(numbered([raw])).text == clean
 
 
+def test_no_fact_is_taken_from_a_paragraph_with_letters_that_were_not_read() -> None:
+    lines = ["The pump weighs", "12\ufffd34 kilograms.", "", "It has two valves."]
+    assert [block.kind for block in segment(numbered(lines))] == [Kind.CODE, Kind.TEXT]
+
+
 def test_comments_are_neither_headings_nor_text() -> None:
     lines = ["# Mills", "<!-- old:", "# Wheels", "It had six.", "-->", "It has four wheels now."]
     blocks = segment(numbered(lines))
