@@ -27,11 +27,13 @@ from qagen_dagster.formats.labels import Labels, caption_label
 from qagen_dagster.formats.lines import Lines, collapse
 from qagen_dagster.formats.text.reader import looks_like_text, read_text
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
+from qagen_dagster.records.html_tags import without_tags
 
 _DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
 _BADGE = re.compile(r"shields\.io|badge", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
 _HTML_IMAGE = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
@@ -119,6 +121,8 @@ def _parse(source: Source) -> _Parsed:
             parsed.found.append(_Found(VisualType.TABLE, start, _last_row(body, start, end)))
         else:
             parsed.found.extend(_others(token, body, start, end))
+            if token.type == "html_block" and not token.content.lstrip().startswith("<!--"):
+                parsed.sections.extend(_html_headings(body, start, end))
     return parsed
 
 
@@ -162,6 +166,13 @@ def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Found]:
         rest = range(end + 1, len(body) + 1)
         close = next((number for number in rest if "</table" in body[number - 1].lower()), end)
         yield _Found(VisualType.TABLE, opened, close)
+
+
+def _html_headings(body: Sequence[str], start: int, end: int) -> Iterator[Section]:
+    for number in range(start, end + 1):
+        for level, words in _HTML_HEADING.findall(body[number - 1]):
+            if title := collapse(without_tags(words)):
+                yield Section(title=title, level=int(level), start_line=number)
 
 
 def _html_images(markup: str) -> Iterator[tuple[str, str | None]]:
@@ -235,8 +246,12 @@ def plain_line(line: str) -> str:
 
 def _plain(token: Token) -> str:
     children = token.children or ()
-    shown = (" " if child.type == "softbreak" else child.content for child in children)
+    shown = (" " if child.type == "softbreak" else _shown(child) for child in children)
     return collapse("".join(shown if children else (token.content,)))
+
+
+def _shown(child: Token) -> str:
+    return without_tags(child.content) if child.type == "html_inline" else child.content
 
 
 def _metadata(parsed: _Parsed) -> Metadata:

@@ -240,13 +240,21 @@ class _Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Processor time of a process and of its children that have ended; where the system does not tell it, the time that has passed."""
+    """Processor time of a process and of its children; where the system does not tell it, the time that has passed."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rpartition(")")[2].split()
+        ticks = _ticks(pid)
     except OSError:
         return time.monotonic()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as running:
+        ticks += sum(map(_ticks, map(int, running.read().split())))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    """Processor time of a process and of its children that have ended."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15]))
 
 
 def _start() -> _Worker:

@@ -26,7 +26,7 @@ _GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody
 def main(descriptor: int) -> None:
     """Serve jobs from the connection `descriptor` until the parent closes it or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Connection(descriptor) as parent, contextlib.suppress(EOFError, BrokenPipeError):
         try:
@@ -93,8 +93,8 @@ def _read(source: Source | FileSource, options: ParseOptions) -> Source:
 
 @contextlib.contextmanager
 def _limited(limits: Limits) -> Generator[None]:
-    # The timer ends a worker whose parent died during the job, even inside native code.
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
+    # The timer of processor time ends a worker whose parent died during the job, even inside native code.
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds + _GRACE)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = _address_space()
     if used:
@@ -103,7 +103,7 @@ def _limited(limits: Limits) -> Generator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _capped(wanted: int, hard: int) -> int:

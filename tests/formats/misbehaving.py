@@ -83,6 +83,11 @@ def _child(note: str) -> str:
     return ""
 
 
+def _busy(_: str) -> str:
+    """Wait for a program that works."""
+    return str(subprocess.run([sys.executable, "-c", "while True: pass"], check=False).returncode)
+
+
 def _grow(_: str) -> str:
     pile: list[bytes] = []
     while True:
@@ -107,6 +112,7 @@ _ACTS: dict[str, Callable[[str], str]] = {
     "slow": _slow,
     "spin": _spin,
     "child": _child,
+    "busy": _busy,
     "eat": lambda size: str(len(bytearray(int(size)))),
     "grow": _grow,
     "raise": lambda _: str(1 // 0),

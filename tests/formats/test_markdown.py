@@ -82,6 +82,20 @@ def test_sections_stand_on_their_lines() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Wheels<br>and ponds <!-- no toc -->\n", "Wheels and ponds"),
+        ("# <a name='x'></a>The <name> of `<b>`\n", "The <name> of <b>"),
+        ("# H<sub>2</sub>O\n", "H_2O"),
+        ('<div align="center">\n<h1 class="big">The <i>Mill</i>s</h1>\n</div>\n', "The Mills"),
+        ("<!--\n# Old\n<h1>Older</h1>\n-->\n", None),
+    ],
+)
+def test_headings_with_html(text: str, title: str | None) -> None:
+    assert [one.title for one in parse(text).sections] == ([title] if title else [])
+
+
 def test_front_matter_is_metadata() -> None:
     found = parse(GUIDE).metadata
     assert (found.title, found.authors) == ("Field guide", ("Ada", "Grace"))

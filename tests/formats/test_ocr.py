@@ -27,8 +27,10 @@ if "--list-langs" in sys.argv:
     print("List of available languages (3):\\neng\\ndeu\\nosd")
     sys.exit()
 data = sys.stdin.buffer.read()
-if b"slow" in data:
-    import time; time.sleep(30)
+if b"waits" in data:
+    import time; time.sleep(1.5)
+while b"slow" in data:
+    pass
 try:
     picture = Image.open(io.BytesIO(data)).convert("L")
 except OSError:
@@ -99,6 +101,11 @@ def test_the_time_is_limited(stand_in):
     with pytest.raises(DocumentError) as caught:
         ocr_image(b"slow", "eng", seconds=1)
     assert caught.value.outcome == Outcome.TIMEOUT
+
+
+def test_waiting_for_a_processor_is_not_counted(stand_in):
+    stand_in()
+    assert (ocr_image(marked(0) + b"waits", "eng", seconds=1) or "").startswith("corner 0")
 
 
 def test_scanned_pages_get_their_text(stand_in):

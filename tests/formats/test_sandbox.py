@@ -96,6 +96,11 @@ def test_what_a_hanging_parser_started_dies_with_it(tmp_path: Path) -> None:
     _wait_gone(int(note.read_text()))
 
 
+def test_the_work_of_what_a_parser_started_counts() -> None:
+    with ParserPool(workers=1, seconds=1, formats=misbehaving.formats) as pool:
+        assert "processor time" in pool.parse(order("busy"), OPTIONS).detail
+
+
 def test_exceptions_of_a_parser_are_named(pool: ParserPool) -> None:
     parsed = pool.parse(order("raise"), OPTIONS)
     assert (parsed.outcome, parsed.detail) == (
@@ -247,7 +252,7 @@ def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
         assert ours.recv() is None
         ours.send(Job("parse", order("spin"), OPTIONS))
         ours.close()  # as the end of the parent closes it
-        assert worker.wait(20) == -signal.SIGALRM
+        assert worker.wait(20) == -signal.SIGPROF
     finally:
         worker.kill()
         worker.wait()

@@ -1,6 +1,6 @@
 """Every file of the folder of real documents parses, or ends in the outcome its notes predict.
 
-Writes `.make/real-formats.tsv`: file, format, outcome, pages, lines, visuals, seconds, detail.
+Writes `.make/real-formats.tsv`, and prints its rows of PDF and JATS files, to be compared with their pages.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import pytest
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions
 from qagen_dagster.formats.sandbox import FileSource, ParserPool
-from qagen_dagster.records.document import Visual
+from qagen_dagster.records.document import Visual, VisualType
 from tests.formats.test_registry import check_positions
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 FOLDERS = ("pdf", "jats", "md", "txt", "jsonl")
+PRINTED = ("pdf", "jats")
+HEADER = "file\toutcome\tpages\tlines\ttitle\tauthors\ttables\tfigures\theadings\tseconds\tdetail"
 TABLE = Path(__file__).parents[2] / ".make" / "real-formats.tsv"
 
 PASSWORDS = {
@@ -55,16 +57,28 @@ pytestmark = pytest.mark.real
 @dataclass(frozen=True)
 class Line:
     parsed: ParsedFile
-    visuals: int
+    visuals: list[Visual]
     trouble: str
     seconds: float
 
     def row(self) -> str:
         texts = [one for one in self.parsed.entries if isinstance(one, ParsedText)]
-        pages = sum(one.page_count or 0 for one in texts)
-        lines = sum(one.text.count("\n") + 1 for one in texts if one.text)
-        fields = (self.parsed.name, self.parsed.format, self.parsed.outcome, pages, lines, self.visuals)
-        return "\t".join(map(str, (*fields, f"{self.seconds:.2f}", self.trouble or self.parsed.detail)))
+        said = [one.metadata for one in texts[:1]]
+        tables = sum(one.type is VisualType.TABLE for one in self.visuals)
+        fields = (
+            self.parsed.name,
+            self.parsed.outcome,
+            sum(one.page_count or 0 for one in texts),
+            sum(one.text.count("\n") + 1 for one in texts if one.text),
+            " ".join(one.title or "-" for one in said),
+            "; ".join(name for one in said for name in one.authors),
+            tables,
+            len(self.visuals) - tables,
+            sum(len(one.sections) for one in texts),
+            f"{self.seconds:.2f}",
+            self.trouble or self.parsed.detail,
+        )
+        return "\t".join(map(str, fields))
 
 
 def test_every_real_file_parses_or_has_the_outcome_it_should(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,8 +87,7 @@ def test_every_real_file_parses_or_has_the_outcome_it_should(capsys: pytest.Capt
     with ParserPool(workers=2, seconds=300) as pool, ThreadPoolExecutor(2) as threads:
         lines = list(threads.map(lambda path: look(pool, path, ParseOptions()), files))
     TABLE.parent.mkdir(exist_ok=True)
-    header = "file\tformat\toutcome\tpages\tlines\tvisuals\tseconds\tdetail"
-    TABLE.write_text("\n".join([header, *(line.row() for line in lines)]) + "\n")
+    TABLE.write_text("\n".join([HEADER, *(line.row() for line in lines)]) + "\n")
     with capsys.disabled():
         sys.stdout.write(report(lines))
     wrong = [line.row() for line in lines if line.trouble or not is_expected(line.parsed)]
@@ -93,14 +106,14 @@ def look(pool: ParserPool, path: Path, options: ParseOptions) -> Line:
     source = FileSource(path.relative_to(REAL).as_posix(), path)
     start = time.perf_counter()
     parsed = pool.parse(source, options)
-    visuals, trouble = 0, ""
+    visuals, trouble = list[Visual](), ""
     try:
         for entry in parsed.entries:
             if isinstance(entry, ParsedText):
                 check_positions(entry)
                 known = replace(options, known_pages=entry.pages)
                 found = pool.visuals(source, entry.row, known) if entry.row is None else ()
-                visuals += len(found)
+                visuals += found
                 check_visuals(entry, found)
     except DocumentError as error:
         trouble = f"visuals: {error}"
@@ -128,4 +141,7 @@ def report(lines: list[Line]) -> str:
     by_outcome = Counter((line.parsed.name.split("/")[0], line.parsed.outcome.value) for line in lines)
     seconds = sum(line.seconds for line in lines)
     rows = [f"  {folder:6} {outcome:18} {count:5}" for (folder, outcome), count in sorted(by_outcome.items())]
-    return "\n".join([f"\n{len(lines)} files, {seconds:.1f} s; table in {TABLE}", *rows, ""])
+    shown = [line.row() for line in lines if line.parsed.name.split("/")[0] in PRINTED]
+    return "\n".join(
+        ["", HEADER, *shown, f"\n{len(lines)} files, {seconds:.1f} s; table in {TABLE}", *rows, ""]
+    )

@@ -8,25 +8,34 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import add, gt
+from typing import NamedTuple
 
 # Bytes and few groups, for speed: a page has some fifty fragments.
 _STRING = rb'[^"\\]*(?:\\.[^"\\]*)*'
 _NAME = rb'"[^"]*"'
 _FRAGMENT = (
     rb'"wmode":\d,"bbox":\{"x":([^,]+),"y":([^,]+),"w":([^,]+),"h":([^,}]+)[^}]*\},'
-    rb'"font":\{"name":NAME,"family":NAME,"weight":"([^}]+)\},'
+    rb'"font":\{"name":(NAME,"family":NAME,"weight":"[^}]+)\},'
     rb'"x":[^,]+,"y":([^,]+),"text":"(' + _STRING + rb')"\}'
 )
 _SIMPLE = re.compile(_FRAGMENT.replace(b"NAME", _NAME))
 _STRICT = re.compile(_FRAGMENT.replace(b"NAME", b'"' + _STRING + b'"'))  # names of fonts may contain quotes
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
-    "\ufb00-\ufdff\ufe70-\ufeff\ud800-\udfff]"
+    "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )
-_TENS = re.compile("10[-\u2212\u2013]?[1-9]")
+_BULLET = re.compile("^[\ue000-\uf8ff](?=\\s|$)", re.MULTILINE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
+
+
+class Font(NamedTuple):
+    """The font of a line's first letter; `size` is in tenths of a point, 0 if unknown."""
+
+    size: int = 0
+    bold: bool = False
+    name: str = ""  # without the mark of a subset
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Fragments:
     y0: list[int]
     x1: list[int]
     y1: list[int]
-    font: list[int]  # letter size, negative if bold
+    font: list[Font]
     size: list[int]
     base: list[int]  # baseline of the first letter; empty if everything is upright
     text: list[str]
@@ -49,7 +58,6 @@ class Fragments:
     rtl: bool  # most letters are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
-    powers: bool = False  # there may be powers of ten, or units of area
 
 
 def fragments_of(printed: bytes) -> Fragments:
@@ -81,22 +89,22 @@ def fragments_of(printed: bytes) -> Fragments:
         list(map(add, left, wide)),
         list(map(add, top, high)),
         fonts,
-        list(map(abs, fonts)),
+        [font.size for font in fonts],
         [] if upright else list(map(int, base)),
         texts,
         ascii,
         not ascii and _is_rtl(joined[:_SAMPLE]),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
-        _TENS.search(joined) is not None or "m2" in joined or "m3" in joined,
     )
 
 
 @lru_cache(maxsize=4_096)
-def _font(printed: bytes) -> int:
-    """`bold","style":"normal","size":100` as a number."""
+def _font(printed: bytes) -> Font:
+    """The font of `"ABCDEF+Times","family":"serif","weight":"bold","style":"normal","size":100`."""
+    name = printed[1 : printed.index(b'"', 1)].rpartition(b"+")[2]
     size = int(printed.rpartition(b":")[2])
-    return -size if printed.startswith(b"bold") else size
+    return Font(size, b'"weight":"bold"' in printed, name.decode("utf-8", "replace"))
 
 
 def _is_rtl(text: str) -> bool:
@@ -106,12 +114,13 @@ def _is_rtl(text: str) -> bool:
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    A soft hyphen at the end of a line becomes a hyphen; others are removed.
+    Signs without a meaning outside of their font become bullets at the start of a line, and U+FFFD elsewhere. A soft hyphen at the end of a line becomes a hyphen; others are removed.
     """
     if not _ODD.search(text):
         return text
     if "\xad" in text:
         text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
+    text = _BULLET.sub("\u2022", text)
     text = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
     return text.translate(_repairs())
 
@@ -151,5 +160,5 @@ def _repairs() -> dict[int, str | None]:
     removed = (*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x2060, 0xFEFF, *marks)
     table: dict[int, str | None] = dict.fromkeys(removed)
     table.update(dict.fromkeys(spaces, " "))
-    table.update(dict.fromkeys(range(0xD800, 0xE000), "\ufffd"))
+    table.update(dict.fromkeys(range(0xD800, 0xF900), "\ufffd"))
     return table

@@ -123,7 +123,7 @@ def _piece(f: Fragments, part: list[int], number: int) -> Piece:
         gap = max(f.x0[n] - f.x1[last], f.x0[last] - f.x1[n])
         text += (" " if gap * 8 > f.size[last] else "") + f.text[n]
     longest = max(part, key=lambda n: len(f.text[n]))
-    return Piece(text, box, f.size[longest] * _TENTH, f.font[first] < 0, number)
+    return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
 
 
 def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Text:

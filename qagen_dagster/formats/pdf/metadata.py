@@ -31,7 +31,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     lines = text.lines[: first.end_line]
     return Metadata(
         title=title_of(pdf, text, said.get("title", "")),
-        authors=_authors(said.get("author", "")),
+        authors=_authors(said.get("author", ""), text.lines[:end]),
         date=_date(said.get("creationDate", "")),
         doi=_doi(said, lines, pdf),
         abstract=_abstract(text.lines[:end]),
@@ -46,15 +46,17 @@ def _properties(pdf: Pdf) -> dict[str, str]:
         return {}
 
 
-def _authors(said: str) -> tuple[str, ...]:
-    if not said or len(said) > 2_000 or "(0x" in said:
+def _authors(said: str, lines: list[str]) -> tuple[str, ...]:
+    """The names in a property. A single word, which is often the name of an account, counts only if the first pages show it."""
+    if len(said) > 2_000 or "(0x" in said:
         return ()
     names = [name.strip() for name in re.split(r"\s*(?:;|\band\b)\s*", said) if name.strip()]
     if len(names) == 1 and "," in said:
         parts = [part.strip() for part in said.split(",")]
-        if all(1 < len(part.split()) <= 4 and part[:1].isupper() for part in parts):
+        people = sum(1 < len(part.split()) <= 5 and part[:1].isupper() for part in parts)
+        if people * 2 > len(parts):
             names = parts
-    return tuple(names)
+    return tuple(name for name in names if " " in name or any(name in line for line in lines))
 
 
 def _date(said: str) -> str | None:

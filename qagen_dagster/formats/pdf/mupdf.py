@@ -8,7 +8,8 @@ the same cost two to three times as much.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from contextlib import suppress
+from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -22,6 +23,7 @@ _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
+_FONT_PAGES = 8
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 
 Rect = tuple[float, float, float, float]
@@ -50,13 +52,6 @@ class Drawing(NamedTuple):
     items: int
     curved: bool
     white: bool
-
-
-class Run(NamedTuple):
-    """Letters of one line in one font; `raised` if they stand above the baseline of the line's first letter."""
-
-    text: str
-    raised: bool
 
 
 class Table(NamedTuple):
@@ -138,29 +133,48 @@ class Pdf:
             stack.append((level + 1, entry.down))
             yield Entry(level, " ".join(str(entry.title or "").split()), int(entry.page))
 
-    def print_text(self, number: int) -> bytes:
-        """MuPDF's JSON print of a page's text with form fields, in tenths of a point, rotation applied."""
+    def print_text(self, number: int) -> Printed:
+        """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        structured = _mupdf.FzStextPage(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
-        buffer = _mupdf.fz_new_buffer(32_768)
-        out = _mupdf.FzOutput(buffer)
-        _mupdf.fz_print_stext_page_as_json(out, structured, SCALE)
-        out.fz_close_output()
-        return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
+        return Printed(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
 
-    def runs(self, number: int) -> list[list[Run]]:
-        """The lines of a page as runs of letters; this costs several times as much as the print."""
-        said = self._document[number].get_text("dict", flags=_text_flags())
-        return [
-            [Run(str(span["text"]), bool(int(span["flags"]) & 1)) for span in line["spans"]]
-            for block in cast("list[dict[str, Any]]", said["blocks"])
-            for line in block.get("lines", ())
-        ]
+    @cached_property
+    def fonts(self) -> frozenset[str]:
+        """The names of the fonts of some pages, spread over the document; every page would cost as much as its print."""
+        found: set[str] = set()
+        for number in range(0, self.count, self.count // _FONT_PAGES + 1):
+            with suppress(Exception):  # a broken page names none
+                found.update(str(font[3]) for font in self._document.get_page_fonts(number))
+        return frozenset(found)
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
         return Page(self._document[number])
+
+
+class Printed:
+    """The text of a page as MuPDF's printers show it. `json` has tenths of a point, rotation applied."""
+
+    def __init__(self, structured: Any) -> None:
+        self._structured = _mupdf.FzStextPage(structured)
+        self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether any letter stands above the baseline of its line's first letter."""
+        return b"<sup>" in self._print(_mupdf.fz_print_stext_page_as_xhtml, 0)
+
+    def html(self) -> str:
+        """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
+        return self._print(_mupdf.fz_print_stext_page_as_html, 0).decode("utf-8", "replace")
+
+    def _print(self, printer: Any, number: int) -> bytes:
+        buffer = _mupdf.fz_new_buffer(32_768)
+        out = _mupdf.FzOutput(buffer)
+        printer(out, self._structured, number)
+        out.fz_close_output()
+        return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
 
 
 class Page:

@@ -96,6 +96,6 @@ def _detail(text: PdfText) -> str:
     if not text.lines and not text.unreadable:
         notes.append(f"no text on {counted(len(text.pages))}")
     if text.unreadable:
-        what = f"{counted(len(text.unreadable))} of pictures or unknown letters without readable text"
+        what = f"{counted(len(text.unreadable))} of pictures, drawn or unknown letters without readable text"
         notes.append(f"{what} ({text.note}): {listed(text.unreadable)}")
     return "; ".join(notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import time
+import resource
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
@@ -11,15 +11,18 @@ from qagen_dagster.formats.ocr import ocr_image, tesseract_available
 from qagen_dagster.formats.pdf.mupdf import Page
 
 _PAGES = 50  # of one document
-_SECONDS = 80.0  # of one document; a parse takes at most two minutes by default
-_PAGE_SECONDS = 40.0
+_SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
+_PAGE_SECONDS = 40  # processor time
 _PIXELS = 6_000_000
 _DPI = 300
+_PATHS = 50  # painted paths of a page that may be letters
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 
 
 def worth_recognising(page: Page) -> bool:
-    """Whether pictures cover enough of a page without text that it may show writing."""
+    """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
+    if page.marks() >= _PATHS:
+        return True
     covered = 0.0
     for (x0, y0, x1, y1), *_ in page.pictures():
         covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
@@ -32,7 +35,7 @@ class Recogniser:
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
         self._done = 0
-        self._ends = 0.0
+        self._spent = 0.0
         self.note = ""
         if not options.ocr:
             self.note = "text recognition is switched off"
@@ -44,24 +47,25 @@ class Recogniser:
         """The recognised text of a page; None if the page was skipped."""
         if self._off:
             return None
-        now = time.monotonic()
-        self._ends = self._ends or now + _SECONDS
-        if self._done >= _PAGES or now > self._ends - 1:
-            self.note = f"at most {_PAGES} pages or {_SECONDS:.0f} seconds of recognition a document"
+        if self._done >= _PAGES or self._spent > _SECONDS:
+            self.note = f"at most {_PAGES} pages or {_SECONDS:.0f} seconds of processor time a document"
             return None
         if any(one.width * one.height > self._options.max_pixels for one in page.pictures()):
             self.note = f"a picture exceeds {self._options.max_pixels:,} pixels"
             return None
         self._done += 1
-        return self._read(page, min(self._ends - now, _PAGE_SECONDS))
+        before = _processor_seconds()
+        found = self._read(page)
+        self._spent += _processor_seconds() - before
+        return found
 
-    def _read(self, page: Page, seconds: float) -> str | None:
+    def _read(self, page: Page) -> str | None:
         zoom = min(_DPI / 72, (_PIXELS / max(page.width * page.height, 1)) ** 0.5)
         size = max(1, int(page.width * zoom)), max(1, int(page.height * zoom))
         out = io.BytesIO()
         page.draw(page.box, *size, grey=True).save(out, "PNG", compress_level=1)
         try:
-            found = ocr_image(out.getvalue(), self._options.ocr_languages, seconds=seconds)
+            found = ocr_image(out.getvalue(), self._options.ocr_languages, seconds=_PAGE_SECONDS)
         except DocumentError as error:
             self.note = error.detail
             return None
@@ -69,3 +73,9 @@ class Recogniser:
             self.note = f"tesseract has none of the languages {self._options.ocr_languages}"
             self._off = True
         return found
+
+
+def _processor_seconds() -> float:
+    """Processor time of the programs that this process has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -10,17 +10,19 @@ from itertools import pairwise
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of
 from qagen_dagster.formats.pdf.lettering import merge_lettering
-from qagen_dagster.formats.pdf.mupdf import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
-from qagen_dagster.formats.pdf.superscripts import mark_powers
+from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
+_ENDS = '.!?:;"\u201d'
+_SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -29,6 +31,7 @@ _SAMPLE = 400  # characters of a page checked for meaningful text
 # The text of a line and its fragments; a blank line has none.
 Line = tuple[str, Row]
 _BLANK: Line = ("", [])
+_NO_FONT = Font()
 
 
 @dataclass
@@ -36,9 +39,7 @@ class PdfText:
     """The result of reading all pages. Page numbers are 1-based."""
 
     lines: list[str] = field(default_factory=list[str])
-    fonts: list[int] = field(
-        default_factory=list[int]
-    )  # by line: letter size in tenths of a point, negative if bold, 0 if unknown
+    fonts: list[Font] = field(default_factory=list["Font"])  # of each line
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
@@ -85,13 +86,13 @@ def listed(numbers: list[int]) -> str:
     return shown if len(numbers) <= 10 else f"{shown}, ..."
 
 
-def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
+def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     """The print of each page, None for a broken one.
 
     Some pages are printed ahead: the library and Python each need most of a processor's cache, and alternating at
     every page would cost a tenth of the time.
     """
-    waiting: list[tuple[int, bytes | None]] = []
+    waiting: list[tuple[int, Printed | None]] = []
     size = 0
     for number in range(pdf.count):
         try:
@@ -101,18 +102,17 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
         except Exception:  # a broken page gives None
             printed = None
         waiting.append((number, printed))
-        size += len(printed or b"")
+        size += len(printed.json) if printed else 0
         if len(waiting) >= _AHEAD or size > _AHEAD_BYTES:
             yield from waiting
             waiting, size = [], 0
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
-    """The fragments of a page (0-based) from its print, with powers marked."""
-    fragments = fragments_of(printed)
-    if fragments.powers:
-        mark_powers(pdf, number, fragments)
+def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters marked."""
+    fragments = fragments_of(printed.json)
+    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts))
     return fragments
 
 
@@ -138,7 +138,18 @@ def page_lines(fragments: Fragments) -> list[Line]:
         lines = merge_lettering(f, lines)
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
-    return lines
+    return [line for n, line in enumerate(lines) if line[1] or not _is_torn(lines[n - 1 : n + 2])]
+
+
+def _is_torn(lines: list[Line]) -> bool:
+    """Whether a sentence goes on after the blank line in the middle, as in double-spaced text."""
+    above, below = lines[0][0], lines[-1][0]
+    return (
+        len(above) >= _SENTENCE
+        and above[-1] not in _ENDS
+        and below[:1].islower()
+        and BAR not in above + below
+    )
 
 
 def _joined(f: Fragments, row: Row) -> str:
@@ -157,18 +168,18 @@ def _joined(f: Fragments, row: Row) -> str:
 
 
 def _read(
-    pdf: Pdf, number: int, printed: bytes | None, recogniser: Recogniser, text: PdfText
-) -> tuple[list[str], list[int]]:
+    pdf: Pdf, number: int, printed: Printed | None, recogniser: Recogniser, text: PdfText
+) -> tuple[list[str], list[Font]]:
     """The page's lines and their fonts."""
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments = page_fragments(pdf, number, printed)
+    fragments = page_fragments(pdf, printed)
     lines = page_lines(fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font
-        return texts, [font[row[0]] if row else 0 for _, row in lines]
+        return texts, [font[row[0]] if row else _NO_FONT for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         found = recogniser.text_of(page)
@@ -177,7 +188,7 @@ def _read(
         else:
             text.recognised.append(number + 1)
             texts = found.split("\n") if found else []
-    return texts, [0] * len(texts)
+    return texts, [_NO_FONT] * len(texts)
 
 
 def _is_noise(texts: list[str]) -> bool:

@@ -22,6 +22,7 @@ _NO_TITLE = re.compile(
     r"(?i)arxiv:|https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
     r"|(?:\d{1,2}\.? )?[^\W\d_]{3,9}\.? (?:\d{1,2},? )?(?:19|20)\d\d$|confidential$|draft$"
 )
+_PUNCTUATION = ".,;:!?)-\u2013\u060c\u061b"  # begins a part of a sentence
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -58,7 +59,7 @@ def _confirms(words: set[str], title: str, share: float = _CONFIRMED) -> bool:
 def _largest(text: PdfText, end: int) -> str:
     """The lines of the largest letters of the first page, if these stand out; a single word, such as a logo, is the last choice."""
     body = body_size(text)
-    fonts = [abs(font) for font in text.fonts[:end]]
+    fonts = [font.size for font in text.fonts[:end]]
     usable = [n for n in range(end) if len(text.lines[n]) > 3 and not _NO_TITLE.match(text.lines[n])]
     sizes = sorted({fonts[n] for n in usable if fonts[n] > _LARGE * body}, reverse=True)[:3]
     if len(usable) < 4:
@@ -87,7 +88,7 @@ def _set_apart(text: PdfText, end: int) -> str:
     line, font, after = text.lines[shown[0]], text.fonts[shown[0]], text.fonts[shown[1]]
     body = body_size(text)
     apart = shown[1] > shown[0] + 1 and font != after
-    stands_out = (font < 0 < after and -font >= body) or abs(font) > 1.05 * body
+    stands_out = (font.bold and not after.bold and font.size >= body) or font.size > 1.05 * body
     return (
         line
         if apart and stands_out and " " in line and not NUMBERED.match(line) and _may_be_title(line)
@@ -100,6 +101,7 @@ def _may_be_title(shown: str) -> bool:
     if (
         not 4 <= len(shown) <= _MAX_TITLE
         or _NO_TITLE.match(shown)
+        or shown[0] in _PUNCTUATION
         or NAMED.fullmatch(shown)
         or CAPTION.match(shown)
     ):

@@ -152,6 +152,14 @@ def test_letters_that_mean_nothing_are_noted():
     assert parse(pdf("12.5 13.1 14.7 18.2 19.9\n" * 12)).detail == ""
 
 
+def test_pages_whose_letters_are_drawn_are_named():
+    def drawn(page: pymupdf.Page) -> None:
+        for n in range(80):
+            page.draw_line((60 + 4 * n, 100), (62 + 4 * n, 110))
+
+    assert parse(pdf("typed", drawn, lambda page: None, drawn)).detail.endswith(": 2, 4")
+
+
 PAPER = """A Study of Small Things
 and Their Uses
 
@@ -179,6 +187,22 @@ def test_metadata_from_the_page():
     assert found.abstract.endswith("as far as we know.")
 
 
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        (
+            "Ann Author, Bob van der Writer, Eve (translator)",
+            ("Ann Author", "Bob van der Writer", "Eve (translator)"),
+        ),
+        ("Writer, Bob", ("Writer, Bob",)),
+        ("user1", ()),
+        ("Ovid", ("Ovid",)),
+    ],
+)
+def test_authors_in_one_string(said: str, names: tuple[str, ...]):
+    assert parse(pdf("The Art of Mills\nby Ovid\nwords", author=said)).metadata.authors == names
+
+
 def test_metadata_from_the_properties():
     document = pymupdf.open("pdf", pdf("The Title\ntext", title="The Title", author="A. One; B. Two"))
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})
@@ -198,8 +222,8 @@ def test_headings_from_the_outline():
     found = parse(document.tobytes()).sections
     assert [(one.title, one.level, one.start_line) for one in found] == [
         ("Preface", 1, 1),
-        ("Methods of Work", 1, 4),
         ("Not on the page", 2, 3),
+        ("Methods of Work", 1, 4),
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.formats.pdf.fragments import Fragments, clean, fragments_of
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean, fragments_of
 from qagen_dagster.formats.pdf.reading_order import rows_in_order
 from qagen_dagster.formats.pdf.text import page_lines
 from tests.formats.pdf.samples import LEFT, RIGHT, columns, lines, parse, pdf, write
@@ -91,6 +91,20 @@ def test_a_wide_gap_gives_a_blank_line():
     assert parse(pdf(draw)).text == "one\ntwo\n\nthree"
 
 
+def test_a_gap_inside_a_sentence_gives_no_blank_line():
+    said = [
+        "The miller of the upper mill moved his wheel",
+        "to the other bank, which had stayed dry then.",
+        "all",
+    ]
+
+    def draw(page: pymupdf.Page) -> None:
+        for number, line in enumerate(said):
+            write(page, [line], y=100 + 30 * number)
+
+    assert parse(pdf(draw)).text == "\n".join([*said[:2], "", said[2]])
+
+
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
 def test_a_rotated_page_is_read_as_displayed(rotation):
     def draw(page: pymupdf.Page) -> None:
@@ -131,7 +145,7 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
     x0, y0, x1, y1, texts = (list(one) for one in zip(*boxes, strict=True))
     count = len(boxes)
     return Fragments(
-        x0, y0, x1, y1, [100] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
+        x0, y0, x1, y1, [Font(100)] * count, [100] * count, [], texts, ascii=not rtl, rtl=rtl, upright=True
     )
 
 
@@ -174,6 +188,7 @@ def test_every_fragment_is_in_exactly_one_row(boxes):
 def test_letters_are_repaired():
     assert clean("o\ufb03ce\xa0hours\nsoft\xadware\nhyphen\xad") == "office hours\nsoftware\nhyphen-"
     assert clean("bell\x07 zero\u200bwidth\ufeff lone \ud800") == "bell zerowidth lone \ufffd"
+    assert clean("\uf0b7 item\na\uf8eb b\n\uf0a7") == "\u2022 item\na\ufffd b\n\u2022"
     assert clean("\ufefb") == "\u0644\u0627"  # an Arabic ligature
 
 
@@ -186,7 +201,7 @@ def test_escapes_of_the_print_are_undone():
     page = ",".join(line % (100 + 400 * n, text) for n, text in enumerate(texts))
     found = fragments_of(page.encode())
     assert found.text == ['say "x": {"a"},', "back\\slash\\", "tab andbell\xe9"]
-    assert found.font == [-100] * 3
+    assert [(font.size, font.bold) for font in found.font] == [(100, True)] * 3
     assert found.x0 == [100, 500, 900]
 
 

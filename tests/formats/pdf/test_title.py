@@ -87,6 +87,7 @@ def test_running_text_in_large_print_is_no_title() -> None:
         "mill moved his wheel to the other bank, which was dry.",
     ]
     assert title(page(*sentence)) is None
+    assert title(page(", and so the wheel stood still")) is None
 
 
 def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:

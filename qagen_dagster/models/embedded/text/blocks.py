@@ -41,6 +41,7 @@ class Block:
         return join_lines(self.lines, first_column=self.body_column, known=self.known)
 
 
+_UNKNOWN = "\ufffd"  # stands for letters that could not be read; no fact is taken from such a block
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
@@ -125,7 +126,7 @@ class _Segmenter:
         start = lines[0].number if lines else 0
         above = [number for number in headings if number < start]
         self.path = [(2, headings[max(above)])] if above else list[tuple[int, str]]()
-        self.fenced = False
+        self.fenced = self.commented = False
         self.blank_before = True
         self.blanks = 0
 
@@ -139,6 +140,8 @@ class _Segmenter:
         while self.pending and not self.pending[-1].text.strip():
             self.pending.pop()
         if self.pending:
+            if any(_UNKNOWN in line.text for line in self.pending):
+                self.kind = Kind.CODE
             path = tuple(title for _, title in self.path)
             self.blocks.append(
                 Block(self.kind, tuple(self.pending), path, self.marker, self.column, self.known)
@@ -146,7 +149,10 @@ class _Segmenter:
         self.pending, self.kind, self.marker, self.column = [], Kind.TEXT, "", 0
 
     def _take(self, line: Line) -> None:
-        if _FENCE.match(line.text):
+        if self.commented or line.text.lstrip().startswith("<!--"):
+            self._flush()
+            self.commented = "-->" not in line.text
+        elif _FENCE.match(line.text):
             self._flush()
             self.fenced = not self.fenced
         elif self.fenced:

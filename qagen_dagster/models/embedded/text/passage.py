@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.records.html_tags import TAG, shown_for
 
 Place = tuple[int, int]  # line number, column
 
@@ -18,7 +19,6 @@ _MARKUP = tuple(
     re.compile(pattern)
     for pattern in (
         r"!\[[^\[\]]{0,300}\]\([^()\s]{0,400}[^()]{0,100}\)()",
-        r"<!--.{0,2000}?-->()",
         r"\[([^\[\]]{1,300})\]\([^()\s]{0,400}(?: \"[^\"]{0,100}\")?\)(?:\{[^{}]{0,100}\})?",
         r"\[\^[^\[\]]{1,30}\]()",
         r"(?<!`)`([^`]{1,200})`(?!`)",
@@ -27,10 +27,11 @@ _MARKUP = tuple(
         r"(?<![\w_])__(?=\S)([^_]{1,300})(?<=\S)__(?!\w)",
         r"(?<![\w*])\*(?=\S)([^*]{1,300})(?<=\S)\*(?![\w*])",
         r"(?<![\w_])_(?=\S)([^_]{1,300})(?<=\S)_(?!\w)",
-        r"</?[a-zA-Z][^<>]{0,200}>()",
         r"\\(?=([\\`*_{}\[\]()#+.!|<>-]))",
     )
 )
+_DROPPED = "\0"  # does not occur in documents
+_CODE = re.compile(r"(`[^`]{1,200}`)")
 _WRAP_HYPHEN = re.compile(r"[A-Za-z]-$")
 
 
@@ -80,9 +81,20 @@ def _grow_right(line: str, at: int) -> int:
     return at
 
 
+def _padded(tag: re.Match[str]) -> str:
+    """What a tag leaves, as long as the tag."""
+    return shown_for(tag).ljust(len(tag[0]), _DROPPED)
+
+
 def plain(text: str) -> tuple[str, list[int]]:
     """`text` without inline Markdown and HTML, and the column of each remaining character."""
     columns = list(range(len(text)))
+    if "<" in text:
+        parts = _CODE.split(text)  # every second part is code
+        parts[::2] = [TAG.sub(_padded, part) for part in parts[::2]]
+        padded = "".join(parts)
+        columns = [column for column, char in enumerate(padded) if char != _DROPPED]
+        text = padded.replace(_DROPPED, "")
     for pattern in _MARKUP:
         if not pattern.search(text):
             continue

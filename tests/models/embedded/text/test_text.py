@@ -48,7 +48,8 @@ def test_segmenting_never_fails_and_keeps_the_order(lines: list[str]) -> None:
     [
         ("the **bold** and *slanted* `code`", "the bold and slanted code"),
         ("see [the guide](https://x.example/a_b) now", "see the guide now"),
-        ("![picture](a.png)text<br>", "text"),
+        ("![picture](a.png)text", "text"),
+        ("a **<name>** of a file", "a <name> of a file"),
         ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
     ],
 )
@@ -56,6 +57,34 @@ def test_markup_goes_and_text_stays(raw: str, clean: str) -> None:
     text, columns = plain(raw)
     assert text == clean
     assert "".join(raw[column] for column in columns) == clean
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("Press <kbd>Ctrl</kbd><kbd>C</kbd>.", "Press Ctrl C ."),
+        ("one<br/>two<!-- three -->", "one two"),
+        ("<b>bold</b>ly", "boldly"),
+        ("2<sup>64</sup> of H<sub>2</sub>O", "2^64 of H_2O"),
+        ("`<b>` is a tag, <file> is none", "<b> is a tag, <file> is none"),
+    ],
+)
+def test_tags_leave_what_a_reader_sees(raw: str, clean: str) -> None:
+    assert join_lines(numbered([raw])).text == clean
+
+
+def test_no_fact_is_taken_from_a_paragraph_with_letters_that_were_not_read() -> None:
+    lines = ["The pump weighs", "12\ufffd34 kilograms.", "", "It has two valves."]
+    assert [block.kind for block in segment(numbered(lines))] == [Kind.CODE, Kind.TEXT]
+
+
+def test_comments_are_neither_headings_nor_text() -> None:
+    lines = ["# Mills", "<!-- old:", "# Wheels", "It had six.", "-->", "It has four wheels now."]
+    blocks = segment(numbered(lines))
+    assert [(block.kind, block.passage.text) for block in blocks] == [
+        (Kind.HEADING, "# Mills"),
+        (Kind.TEXT, "It has four wheels now."),
+    ]
 
 
 def test_hyphens_at_line_ends() -> None:
