@@ -22,6 +22,7 @@ _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
+_RULE = 2.6  # points; a thinner path is a line
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 
 Rect = tuple[float, float, float, float]
@@ -191,6 +192,15 @@ class Page:
     def marks(self) -> int:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
+
+    def rules(self) -> list[tuple[int, int, int, int]]:
+        """The boxes of paths that are thin lines, in tenths of a point."""
+        boxes = [
+            self._shown(box)
+            for kind, box in self._page.get_bboxlog()
+            if kind.endswith("path") and min(box[2] - box[0], box[3] - box[1]) <= _RULE
+        ]
+        return [(int(a * SCALE), int(b * SCALE), int(c * SCALE), int(d * SCALE)) for a, b, c, d in boxes]
 
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of
+from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
+from qagen_dagster.formats.pdf.ruling import Ruled, ruled_tables
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.superscripts import mark_powers
 from qagen_dagster.records.document import Outcome, PageSpan
@@ -21,6 +22,7 @@ from qagen_dagster.records.document import Outcome, PageSpan
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
+_LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -116,28 +118,88 @@ def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
     return fragments
 
 
-def page_lines(fragments: Fragments) -> list[Line]:
-    """The lines of one page in reading order, with a blank line at each large vertical gap."""
+def lines_of_page(pdf: Pdf, number: int, fragments: Fragments) -> tuple[Fragments, list[Line]]:
+    """The lines of a page (0-based) and their fragments; ruling lines are looked at only if some lines have cells."""
+    lines = page_lines(fragments)
+    if sum(BAR in text for text, _ in lines) < _LINES_OF_CELLS:
+        return fragments, lines
+    rules = pdf.page(number).rules()
+    tables = ruled_tables(fragments, rules)
+    if not tables:
+        return fragments, lines
+    cuts = {n: places for table in tables for n, places in table.cuts.items()}
+    if cuts:
+        fragments = split(fragments, cuts)
+        tables = ruled_tables(fragments, rules)
+    return fragments, page_lines(fragments, tables)
+
+
+def page_lines(fragments: Fragments, tables: Sequence[Ruled] = ()) -> list[Line]:
+    """The lines of one page in reading order, with a blank line at each large vertical gap outside of tables."""
     f, rows = rows_in_order(fragments)
-    texts, tops, bottoms = f.text, f.y0, f.y1
+    lines: list[Line] = []
+    for part in _parts(rows, tables):
+        found = _flowing(f, part) if isinstance(part, list) else _tabular(fragments, part)
+        if lines and _is_below(f, lines[-1][1], found[0][1]):
+            lines.append(_BLANK)
+        lines += found
+    return merge_lettering(f, lines) if f.figures else lines
+
+
+def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
+    """The tables where their first fragment stands, and the rows of other fragments between them."""
+    if not tables:
+        yield list(rows)
+        return
+    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
+    done: list[Ruled] = []
+    flow: list[Row] = []
+    for row in rows:
+        if own := [n for n in row if n not in owners]:
+            flow.append(own)
+        for table in [owners[n] for n in row if n in owners]:
+            if table in done:
+                continue
+            if flow:
+                yield flow
+            yield table
+            done.append(table)
+            flow = []
+    if flow:
+        yield flow
+
+
+def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
+    """The lines of rows, with empty cells where cells show columns."""
     lines: list[Line] = []
     has_cells = False
-    limit = 1 << 30  # a line that begins lower gets a blank line before it
+    last: Row = []
     for row in rows:
-        first = row[0]
-        top, bottom = tops[first], bottoms[first]
-        if top > limit:
+        if last and _is_below(f, last, row):
             lines.append(_BLANK)
-        if len(row) == 1:
-            lines.append((texts[first], row))
-        else:
-            lines.append((_joined(f, row), row))
-            has_cells = has_cells or len(row) > 2
-        limit = bottom + (bottom - top) * 7 // 10
-    if f.figures:
-        lines = merge_lettering(f, lines)
+        lines.append((f.text[row[0]] if len(row) == 1 else _joined(f, row), row))
+        has_cells = has_cells or len(row) > 2
+        last = row
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
+    return lines
+
+
+def _is_below(f: Fragments, above: Row, below: Row) -> bool:
+    """Whether there is a large gap between two lines."""
+    top, bottom = f.y0[above[0]], f.y1[above[0]]
+    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
+
+
+def _tabular(f: Fragments, table: Ruled) -> list[Line]:
+    """One line for each row of a table."""
+    lines: list[Line] = []
+    for row in table.rows:
+        cells = [" ".join(f.text[n] for n in cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
     return lines
 
 
@@ -164,7 +226,7 @@ def _read(
         text.broken.append(number + 1)
         return [], []
     fragments = page_fragments(pdf, number, printed)
-    lines = page_lines(fragments)
+    fragments, lines = lines_of_page(pdf, number, fragments)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font
