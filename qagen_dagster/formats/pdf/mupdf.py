@@ -23,6 +23,11 @@ _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path is a line
+_PATH = b'"type":"vector"'
+_MAX_CONTENT = (
+    60_000  # compressed bytes of a page above which it is a drawing and not searched for ruling lines
+)
+_FEW_PATHS, _MANY_PATHS = 3, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 
 Rect = tuple[float, float, float, float]
@@ -139,16 +144,17 @@ class Pdf:
             stack.append((level + 1, entry.down))
             yield Entry(level, " ".join(str(entry.title or "").split()), int(entry.page))
 
-    def print_text(self, number: int) -> bytes:
-        """MuPDF's JSON print of a page's text with form fields, in tenths of a point, rotation applied."""
+    def print_page(self, number: int) -> Print:
+        """A page's text with form fields, in tenths of a point, rotation applied."""
         page = _mupdf.fz_load_page(self._document.this, number)
+        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        structured = _mupdf.FzStextPage(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
+        structured = _mupdf.FzStextPage(_extra.page_get_textpage(page, None, flags, _identity()))
         buffer = _mupdf.fz_new_buffer(32_768)
         out = _mupdf.FzOutput(buffer)
         _mupdf.fz_print_stext_page_as_json(out, structured, SCALE)
         out.fz_close_output()
-        return cast("bytes", _mupdf.fz_buffer_extract_copy(buffer))
+        return Print(cast("bytes", _mupdf.fz_buffer_extract_copy(buffer)), structured)
 
     def runs(self, number: int) -> list[list[Run]]:
         """The lines of a page as runs of letters; this costs several times as much as the print."""
@@ -162,6 +168,31 @@ class Pdf:
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
         return Page(self._document[number])
+
+
+class Print:
+    """MuPDF's JSON print of a page, and the paths that the library meets while it reads the text.
+
+    The print says that there are paths, but not where. Another look at the page would cost as much as reading its text.
+    """
+
+    def __init__(self, text: bytes, structured: Any) -> None:
+        self.text = text
+        self._structured = structured
+
+    def rules(self) -> list[tuple[int, int, int, int]]:
+        """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
+        found: list[tuple[int, int, int, int]] = []
+        ruled = _FEW_PATHS <= self.text.count(_PATH) <= _MANY_PATHS
+        block = self._structured.m_internal.first_block if ruled else None
+        while block:
+            if block.type == _mupdf.FZ_STEXT_BLOCK_VECTOR:
+                box = block.bbox
+                x0, y0, x1, y1 = box.x0, box.y0, box.x1, box.y1
+                if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
+                    found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+            block = block.next
+        return found
 
 
 class Page:
@@ -192,15 +223,6 @@ class Page:
     def marks(self) -> int:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
-
-    def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of paths that are thin lines, in tenths of a point."""
-        boxes = [
-            self._shown(box)
-            for kind, box in self._page.get_bboxlog()
-            if kind.endswith("path") and min(box[2] - box[0], box[3] - box[1]) <= _RULE
-        ]
-        return [(int(a * SCALE), int(b * SCALE), int(c * SCALE), int(d * SCALE)) for a, b, c, d in boxes]
 
     def drawings(self) -> list[Drawing]:
         """The paths on the page, in painting order."""
@@ -238,6 +260,18 @@ class Page:
 
 def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
+
+
+def _size(page: Any) -> int:
+    """Compressed bytes of a page's content and of the objects that it shows."""
+    said = _mupdf.pdf_page_from_fz_page(page)
+    content = said.obj().pdf_dict_get(_mupdf.PDF_ENUM_NAME_Contents)
+    shown = said.pdf_page_resources().pdf_dict_get(_mupdf.PDF_ENUM_NAME_XObject)
+    parts = [shown.pdf_dict_get_val(n) for n in range(shown.pdf_dict_len())]
+    forms = [one for one in parts if not one.pdf_dict_get(_mupdf.PDF_ENUM_NAME_Width).m_internal]
+    several = content.pdf_is_array()
+    contents = [content.pdf_array_get(n) for n in range(content.pdf_array_len())] if several else [content]
+    return sum(int(one.pdf_dict_get_int(_mupdf.PDF_ENUM_NAME_Length)) for one in (*forms, *contents))
 
 
 @cache

@@ -51,9 +51,12 @@ class _Line:
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     """The tables of a page whose boxes of fragments are those of the page as displayed."""
     level = _lines([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
+    groups = _groups(level)
+    if not groups:
+        return []
     upright = _lines([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
     tables: list[Ruled] = []
-    for group in _groups(level):
+    for group in groups:
         tables += _Finder(f, group, upright).tables()
     return [
         one for one in tables if not any(_holds(other.box, one.box) for other in tables if other is not one)
@@ -184,7 +187,9 @@ class _Finder:
             return []
         ruled = self._columns_between(top, bottom)
         free = self._gutters([line for part in run for line in part])
-        edges = sorted([*ruled, *((a + b) // 2 for a, b in free if not any(a < at < b for at in ruled))])
+        edges = sorted(
+            [*ruled, *((a + b) // 2 for a, b in free if not any(a - _SAME < at < b + _SAME for at in ruled))]
+        )
         if not edges:
             return []
         rows = [

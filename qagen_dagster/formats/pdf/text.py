@@ -12,7 +12,7 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
-from qagen_dagster.formats.pdf.mupdf import Pdf
+from qagen_dagster.formats.pdf.mupdf import Pdf, Print
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
 from qagen_dagster.formats.pdf.ruling import Ruled, ruled_tables
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
@@ -23,6 +23,7 @@ _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _LINES_OF_CELLS = 2  # from which a page may have a ruled table
+_FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -87,70 +88,66 @@ def listed(numbers: list[int]) -> str:
     return shown if len(numbers) <= 10 else f"{shown}, ..."
 
 
-def _printed(pdf: Pdf) -> Iterator[tuple[int, bytes | None]]:
+def _printed(pdf: Pdf) -> Iterator[tuple[int, Print | None]]:
     """The print of each page, None for a broken one.
 
     Some pages are printed ahead: the library and Python each need most of a processor's cache, and alternating at
     every page would cost a tenth of the time.
     """
-    waiting: list[tuple[int, bytes | None]] = []
+    waiting: list[tuple[int, Print | None]] = []
     size = 0
     for number in range(pdf.count):
         try:
-            printed = pdf.print_text(number)
+            printed = pdf.print_page(number)
         except MemoryError:
             raise
         except Exception:  # a broken page gives None
             printed = None
         waiting.append((number, printed))
-        size += len(printed or b"")
+        size += len(printed.text) if printed else 0
         if len(waiting) >= _AHEAD or size > _AHEAD_BYTES:
             yield from waiting
             waiting, size = [], 0
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: bytes) -> Fragments:
+def page_fragments(pdf: Pdf, number: int, printed: Print) -> Fragments:
     """The fragments of a page (0-based) from its print, with powers marked."""
-    fragments = fragments_of(printed)
+    fragments = fragments_of(printed.text)
     if fragments.powers:
         mark_powers(pdf, number, fragments)
     return fragments
 
 
-def lines_of_page(pdf: Pdf, number: int, fragments: Fragments) -> tuple[Fragments, list[Line]]:
-    """The lines of a page (0-based) and their fragments; ruling lines are looked at only if some lines have cells."""
-    lines = page_lines(fragments)
-    if sum(BAR in text for text, _ in lines) < _LINES_OF_CELLS:
-        return fragments, lines
-    rules = pdf.page(number).rules()
-    tables = ruled_tables(fragments, rules)
-    if not tables:
-        return fragments, lines
+def lines_of_page(fragments: Fragments, printed: Print) -> tuple[Fragments, list[Line]]:
+    """The lines of a page and their fragments; ruling lines are looked at only if some lines have cells."""
+    f, rows = rows_in_order(fragments)
+    lines = _flowing(f, rows)
+    rules = printed.rules() if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS else []
+    tables = ruled_tables(fragments, rules) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
+        f, rows = rows_in_order(fragments)
         tables = ruled_tables(fragments, rules)
-    return fragments, page_lines(fragments, tables)
+    if tables:
+        lines = _with_tables(f, rows, fragments, tables)
+    return fragments, merge_lettering(f, lines) if f.figures else lines
 
 
-def page_lines(fragments: Fragments, tables: Sequence[Ruled] = ()) -> list[Line]:
-    """The lines of one page in reading order, with a blank line at each large vertical gap outside of tables."""
-    f, rows = rows_in_order(fragments)
+def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
+    """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
     lines: list[Line] = []
     for part in _parts(rows, tables):
-        found = _flowing(f, part) if isinstance(part, list) else _tabular(fragments, part)
+        found = _flowing(f, part) if isinstance(part, list) else _tabular(shown, part)
         if lines and _is_below(f, lines[-1][1], found[0][1]):
             lines.append(_BLANK)
         lines += found
-    return merge_lettering(f, lines) if f.figures else lines
+    return lines
 
 
 def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
     """The tables where their first fragment stands, and the rows of other fragments between them."""
-    if not tables:
-        yield list(rows)
-        return
     owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
     done: list[Ruled] = []
     flow: list[Row] = []
@@ -171,15 +168,21 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
 
 def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
     """The lines of rows, with empty cells where cells show columns."""
+    texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     has_cells = False
-    last: Row = []
+    limit = _FAR  # a line that begins lower gets a blank line before it
     for row in rows:
-        if last and _is_below(f, last, row):
+        first = row[0]
+        top, bottom = tops[first], bottoms[first]
+        if top > limit:
             lines.append(_BLANK)
-        lines.append((f.text[row[0]] if len(row) == 1 else _joined(f, row), row))
-        has_cells = has_cells or len(row) > 2
-        last = row
+        if len(row) == 1:
+            lines.append((texts[first], row))
+        else:
+            lines.append((_joined(f, row), row))
+            has_cells = has_cells or len(row) > 2
+        limit = bottom + (bottom - top) * 7 // 10
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
     return lines
@@ -219,14 +222,14 @@ def _joined(f: Fragments, row: Row) -> str:
 
 
 def _read(
-    pdf: Pdf, number: int, printed: bytes | None, recogniser: Recogniser, text: PdfText
+    pdf: Pdf, number: int, printed: Print | None, recogniser: Recogniser, text: PdfText
 ) -> tuple[list[str], list[int]]:
     """The page's lines and their fonts."""
     if printed is None:
         text.broken.append(number + 1)
         return [], []
     fragments = page_fragments(pdf, number, printed)
-    fragments, lines = lines_of_page(pdf, number, fragments)
+    fragments, lines = lines_of_page(fragments, printed)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

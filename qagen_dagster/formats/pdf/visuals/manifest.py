@@ -146,8 +146,8 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            printed = page_fragments(self._pdf, span.page - 1, self._pdf.print_text(span.page - 1))
-            fragments, lines = lines_of_page(self._pdf, span.page - 1, printed)
+            printed = self._pdf.print_page(span.page - 1)
+            fragments, lines = lines_of_page(page_fragments(self._pdf, span.page - 1, printed), printed)
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
