@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from operator import add, gt
 from typing import NamedTuple
 
@@ -96,6 +98,30 @@ def fragments_of(printed: bytes) -> Fragments:
         not ascii and _is_rtl(joined[:_SAMPLE]),
         upright,
         "Fig" in joined or "FIG" in joined or "Abb" in joined,
+    )
+
+
+def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
+    """The fragments, some of them cut at spaces; the place of a cut on the page is estimated."""
+    order: list[int] = []
+    texts: list[str] = []
+    sides: list[tuple[int, int]] = []
+    for n, text in enumerate(f.text):
+        step = (f.x1[n] - f.x0[n]) / max(len(text), 1)
+        for start, end in pairwise([-1, *cuts.get(n, ()), len(text)]):
+            order.append(n)
+            texts.append(text[start + 1 : end])
+            sides.append((f.x0[n] + int(step * (start + 1)), f.x0[n] + int(step * end)))
+    return replace(
+        f,
+        x0=[left for left, _ in sides],
+        x1=[right for _, right in sides],
+        text=texts,
+        y0=[f.y0[n] for n in order],
+        y1=[f.y1[n] for n in order],
+        font=[f.font[n] for n in order],
+        size=[f.size[n] for n in order],
+        base=[f.base[n] for n in order] if f.base else [],
     )
 
 

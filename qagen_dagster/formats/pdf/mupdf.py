@@ -24,6 +24,12 @@ _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
 _FONT_PAGES = 8
+_RULE = 2.6  # points; a thinner path is a line
+_PATH = b'"type":"vector"'
+_MAX_CONTENT = (
+    60_000  # compressed bytes of a page above which it is a drawing and not searched for ruling lines
+)
+_FEW_PATHS, _MANY_PATHS = 3, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 
 Rect = tuple[float, float, float, float]
@@ -136,8 +142,9 @@ class Pdf:
     def print_text(self, number: int) -> Printed:
         """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
+        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        return Printed(_extra.page_get_textpage(page, None, _text_flags(), _identity()))
+        return Printed(_extra.page_get_textpage(page, None, flags, _identity()))
 
     @cached_property
     def fonts(self) -> frozenset[str]:
@@ -154,7 +161,11 @@ class Pdf:
 
 
 class Printed:
-    """The text of a page as MuPDF's printers show it. `json` has tenths of a point, rotation applied."""
+    """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
+
+    `json` has tenths of a point, rotation applied. It says that there are paths, but not where. Another look at the page would
+    cost as much as reading its text.
+    """
 
     def __init__(self, structured: Any) -> None:
         self._structured = _mupdf.FzStextPage(structured)
@@ -168,6 +179,20 @@ class Printed:
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
         return self._print(_mupdf.fz_print_stext_page_as_html, 0).decode("utf-8", "replace")
+
+    def rules(self) -> list[tuple[int, int, int, int]]:
+        """The boxes of thin paths, in tenths of a point; none on pages with fewer or more paths than a table has."""
+        found: list[tuple[int, int, int, int]] = []
+        ruled = _FEW_PATHS <= self.json.count(_PATH) <= _MANY_PATHS
+        block = self._structured.m_internal.first_block if ruled else None
+        while block:
+            if block.type == _mupdf.FZ_STEXT_BLOCK_VECTOR:
+                box = block.bbox
+                x0, y0, x1, y1 = box.x0, box.y0, box.x1, box.y1
+                if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
+                    found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+            block = block.next
+        return found
 
     def _print(self, printer: Any, number: int) -> bytes:
         buffer = _mupdf.fz_new_buffer(32_768)
@@ -242,6 +267,18 @@ class Page:
 
 def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
+
+
+def _size(page: Any) -> int:
+    """Compressed bytes of a page's content and of the objects that it shows."""
+    said = _mupdf.pdf_page_from_fz_page(page)
+    content = said.obj().pdf_dict_get(_mupdf.PDF_ENUM_NAME_Contents)
+    shown = said.pdf_page_resources().pdf_dict_get(_mupdf.PDF_ENUM_NAME_XObject)
+    parts = [shown.pdf_dict_get_val(n) for n in range(shown.pdf_dict_len())]
+    forms = [one for one in parts if not one.pdf_dict_get(_mupdf.PDF_ENUM_NAME_Width).m_internal]
+    several = content.pdf_is_array()
+    contents = [content.pdf_array_get(n) for n in range(content.pdf_array_len())] if several else [content]
+    return sum(int(one.pdf_dict_get_int(_mupdf.PDF_ENUM_NAME_Length)) for one in (*forms, *contents))
 
 
 @cache

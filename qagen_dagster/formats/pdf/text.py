@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
-from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Row, rows_in_order
+from qagen_dagster.formats.pdf.ruling import Box, Ruled, ruled_tables
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.formats.pdf.scripts import has_symbols, mark_scripts
 from qagen_dagster.records.document import Outcome, PageSpan
@@ -23,6 +24,8 @@ _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
+_LINES_OF_CELLS = 2  # from which a page may have a ruled table
+_FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
 _SAMPLE = 400  # characters of a page checked for meaningful text
@@ -116,13 +119,63 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     return fragments
 
 
-def page_lines(fragments: Fragments) -> list[Line]:
-    """The lines of one page in reading order, with a blank line at each large vertical gap."""
+def lines_of_page(
+    fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]
+) -> tuple[Fragments, list[Line]]:
+    """The lines of a page and their fragments; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
+    lines = _flowing(f, rows)
+    rules: Sequence[Box] = (
+        ruling_lines() if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS else []
+    )
+    tables = ruled_tables(fragments, rules) if rules else []
+    cuts = {n: places for table in tables for n, places in table.cuts.items()}
+    if cuts:
+        fragments = split(fragments, cuts)
+        f, rows = rows_in_order(fragments)
+        tables = ruled_tables(fragments, rules)
+    if tables:
+        lines = _with_tables(f, rows, fragments, tables)
+    return fragments, merge_lettering(f, lines) if f.figures else lines
+
+
+def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
+    """The lines of tables and of the rows around them. `shown` has the boxes as displayed."""
+    lines: list[Line] = []
+    for part in _parts(rows, tables):
+        found = _flowing(f, part) if isinstance(part, list) else _tabular(shown, part)
+        if lines and _is_below(f, lines[-1][1], found[0][1]):
+            lines.append(_BLANK)
+        lines += found
+    return lines
+
+
+def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
+    """The tables where their first fragment stands, and the rows of other fragments between them."""
+    owners = {n: table for table in tables for row in table.rows for cell in row for n in cell}
+    done: list[Ruled] = []
+    flow: list[Row] = []
+    for row in rows:
+        if own := [n for n in row if n not in owners]:
+            flow.append(own)
+        for table in [owners[n] for n in row if n in owners]:
+            if table in done:
+                continue
+            if flow:
+                yield flow
+            yield table
+            done.append(table)
+            flow = []
+    if flow:
+        yield flow
+
+
+def _flowing(f: Fragments, rows: Sequence[Row]) -> list[Line]:
+    """The lines of rows, with empty cells where cells show columns."""
     texts, tops, bottoms = f.text, f.y0, f.y1
     lines: list[Line] = []
     has_cells = False
-    limit = 1 << 30  # a line that begins lower gets a blank line before it
+    limit = _FAR  # a line that begins lower gets a blank line before it
     for row in rows:
         first = row[0]
         top, bottom = tops[first], bottoms[first]
@@ -134,8 +187,6 @@ def page_lines(fragments: Fragments) -> list[Line]:
             lines.append((_joined(f, row), row))
             has_cells = has_cells or len(row) > 2
         limit = bottom + (bottom - top) * 7 // 10
-    if f.figures:
-        lines = merge_lettering(f, lines)
     if has_cells and not f.rtl:
         with_empty_cells(f, lines)
     return [line for n, line in enumerate(lines) if line[1] or not _is_torn(lines[n - 1 : n + 2])]
@@ -150,6 +201,24 @@ def _is_torn(lines: list[Line]) -> bool:
         and below[:1].islower()
         and BAR not in above + below
     )
+
+
+def _is_below(f: Fragments, above: Row, below: Row) -> bool:
+    """Whether there is a large gap between two lines."""
+    top, bottom = f.y0[above[0]], f.y1[above[0]]
+    return f.y0[below[0]] > bottom + (bottom - top) * 7 // 10
+
+
+def _tabular(f: Fragments, table: Ruled) -> list[Line]:
+    """One line for each row of a table."""
+    lines: list[Line] = []
+    for row in table.rows:
+        cells = [" ".join(f.text[n] for n in cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
+    return lines
 
 
 def _joined(f: Fragments, row: Row) -> str:
@@ -174,8 +243,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments = page_fragments(pdf, printed)
-    lines = page_lines(fragments)
+    fragments, lines = lines_of_page(page_fragments(pdf, printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean, fragments_of
 from qagen_dagster.formats.pdf.reading_order import rows_in_order
-from qagen_dagster.formats.pdf.text import page_lines
+from qagen_dagster.formats.pdf.text import lines_of_page
 from tests.formats.pdf.samples import LEFT, RIGHT, columns, lines, parse, pdf, write
 
 
@@ -150,13 +150,14 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
 
 
 def test_right_to_left_rows_begin_at_the_right():
-    found = page_lines(
+    _, found = lines_of_page(
         fragments(
             (100, 100, 300, 220, "\u05d3\u05d4"),
             (320, 100, 600, 220, "\u05d0\u05d1\u05d2"),
             (300, 240, 600, 360, "\u05d5\u05d6"),
             rtl=True,
-        )
+        ),
+        list,
     )
     assert [text for text, _ in found] == ["\u05d0\u05d1\u05d2 \u05d3\u05d4", "\u05d5\u05d6"]
 
@@ -165,7 +166,7 @@ def test_right_to_left_columns_begin_at_the_right():
     rows = range(6)
     right = [(1000, 100 + 150 * n, 1900, 220 + 150 * n, "\u05d0" * 20 + str(n)) for n in rows]
     left = [(0, 100 + 150 * n, 800, 220 + 150 * n, "\u05d1" * 20 + str(n)) for n in rows]
-    found = page_lines(fragments(*left, *right, rtl=True))
+    _, found = lines_of_page(fragments(*left, *right, rtl=True), list)
     assert [text[0] for text, _ in found if text] == ["\u05d0"] * 6 + ["\u05d1"] * 6
 
 

@@ -21,7 +21,7 @@ from qagen_dagster.formats.pdf.layout import (
     union,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.text import PdfText, counted, listed, page_fragments, page_lines, read_pages
+from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
 from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
@@ -146,7 +146,8 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            fragments = page_fragments(self._pdf, self._pdf.print_text(span.page - 1))
+            printed = self._pdf.print_text(span.page - 1)
+            fragments, lines = lines_of_page(page_fragments(self._pdf, printed), printed.rules)
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
@@ -156,7 +157,7 @@ class _Search:
             return []
         if whole:
             return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
-        pieces = pieces_of(fragments, page_lines(fragments), span.start_line)
+        pieces = pieces_of(fragments, lines, span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)

@@ -1,0 +1,129 @@
+"""Tables between ruling lines in the text: one line for each row, with its cells apart."""
+
+from __future__ import annotations
+
+import pymupdf
+
+from tests.formats.pdf.samples import lines, parse, pdf, write
+
+PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]
+
+
+def rule(page: pymupdf.Page, y: float, x0: float = 60, x1: float = 460) -> None:
+    page.draw_line((x0, y), (x1, y), width=0.6)
+
+
+def put(page: pymupdf.Page, y: float, *cells: tuple[float, str], size: float = 9) -> None:
+    for x, text in cells:
+        page.insert_text((x, y), text, fontsize=size)
+
+
+def test_rows_of_a_grid_are_lines_without_blank_lines_between_them():
+    def draw(page: pymupdf.Page) -> None:
+        write(page, PROSE, y=60)
+        for y in (120, 160, 200, 240):
+            rule(page, y)
+        for x in (60, 200, 460):
+            page.draw_line((x, 120), (x, 240), width=0.6)
+        put(page, 134, (64, "Station"), (204, "Purpose"))
+        put(page, 174, (64, "Port"), (204, "Warns the harbour master of high"))
+        put(page, 185, (64, "Carrick"), (204, "water"))
+        put(page, 214, (64, "Gannet Point"), (204, "Measures the tide, and the height of"))
+        put(page, 225, (204, "waves in winter"))
+        write(page, PROSE, y=280)
+
+    said = parse(pdf(draw)).text.split("\n\n")
+    assert said[1].split("\n") == [
+        "Station | Purpose",
+        "Port Carrick | Warns the harbour master of high water",
+        "Gannet Point | Measures the tide, and the height of waves in winter",
+    ]
+
+
+def test_two_rows_of_heads_and_a_cell_over_two_rows():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 128, 170):
+            rule(page, y)
+        put(page, 110, (200, "First gauge"), (330, "Second gauge"))
+        put(page, 116, (64, "Station"))
+        put(page, 122, (150, "Year"), (200, "Depth"), (260, "Rain"), (330, "Depth"), (390, "Rain"))
+        put(page, 138, (150, "2001"), (200, "12.0"), (260, "840"), (330, "14.5"), (390, "850"))
+        put(page, 144, (64, "Port Carrick"))
+        put(page, 150, (150, "2002"), (200, "12.5"), (260, "790"), (330, "14.0"), (390, "801"))
+        put(
+            page,
+            162,
+            (64, "Gannet Point"),
+            (150, "2001"),
+            (200, "31.0"),
+            (260, "912"),
+            (330, "30.5"),
+            (390, "920"),
+        )
+
+    assert lines(pdf(draw)) == [
+        "Station | | First gauge | | Second gauge",
+        "| Year | Depth | Rain | Depth | Rain",
+        "Port Carrick | 2001 | 12.0 | 840 | 14.5 | 850",
+        "| 2002 | 12.5 | 790 | 14.0 | 801",
+        "Gannet Point | 2001 | 31.0 | 912 | 30.5 | 920",
+    ]
+
+
+def test_cells_that_the_library_reads_as_one_are_apart():
+    names = ["Port Carrick harbour", "Gannet Point", "Long Sound", "Outer Bank", "Inner Bank"]
+    kind = 66 + pymupdf.get_text_length(names[0], fontsize=9)
+
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 180):
+            rule(page, y)
+        put(page, 111, (64, "Station"), (kind, "Kind"), (250, "Mean"), (300, "Error"))
+        for n, name in enumerate(names):
+            put(page, 127 + 12 * n, (64, name), (kind, "gauge"))
+            put(page, 127 + 12 * n, (250, f"0.00011{n} 0.00349{n}" if n == 2 else f"0.00011{n}"))
+            if n != 2:
+                put(page, 127 + 12 * n, (300, f"0.00349{n}"))
+
+    assert lines(pdf(draw)) == [
+        "Station | Kind | Mean | Error",
+        *(f"{name} | gauge | 0.00011{n} | 0.00349{n}" for n, name in enumerate(names)),
+    ]
+
+
+def test_tables_of_the_same_width_are_apart_though_their_last_rows_are_open():
+    def draw(page: pymupdf.Page) -> None:
+        for start, word in ((100, "Waves"), (200, "Winds")):
+            put(page, start - 8, (220, word))
+            for n in range(3):
+                rule(page, start + 20 * n)
+                put(page, start + 13 + 20 * n, (64, f"{word} {n}"), (204, "Measured at the pier"))
+            page.draw_line((200, start), (200, start + 60), width=0.6)
+
+    assert lines(pdf(draw)) == [
+        text
+        for word in ("Waves", "Winds")
+        for text in (word, *(f"{word} {n} | Measured at the pier" for n in range(3)))
+    ]
+
+
+def test_the_grid_of_a_chart_is_no_table():
+    def draw(page: pymupdf.Page) -> None:
+        for n in range(5):
+            rule(page, 100 + 30 * n, 100, 220)
+            page.draw_line((100 + 30 * n, 100), (100 + 30 * n, 220), width=0.6)
+        for row in range(4):
+            put(page, 120 + 30 * row, *((110 + 30 * column, "x") for column in range(4)))
+
+    assert lines(pdf(draw)) == ["x | x | x | x"] * 4
+
+
+def test_prose_between_rules_stays_prose():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (90, 140, 190):
+            rule(page, y)
+        put(page, 65, (64, "Year"), (200, "Depth"))
+        put(page, 80, (64, "2001"), (200, "12"))
+        write(page, PROSE, y=105)
+        write(page, PROSE, y=160)
+
+    assert lines(pdf(draw)) == ["Year | Depth", "2001 | 12", *PROSE, *PROSE]
