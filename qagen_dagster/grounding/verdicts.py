@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -27,7 +27,7 @@ from qagen_dagster.grounding.question import is_limit
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, supporting
 from qagen_dagster.grounding.source import Source, Window
 
-VERSION = "1"  # increase when the same claim may get another verdict or score
+VERSION = "2"  # increase when the same claim may get another verdict or score
 EACH = 4  # candidate windows of each size
 NEIGHBOURS = 2  # sentences in a window
 KEPT = 3  # windows whose sentences are compared with the claim
@@ -102,6 +102,11 @@ class _Claim:
     @cached_property
     def facts(self) -> Facts:
         return facts(self.text)
+
+    def stated(self, source: Source) -> Facts:
+        """Its facts without the numbers that were computed from the document."""
+        amounts = tuple(one for one in self.facts.amounts if one.value not in source.derived)
+        return replace(self.facts, amounts=amounts)
 
 
 def decide(text: str, source: Source, question: str = "") -> Decision:
@@ -212,7 +217,7 @@ def _changed(
     if window is None or alike[window] < ALIKE:
         return
     text = source.window_text(window)
-    for one in differences(claim.facts, facts(text)):
+    for one in differences(claim.stated(source), facts(text)):
         if one.kind is not Kind.NEGATION or not leaves_open(text):
             line = f"line {source.evidence(window).start_line}"
             yield Rule(f"changed {one.kind.value}"), window, one.line(line)
@@ -220,7 +225,8 @@ def _changed(
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
     """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
-    values = (*missing_amounts(claim.facts, source.facts), *missing_dates(claim.facts, source.facts))
+    stated = claim.stated(source)
+    values = (*missing_amounts(stated, source.facts), *missing_dates(stated, source.facts))
     for one in values:
         exact = any(map(str.isdigit, one.text)) and not is_limit(claim.text, one.start, one.end)
         digits = [word for word in tokens(one.text) if word[0].isdigit()]

@@ -30,6 +30,15 @@ _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
 _WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+_CRITERIA = (
+    "supported",
+    "matches",
+    "premise_holds",
+    "unambiguous",
+    "self_contained",
+    "non_trivial",
+    "relevant",
+)
 
 
 def cloze(request: Request) -> AssistantMessage:
@@ -183,7 +192,7 @@ _PARTS = {
 _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
     "submit_comparison": {
-        **dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True),
+        **dict.fromkeys(_CRITERIA, True),
         "explanation": "Both name the same word.",
     },
     "submit_duplicate_verdict": {"verdict": "unique"},

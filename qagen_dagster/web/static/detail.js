@@ -107,11 +107,11 @@ function drawVerdict(box, row, found) {
   const verdict = found.verdict;
   const parts = [];
   if (verdict) {
-    const criteria = ["answerable", "matches", "non_trivial", "unambiguous", "relevant"];
+    const criteria = ["answerable", "supported", "matches", "premise_holds", "unambiguous", "self_contained", "non_trivial", "relevant"].filter((name) => typeof verdict[name] === "boolean");
     parts.push(
       element("h3", {}, "Validator"),
       element("p", {}, "Blind answer: ", element("span", { class: "answer", dir: "auto" }, verdict.blind_answer || "(none)")),
-      element("ul", { class: "criteria" }, criteria.map((name) => element("li", { class: verdict[name] ? "yes" : "no" }, `${verdict[name] ? "✓" : "✗"} ${name.replace("_", "-")}`))),
+      element("ul", { class: "criteria" }, criteria.map((name) => element("li", { class: verdict[name] ? "yes" : "no" }, `${verdict[name] ? "✓" : "✗"} ${name.replaceAll("_", "-")}`))),
       element("p", { class: "note", dir: "auto" }, verdict.explanation),
     );
   }

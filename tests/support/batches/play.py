@@ -12,7 +12,7 @@ from enum import StrEnum
 from qagen_dagster.loop.questions.inputs import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
-from tests.support.models import FakeModel, Turn, call, say, told
+from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
 
 LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
@@ -107,7 +107,7 @@ class BatchPlay:
     def _validate(self, request: Request) -> AssistantMessage:
         fate, number = _asked(request)
         if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
+            checks = dict.fromkeys(CRITERIA, True)
             checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
             return call("submit_comparison", explanation="Seen.", **checks)
         answer = FALSE if fate is Fate.FALSE else LINES[1 + number % 6]

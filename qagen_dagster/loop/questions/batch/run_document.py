@@ -213,7 +213,7 @@ class DocumentRun:
         found = grade_answer(
             step.candidate.question,
             step.candidate.answer,
-            self.source,
+            self.source.deriving(step.candidate.computation),
             self.limits.method,
             judge=judge,
             document_id=self.work.context.view.document.id,

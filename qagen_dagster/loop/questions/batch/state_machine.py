@@ -159,7 +159,10 @@ def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
         return one.failure or NO_ANSWER
     if one.candidate.gate is not None:
         return one.candidate.gate_detail
-    return fault_of(one.grade, limits.options.min_answer_confidence) if one.grade is not None else None
+    if one.grade is None:
+        return None
+    least, computed = limits.options.min_answer_confidence, bool(one.candidate.computation)
+    return fault_of(one.grade, least, computed=computed)
 
 
 def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:

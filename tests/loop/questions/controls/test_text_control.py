@@ -27,10 +27,10 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.store import Store
 from tests.support.documents import context_of, view_of, visual_context
-from tests.support.models import FakeModel, call, say
+from tests.support.models import CRITERIA, FakeModel, call, say
 
 ANSWER = "the blue curve"
-CHECKS = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+CHECKS = dict.fromkeys(CRITERIA, True)
 LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
 BUDGET = "the budget is used up"
 
@@ -60,7 +60,7 @@ class Validator:
             raise BudgetExhaustedError(BUDGET)
         if self.text is None:
             return _submit("", answerable=False)
-        return _submit(self.text, non_trivial=True, relevant=True)
+        return _submit(self.text, non_trivial=True, self_contained=True, relevant=True)
 
     def _look(self, first: bool) -> AssistantMessage:
         if first and self.looks:
