@@ -16,6 +16,7 @@ from qagen_dagster.toolkit.list_visual_content import visual_row
 
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
+_SHOWN_NOTES = 20
 _SHOWN_GAPS = 6
 _NARROW = 10  # lines; shorter gaps are named only if there are no longer ones
 _SHOWN_VISUALS = 30
@@ -29,6 +30,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
     viewed_pages: tuple[int, ...] = ()
+    also_seen: tuple[str, ...] = ()
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
@@ -52,6 +54,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
             )
         )
         or "(none yet)",
+        "also_seen": block(f"- {note}" for note in history.also_seen[-_SHOWN_NOTES:]) or "(nothing)",
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"

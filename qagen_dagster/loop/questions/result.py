@@ -6,7 +6,7 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.evidence.surroundings import surroundings
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import Done, QAState
+from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,

@@ -74,6 +74,13 @@ class SubmitQA(Record):
         Computation | None,
         Field(description="Only if the answer is computed or counted: code computes it again."),
     ] = None
+    also_seen: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Only if you used tools: up to five other facts you saw that are worth a question, each in one short sentence "
+            "with its line or label. The next attempt sees these notes, and nothing else of what you looked at."
+        ),
+    ] = ()
 
 
 class SubmitVisualQA(SubmitQA):

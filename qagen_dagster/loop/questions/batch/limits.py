@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioConfig
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import digest

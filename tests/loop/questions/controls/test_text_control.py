@@ -14,7 +14,8 @@ from qagen_dagster.loop.questions.events import Controlled, Recheck
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.questions.state_machine import QALimits, QAState, transition
+from qagen_dagster.loop.questions.state import QALimits, QAState
+from qagen_dagster.loop.questions.state_machine import transition
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
