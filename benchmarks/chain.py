@@ -62,7 +62,7 @@ _CROPS = ("barley", "lentil", "mustard", "clover", "rye", "flax")
 _FACT = re.compile(r"(\d+)\| (The mean yield of the (\w+) plot under (\w+) was (\d+) kg\.)")
 _ASKED = re.compile(r"What was the mean yield of the (\w+) plot under (\w+)\?")
 _WHOLE = re.compile(r"lines 1-(\d+) of \1\b")
-_JUDGED = ("non_trivial", "relevant")
+_JUDGED = ("non_trivial", "self_contained", "relevant")
 _UNUSED = re.compile(r"no question was asked about: (\d+)")
 
 
@@ -130,7 +130,7 @@ def play(asked: Asked) -> Reply:
     """What the capable model replies."""
     if asked.role == "comparer":
         (plot, crop), *_ = _ASKED.findall(asked.user)
-        checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
+        checks = dict.fromkeys((*_JUDGED, "supported", "premise_holds", "unambiguous"), True)
         right = not _is_wrong(plot, crop)
         return _call("submit_comparison", matches=right, explanation="I compared the amounts.", **checks)
     if asked.role == "deduplicator":

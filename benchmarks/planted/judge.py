@@ -20,7 +20,7 @@ from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.controls import hops
 from qagen_dagster.loop.questions.events import Controlled
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import QALimits, Validate
+from qagen_dagster.loop.questions.state import QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode

@@ -6,6 +6,7 @@ This module has the only thread pool of the package. A ToolError becomes content
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from functools import partial
 
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.errors import ToolError
-from qagen_dagster.models.messages import Text, ToolCall, ToolResult
+from qagen_dagster.models.messages import Content, Text, ToolCall, ToolResult
 from qagen_dagster.records.base import Record
 from qagen_dagster.toolkit.tool import Tool
 
 MAX_PARALLEL = 8
+_ROW = re.compile(r"\d+\| ")  # a numbered line of the document
+_ABOVE = "[rows that an earlier result of this turn shows]"
 _TWICE = "Not run: {name} already ended this task in the same turn."
 _AFTER_REFUSAL = "Not run: an earlier {name} of this turn was refused. Read why, then submit once."
 
@@ -55,7 +58,29 @@ def dispatch(
             refused.add(call.name)
         else:
             finished = (call.name, result)
-    return TurnOutcome(tuple(answers[id(call)] for call in calls), finished)
+    return TurnOutcome(_rows_once([answers[id(call)] for call in calls]), finished)
+
+
+def _rows_once(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
+    """The results of a turn, in which a row of the document stands only in the first one that shows it."""
+    shown: set[str] = set()
+    return tuple(
+        result.model_copy(update={"content": tuple(_fresh(part, shown) for part in result.content)})
+        for result in results
+    )
+
+
+def _fresh(part: Content, shown: set[str]) -> Content:
+    if not isinstance(part, Text):
+        return part
+    kept: list[str] = []
+    for line in part.text.split("\n"):
+        if _ROW.match(line) is None or line not in shown:
+            kept.append(line)
+        elif kept[-1:] != [_ABOVE]:
+            kept.append(_ABOVE)
+    shown.update(line for line in kept if _ROW.match(line))
+    return Text(text="\n".join(kept))
 
 
 def _run_all(

@@ -15,8 +15,9 @@ from qagen_dagster.facts.polarity import denied, polarities
 from qagen_dagster.facts.words import STOP_WORDS, is_content, listed, plain, read, stem, tokens
 
 _CAPITAL = re.compile(
-    r"[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
+    r"(?<![^\W_])(?:[a-z]{1,3}(?=[A-Z]))?[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
+_MARKED = re.compile(r"([a-z]{4,})\d{1,2}")  # a name with the mark of a footnote: "arXiv6"
 _OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # "Taiwanese" comes from Taiwan; stems lose an e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(
@@ -191,6 +192,7 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
 def missing_names(claim: Facts, evidence: Facts) -> list[str]:
     """Names of the claim, as written, of which the evidence has neither the word nor, for capitals, the initials."""
     words = evidence.words | {name for name, _ in evidence.names}
+    words |= {found[1] for name, _ in evidence.names if (found := _MARKED.fullmatch(name))}
     words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}
     initials = "".join(name[0] for name, _ in evidence.names)
     return [

@@ -9,6 +9,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +41,13 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.derived: frozenset[float] = frozenset()
+
+    def deriving(self, text: str) -> Source:
+        """The same document with the numbers of `text`, which code has computed from it: they contradict none of its numbers."""
+        same = copy(self)
+        same.derived = frozenset(one.value for one in facts_of_document(text).amounts)
+        return same
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -99,6 +99,11 @@ class _Claim:
     @cached_property
     def facts(self) -> Facts:
         return facts(self.text)
+
+    def stated(self, source: Source) -> Facts:
+        """Its facts without the numbers that were computed from the document."""
+        amounts = tuple(one for one in self.facts.amounts if one.value not in source.derived)
+        return replace(self.facts, amounts=amounts)
 
 
 def decide(text: str, source: Source, question: str = "") -> Decision:
@@ -206,7 +211,7 @@ def _changed(
     if window is None or alike[window] < ALIKE:
         return
     text = source.window_text(window)
-    for one in differences(claim.facts, facts(text)):
+    for one in differences(claim.stated(source), facts(text)):
         if one.kind is not Kind.NEGATION or not leaves_open(text):
             line = f"line {source.evidence(window).start_line}"
             yield Rule(f"changed {one.kind.value}"), window, one.line(line)
@@ -214,8 +219,9 @@ def _changed(
 
 def _absent_values(claim: _Claim, source: Source) -> Iterator[str]:
     """Numbers and dates with digits that the document has in no form; limits ("more than 5") need not be in it."""
-    amounts = (one for one in missing_amounts(claim.facts, source.facts) if one.bound is None)
-    for one in (*amounts, *missing_dates(claim.facts, source.facts)):
+    stated = claim.stated(source)
+    amounts = (one for one in missing_amounts(stated, source.facts) if one.bound is None)
+    for one in (*amounts, *missing_dates(stated, source.facts)):
         digits = [word for word in tokens(one.text) if word[0].isdigit()]
         if digits and not all(map(source.has, digits)):
             yield one.text

@@ -70,11 +70,12 @@ class PageSpan(Record):
 
 
 class Section(Record):
-    """A heading: its title, depth (1 is the top) and the line it stands on."""
+    """A heading: its title, depth (1 is the top) and the line it stands on. A box ends where the text around it goes on."""
 
     title: str
     level: int
     start_line: int
+    end_line: int | None = None  # None: it ends with the next heading
 
 
 class Metadata(Record):

@@ -13,6 +13,8 @@ from qagen_dagster.records.document import Document, PageSpan, Section, Visual
 
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
+_DIGITS = re.compile(r"\d+")
+_EDGE, _HEADS = 2, 3  # lines at each edge of a page that may be its head or foot; pages that must have it
 _REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
 
 
@@ -68,6 +70,30 @@ class DocumentView:
                 break
         return words
 
+    @cached_property
+    def reference_lines(self) -> tuple[tuple[int, int], ...]:
+        """The lines of reference lists."""
+        sections = self.document.sections
+        ends = [*(section.start_line - 1 for section in sections[1:]), len(self.lines)]
+        return tuple(
+            (section.start_line, end)
+            for section, end in zip(sections, ends, strict=False)
+            if is_reference_list(section.title)
+        )
+
+    @cached_property
+    def running_heads(self) -> frozenset[int]:
+        """Lines at the edge of a page that say the same on several pages, but for numbers; the first of each is not among them."""
+        found: dict[str, list[int]] = {}
+        for page in self.document.pages:
+            told = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
+            for number in {*told[:_EDGE], *told[-_EDGE:]}:
+                words = " ".join(_DIGITS.sub(" ", self.lines[number - 1]).split()).casefold()
+                found.setdefault(words, []).append(number)
+        return frozenset(
+            number for words, at in found.items() if words and len(at) >= _HEADS for number in sorted(at)[1:]
+        )
+
     def line_at(self, offset: int) -> int:
         """The 1-based line that a byte offset of `data` falls on."""
         return max(1, bisect_right(self.offsets, offset))
@@ -89,9 +115,10 @@ class DocumentView:
         return f"page {first}" if first == last else f"pages {first}-{last}"
 
     def section_at(self, line: int) -> Section | None:
-        """The nearest heading at or before a line."""
+        """The nearest heading at or before a line that has not ended before it."""
         at = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
-        return self.document.sections[at - 1] if at else None
+        above = reversed(self.document.sections[:at])
+        return next((one for one in above if one.end_line is None or line <= one.end_line), None)
 
     def _spans(self, start_line: int, end_line: int) -> list[PageSpan]:
         """Pages that touch the range. A page without text touches it at the line it would stand on."""

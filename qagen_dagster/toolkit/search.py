@@ -50,7 +50,8 @@ def make(view: DocumentView) -> Tool:
         A phrase is found also where a line break, a line-end hyphen or more spaces divide it. A regular expression
         (RE2) sees one line and the next, but no word divided by a hyphen. Returns the number of matching lines, then groups of rows
         with context, each under `-- match on line 41 (page 3, in "Results")`, touching ones together; empty lines
-        are left out. At most 30 groups or 16,000 characters; when there is more, the last line says how to go on.
+        are left out. At most 30 groups or 16,000 characters; when there is more, the last lines say how to go on. Repeated
+        heads of pages are left out, and a reference list if there are matches before it.
         """
         if not view.has_text:
             return "This document has no text to search. If view_page is among your tools, look at its pages."
@@ -62,9 +63,26 @@ def make(view: DocumentView) -> Tool:
             found = find_literal(view, patterns.literal(pattern, ignore_case=ignore_case), start_line)
         if not found.hits:
             return _nothing(view, pattern, regex, start_line, found)
-        return _show(view, _quoted(pattern), found, start_line, context_lines)
+        shown, left_out = _without_lists(view, found, start_line)
+        return "\n".join((_show(view, _quoted(pattern), shown, start_line, context_lines), *left_out))
 
     return tool(search)
+
+
+def _without_lists(view: DocumentView, found: Hits, start_line: int) -> tuple[Hits, list[str]]:
+    """The matches without repeated heads of pages and without reference lists that follow others, and what was left out."""
+    body = tuple(hit for hit in found.hits if hit.first not in view.running_heads)
+    heads = len(found.hits) - len(body)
+    notes = [f"[{heads} more in heads of pages that repeat]"] if heads else []
+    for first, last in view.reference_lines:
+        rest = tuple(hit for hit in body if not first <= hit.first <= last)
+        count = len(body) - len(rest)
+        if count and rest and start_line < first:
+            notes.append(
+                f"[{count} more in the reference list: call search with start_line={first} to see them]"
+            )
+            body = rest
+    return Hits(body, found.stopped_at), notes
 
 
 @dataclass

@@ -172,3 +172,20 @@ def test_the_same_call_is_one_with_the_same_arguments_in_any_order() -> None:
     assert same_call(first, again)
     assert not same_call(first, ToolCall(id="c", name="look", arguments={"x": 1, "y": [3]}))
     assert not same_call(first, ToolCall(id="d", name="show", arguments={"x": 1, "y": [2]}))
+
+
+def test_rows_that_several_calls_of_a_turn_show_are_shown_once() -> None:
+    def find(first: int) -> str:
+        """Show three rows."""
+        return "\n".join(["3 lines", *(f"{number}| row {number}" for number in range(first, first + 3))])
+
+    calls = [tool_call("find", str(first), first=first) for first in (1, 2, 9)]
+    found = dispatch(calls, {"find": tool(find)}, {})
+    above = "[rows that an earlier result of this turn shows]"
+    assert [words(result).split("\n")[1:] for result in found.results] == [
+        ["1| row 1", "2| row 2", "3| row 3"],
+        [above, "4| row 4"],
+        ["9| row 9", "10| row 10", "11| row 11"],
+    ]
+    (alone,) = dispatch([calls[1]], {"find": tool(find)}, {}).results
+    assert "2| row 2" in words(alone)

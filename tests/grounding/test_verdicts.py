@@ -99,3 +99,34 @@ def test_nothing_to_compare_with_is_undecided() -> None:
 def test_in_a_long_document_absence_decides_nothing() -> None:
     text = "\n".join(f"Barrel {number} holds oil." for number in range(500))
     assert rule("Wine was sold for 9,999 euros.", text=text) is None
+
+
+SALES = "Sales rose to 1,000 in the first year. In the second year there were 11,843 of them."
+
+
+@pytest.mark.parametrize(
+    "claim", ["Sales rose to 12,843 in the first two years.", "Sales rose to 12,843 in the first year."]
+)
+def test_a_computed_number_contradicts_no_number_of_the_document(claim: str) -> None:
+    """The sum is right and nowhere in the text; without its computation it counts as another number."""
+    source = Source(SALES)
+    assert decide(claim, source).supported is False
+    assert decide(claim, source.deriving("sum of 1,000; 11,843 = 12,843")).supported is None
+    assert (
+        decide(claim.replace("12,843", "12,943"), source.deriving("sum of 1,000; 11,843 = 12,843")).supported
+        is False
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "supported"),
+    [
+        ("Preprints are on arXiv since 2019.", None),
+        ("Preprints are on bioRxiv since 2019.", False),
+        ("The loss fell to 3.76% with the second method.", True),
+        ("The loss fell to 3.67% with the second method.", False),
+    ],
+)
+def test_a_footnote_mark_makes_no_other_token(claim: str, supported: bool | None) -> None:
+    source = Source("Preprints are on arXiv6 since 2019. The loss fell to 3.76%7 with the second method.")
+    assert decide(claim, source).supported is supported

@@ -14,6 +14,7 @@ from qagen_dagster.loop.catalog.source import rebuild_catalog
 from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.graph import DOCUMENTS, QUESTIONS, GraphRun
+from tests.support.models import CRITERIA
 from tests.support.once import once
 from tests.support.project import Project
 from tests.support.wire_reader import read
@@ -63,7 +64,7 @@ def answer(seen: Seen, number: int) -> Step:
     step = waterworks.answer(seen, number)
     trivial = {"strict": "intake" in asked.user, "harsh": "ridge" in asked.user and "purge" not in asked.user}
     if asked.role == "comparer" and trivial.get(asked.model):
-        verdict = dict.fromkeys(("matches", "unambiguous", "relevant"), True) | {"non_trivial": False}
+        verdict = dict.fromkeys(CRITERIA, True) | {"non_trivial": False}
         return waterworks.call("submit_comparison", **verdict, explanation="Everybody knows that.")
     if asked.model == "backwards" and asked.role == "generator":
         return _backwards(seen, step)

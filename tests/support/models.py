@@ -19,8 +19,10 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     Usage,
 )
+from qagen_dagster.records.questions.submissions import Comparison
 
 Turn = AssistantMessage | Response | Exception
+CRITERIA = tuple(name for name in Comparison.model_fields if name != "explanation")
 
 
 class FakeModel:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qagen_dagster.loop.questions.inputs import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
-from tests.support.models import FakeModel, Turn, call, say
+from tests.support.models import CRITERIA, FakeModel, Turn, call, say
 
 LINES = MANUAL.split("\n")
 
@@ -99,9 +99,11 @@ class Play:
         if outcome is Outcome.NO_VERDICT:
             return say("Hard to say.")
         if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
+            checks = dict.fromkeys(CRITERIA, True)
             return call(
-                "submit_comparison", matches=outcome is not Outcome.WRONG, explanation="I compared.", **checks
+                "submit_comparison",
+                **checks | {"matches": outcome is not Outcome.WRONG},
+                explanation="I compared.",
             )
         if _turn(request) == 0:
             return call("read_lines", start_line=1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qagen_dagster.loop.questions.inputs import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import digest
-from tests.support.models import FakeModel, Turn, call, told
+from tests.support.models import CRITERIA, FakeModel, Turn, call, told
 from tests.support.play import Play
 
 PARTS = ("anchor", "boiler", "compass", "davit", "engine", "funnel")
@@ -77,14 +77,15 @@ class Reader(Play):
     def _answer(self, request: Request) -> AssistantMessage:
         wanted = _ASKED.findall(told(request))[-1]
         if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
-            return call("submit_comparison", matches=False, explanation="The weights differ.", **checks)
+            checks = dict.fromkeys(CRITERIA, True)
+            return call("submit_comparison", **checks | {"matches": False}, explanation="The weights differ.")
         found = [one for one in _FACT.findall(told(request)) if (one[2], one[3]) == wanted]
         return call(
             "submit_answer",
             answerable=bool(found),
             answer=f"{found[-1][4]} kg" if found else "",
-            **dict.fromkeys(("unambiguous", "non_trivial", "relevant"), True),
+            evidence=[{"quote": one[1]} for one in found[-1:]],
+            **dict.fromkeys(("unambiguous", "non_trivial", "self_contained", "relevant"), True),
         )
 
 

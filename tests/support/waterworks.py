@@ -12,6 +12,7 @@ from typing import Any
 
 import pymupdf
 
+from tests.support.models import CRITERIA
 from tests.support.wire_reader import Asked, read
 from tests.support.wire_server import Call, Reply, Seen, Step
 
@@ -100,7 +101,7 @@ def answer(seen: Seen, number: int) -> Step:
 def play(asked: Asked) -> Reply:
     """The next turn of a role that reads, then submits."""
     if asked.role == "comparer":
-        checks = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+        checks = dict.fromkeys(CRITERIA, True)
         return call("submit_comparison", **checks, explanation="Both name the same pressure.")
     if asked.role == "deduplicator":
         return _compare(asked)

@@ -223,11 +223,44 @@ def test_any_regex_gives_text_or_a_tool_error(pattern: str, text: str) -> None:
         assert row == ("x" + text).split("\n")[number - 1]
 
 
+REFERENCES = (
+    Section(title="Intro", level=1, start_line=1),
+    Section(title="7. References", level=1, start_line=4),
+)
+
+
 def test_matches_in_a_list_of_references_come_without_context(make_view) -> None:
-    sections = (
-        Section(title="Intro", level=1, start_line=1),
-        Section(title="7. References", level=1, start_line=4),
-    )
-    view = make_view("Intro\na needle\nb\nReferences\nx\nneedle 1999\ny", sections=sections)
+    view = make_view("Intro\na\nb\nReferences\nx\nneedle 1999\ny", sections=REFERENCES)
     output = search(view, "needle", context_lines=1)
-    assert rows(output).keys() == {1, 2, 3, 6}
+    assert rows(output).keys() == {6}
+
+
+def test_a_reference_list_does_not_flood_the_matches_before_it(make_view) -> None:
+    text = "\n".join(
+        ["Intro", "a needle", "b", "References", *(f"needle {year}" for year in range(1990, 2000))]
+    )
+    view = make_view(text, sections=REFERENCES)
+    output = search(view, "needle", context_lines=0)
+    assert rows(output).keys() == {2}
+    assert output.endswith("[10 more in the reference list: call search with start_line=4 to see them]")
+    assert len(rows(search(view, "needle", context_lines=0, start_line=4))) == 10
+
+
+def test_heads_of_pages_that_repeat_do_not_flood_the_matches(make_view) -> None:
+    """A table row that stands on three pages, but not at their edge, is no head."""
+    pages = [f"Needle report {n}\n\ntext {n}\n\nTotal needles | 7\n\nmore {n}\nlast {n}" for n in (1, 2, 3)]
+    view = make_view("\n".join(pages), pages=((1, 8), (9, 16), (17, 24)))
+    output = search(view, "needle", context_lines=0)
+    assert rows(output).keys() == {1, 5, 13, 21}
+    assert output.endswith("[2 more in heads of pages that repeat]")
+    two = make_view("\n".join(pages[:2]), pages=((1, 8), (9, 16)))
+    assert rows(search(two, "needle", context_lines=0)).keys() == {1, 5, 9, 13}
+
+
+def test_after_a_box_a_match_says_the_section_around_it(make_view) -> None:
+    sections = (
+        Section(title="Results", level=1, start_line=1),
+        Section(title="Box 1", level=2, start_line=3, end_line=4),
+    )
+    view = make_view("Results\na\nBox 1\na needle\na needle", sections=sections)
+    assert [view.section_at(line) for line in (2, 4, 5)] == [sections[0], sections[1], sections[0]]

@@ -31,8 +31,8 @@ class SubmittedGuess(Record):
 class Mark(Record):
     """Say whether the given answer is right."""
 
-    explanation: str = Field(description="One sentence: what agrees or differs.", max_length=2_000)
     right: bool = Field(description="Whether the given answer states what the reference answer states.")
+    explanation: str = Field(description="One sentence: what agrees or differs.", max_length=2_000)
 
 
 def prompts() -> tuple[Prompt, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -12,12 +13,24 @@ from qagen_dagster.agents.questions.history import History, prompt_values
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
+from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CallSummary, Candidate
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Mode, normalise
+from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import ReportExhausted, SubmitQA, SubmitVisualQA
+from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "generator"
+_NOTES, _NOTE = 5, 200  # notes of a submission; characters of one
+_REFUSED = {
+    RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
+    RejectionReason.ANSWER_NOT_SUPPORTED: "a reader who sees only your quotes cannot tell that the answer follows",
+}
+_MEND = (
+    "Not accepted: {why}. Look at the passages again. If you find the mistake, correct the answer or the evidence, leave the question "
+    "as it is, and submit once more. If you find none, submit the same again; the question is dropped then."
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,7 @@ class Proposal:
     failure: str | None
     viewed_pages: tuple[int, ...]
     calls: tuple[CallSummary, ...]
+    also_seen: tuple[str, ...] = ()
 
 
 def prompt_for(mode: Mode) -> Prompt:
@@ -37,7 +51,45 @@ def prompt_for(mode: Mode) -> Prompt:
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
-    evidence_check = EvidenceCheck(context)
+    check = EvidenceCheck(context)
+    run = _run(context, model, history, attempt, check.reject_once)
+    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    return _proposal(run, check, calls)
+
+
+def mend(
+    context: QAContext,
+    model: Model,
+    history: History,
+    attempt: int,
+    refused: Candidate,
+    reason: RejectionReason,
+) -> Proposal:
+    """Run the same conversation again, and refuse the submission that became `refused`; then the generator may correct it once.
+
+    The proposal has no candidate if nothing was corrected. Raises ModelError.
+    """
+    check = EvidenceCheck(context)
+    told = False
+
+    def reject(result: Record) -> None:
+        nonlocal told
+        if not told and isinstance(result, SubmitQA) and check.candidate_of(result) == refused:
+            told = True
+            raise ToolError(_MEND.format(why=_REFUSED[reason]))
+        check.reject_once(result)
+
+    run = _run(context, model, history, attempt, reject)
+    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    found = _proposal(run, check, calls)
+    given = found.candidate
+    same = given is None or given == refused or normalise(given.question) != normalise(refused.question)
+    return replace(found, candidate=None if same or not told else given)
+
+
+def _run(
+    context: QAContext, model: Model, history: History, attempt: int, check: Callable[[Record], None]
+) -> AgentRun:
     submission = SubmitVisualQA if context.mode is Mode.VISUAL else SubmitQA
     spec = AgentSpec(
         name=f"{context.mode.value} question generator",
@@ -45,15 +97,13 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
         prompt=prompt_for(context.mode),
         tools=tuple(context.tools),
         terminals=(
-            Terminal("submit_qa", submission, evidence_check.reject_once),
+            Terminal("submit_qa", submission, check),
             Terminal("report_exhausted", ReportExhausted),
         ),
         limits=Limits(max_turns=40, max_tool_calls=80),
     )
     values, opening = prompt_values(context, history), context.opening(model.spec)
-    run = run_agent(spec, model, context.tools, values, sample=attempt, opening=opening)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
-    return _proposal(run, evidence_check, calls)
+    return run_agent(spec, model, context.tools, values, sample=attempt, opening=opening)
 
 
 def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSummary, ...]) -> Proposal:
@@ -67,4 +117,5 @@ def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSum
     submission = run.end.result
     if not isinstance(submission, SubmitQA):
         raise TypeError(f"{type(submission).__name__} is no result of a generator")
-    return Proposal(evidence_check.candidate_of(submission), None, None, pages, calls)
+    noted = tuple(one_line(note, _NOTE) for note in submission.also_seen[:_NOTES])
+    return Proposal(evidence_check.candidate_of(submission), None, None, pages, calls, noted)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.records.document import Document, Visual
+from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
-from qagen_dagster.toolkit.document_view import is_reference_list
 from qagen_dagster.toolkit.excerpt import block, enclose, label_key, one_line, shown_label
 from qagen_dagster.toolkit.list_visual_content import visual_row
 
 _SHOWN_REJECTED = 20
 _SHOWN_ACCEPTED = 200
+_SHOWN_NOTES = 20
 _SHOWN_GAPS = 6
 _NARROW = 10  # lines; shorter gaps are named only if there are no longer ones
 _SHOWN_VISUALS = 30
@@ -29,6 +29,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
     viewed_pages: tuple[int, ...] = ()
+    also_seen: tuple[str, ...] = ()
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
@@ -52,6 +53,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
             )
         )
         or "(none yet)",
+        "also_seen": block(f"- {note}" for note in history.also_seen[-_SHOWN_NOTES:]) or "(nothing)",
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
@@ -59,9 +61,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     else:
         used = [place for pair in history.accepted for place in pair.evidence]
         used += [place for evidence in history.rejected_evidence for place in evidence]
-        values["unused"] = unused_parts(
-            used, context.view.document.line_count, reference_lines(context.view.document)
-        )
+        values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
     return values
 
 
@@ -95,16 +95,6 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
     wide = [gap for gap in gaps if gap[1] - gap[0] >= _NARROW] or gaps
     longest = sorted(sorted(wide, key=lambda gap: gap[0] - gap[1])[:_SHOWN_GAPS])
     return ", ".join(_span(start, end) for start, end in longest) or "none"
-
-
-def reference_lines(document: Document) -> list[tuple[int, int]]:
-    """The lines of reference lists."""
-    ends = [*(section.start_line - 1 for section in document.sections[1:]), document.line_count]
-    return [
-        (section.start_line, end)
-        for section, end in zip(document.sections, ends, strict=False)
-        if is_reference_list(section.title)
-    ]
 
 
 def _place(pair: QAPair) -> str:

@@ -18,14 +18,21 @@ from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason, VerdictRecord
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    Evidence,
+    RejectionReason,
+    VerdictRecord,
+)
 from qagen_dagster.records.questions.submissions import (
     BlindAnswer,
     Comparison,
+    EvidenceQuote,
     JudgingAnswer,
     TypedComparison,
 )
-from qagen_dagster.toolkit.excerpt import Block, block, one_line
+from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 
 ROLE = "validator"
 
@@ -119,8 +126,8 @@ def judge(
 ) -> Judgement:
     """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
 
-    No model compares answers that are `equal` if the blind step found no fault in the question, nor answers between which
-    there is a `contradiction`: code says why. Raises ModelError.
+    No model compares answers that are `equal` if the blind step found no fault in the question and its passages are all in the
+    evidence, nor answers between which there is a `contradiction`: code says why. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
@@ -131,7 +138,8 @@ def judge(
     fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
     if fault:
         return Judgement(_contradicted(candidate, blind, attempt, fault), None, found.calls)
-    if rule is None and _faultless(blind) and equal(candidate.answer, blind.answer):
+    proven = bool(blind.evidence) and not _other_quotes(candidate, blind)
+    if rule is None and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
         return Judgement(_same(candidate, blind, attempt), None, found.calls)
     return _compare(context, model, candidate, blind, attempt, rule, found.calls)
 
@@ -152,7 +160,7 @@ def _compare(
         "question": candidate.question,
         "proposed_answer": candidate.answer,
         "own_answer": blind.answer,
-        "evidence": _evidence(candidate),
+        "evidence": _evidence(context, candidate),
         "own_evidence": _own_evidence(candidate, blind),
         "own_finding": _finding(blind),
         "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
@@ -173,6 +181,9 @@ def _compare(
         non_trivial=found.non_trivial,
         unambiguous=found.unambiguous and (blind.unambiguous or found.matches),
         relevant=found.relevant and not other,
+        supported=found.supported,
+        premise_holds=found.premise_holds and (blind.premise_holds or found.matches),
+        self_contained=found.self_contained,
         explanation=f"{other}{found.explanation}",
     )
     return Judgement(verdict, None, calls)
@@ -196,33 +207,51 @@ def _other_type(found: Comparison, rule: TypeRule | None) -> str:
     return f"it is no {rule.name} question: "
 
 
-def _numbered(quotes: list[tuple[str, int | None]]) -> Block:
-    """The quotes, one per line, with numbers."""
+def _numbered(quotes: list[tuple[str, str]]) -> Block:
+    """The quotes with their places, one per line, with numbers."""
     return block(
-        f"[{number}]{f' line {line}:' if line else ''} {one_line(quote, 1500)}"
-        for number, (quote, line) in enumerate(quotes, 1)
+        f"[{number}]{f' {place}:' if place else ''} {one_line(quote, 1500)}"
+        for number, (quote, place) in enumerate(quotes, 1)
     )
 
 
-def _evidence(candidate: Candidate) -> Block:
-    places = _numbered([(place.quote, place.start_line) for place in candidate.evidence])
+def _evidence(context: QAContext, candidate: Candidate) -> Block:
+    places = _numbered([(place.quote, _place(context, place)) for place in candidate.evidence])
     checked = f"Computed by code from these: {one_line(candidate.computation, 1500)}"
     return block([places, checked]) if candidate.computation else places
 
 
+def _place(context: QAContext, place: Evidence) -> str:
+    """The line, the section and the visual of a quote."""
+    section = context.view.section_at(place.start_line) if place.start_line else None
+    where = [
+        f"line {place.start_line}" if place.start_line else "",
+        f'in "{one_line(section.title, 60)}"' if section else "",
+        shown_label(place.visual) if place.visual else "",
+    ]
+    return ", ".join(filter(None, where))
+
+
+def _other_quotes(candidate: Candidate, blind: BlindAnswer) -> list[EvidenceQuote]:
+    """The validator's quotes that the candidate's evidence does not show."""
+    shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
+    return [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
+
+
 def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
     """The validator's quotes, without those that the candidate's evidence already shows."""
-    shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
-    other = [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
+    other = _other_quotes(candidate, blind)
     if not other:
         return "(all of it stands above)" if blind.evidence else "(none given)"
     note = [] if len(other) == len(blind.evidence) else ["(without passages that stand above)"]
-    return block([*note, _numbered([(quote.quote, quote.start_line) for quote in other])])
+    own = [(quote.quote, f"line {quote.start_line}" if quote.start_line else "") for quote in other]
+    return block([*note, _numbered(own)])
 
 
 def _finding(blind: BlindAnswer) -> str:
     clear = "unambiguous" if blind.unambiguous else "ambiguous"
-    return f"answerable, {clear}. {blind.note}".strip()
+    premise = "" if blind.premise_holds else ", takes for granted what the document denies"
+    return f"answerable, {clear}{premise}. {blind.note}".strip()
 
 
 def _blind_answer(result: Record) -> BlindAnswer:
@@ -233,7 +262,14 @@ def _blind_answer(result: Record) -> BlindAnswer:
 
 def _faultless(blind: BlindAnswer) -> bool:
     """Whether the blind step judged the question by all criteria of the comparison and found no fault."""
-    return isinstance(blind, JudgingAnswer) and blind.unambiguous and blind.non_trivial and blind.relevant
+    return (
+        isinstance(blind, JudgingAnswer)
+        and blind.premise_holds
+        and blind.unambiguous
+        and blind.self_contained
+        and blind.non_trivial
+        and blind.relevant
+    )
 
 
 def _same(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictRecord:
@@ -247,7 +283,11 @@ def _same(candidate: Candidate, blind: BlindAnswer, attempt: int) -> VerdictReco
         non_trivial=True,
         unambiguous=True,
         relevant=True,
-        explanation="code found the two answers equal, and the validator found no fault in the question",
+        supported=True,
+        premise_holds=True,
+        self_contained=True,
+        explanation="code found the two answers equal and the validator's passages in the evidence, "
+        "and the validator found no fault in the question",
     )
 
 
@@ -256,6 +296,9 @@ def _contradicted(candidate: Candidate, blind: BlindAnswer, attempt: int, fault:
         update={
             "matches": False,
             "unambiguous": blind.unambiguous,
+            "supported": None,
+            "premise_holds": blind.premise_holds,
+            "self_contained": None,
             "explanation": f"code compared the two answers: {fault}",
         }
     )
@@ -272,18 +315,22 @@ def _unanswerable(candidate: Candidate, blind: BlindAnswer, attempt: int) -> Ver
         non_trivial=True,
         unambiguous=blind.unambiguous,
         relevant=True,
+        premise_holds=blind.premise_holds,
         explanation=blind.note or "the validator found no answer in the document",
     )
 
 
 def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
-    """The failed check that explains most; None when all five passed."""
+    """The failed check that explains most; None when all passed."""
     own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
     checks = (
+        (verdict.premise_holds, RejectionReason.FALSE_PREMISE, own),
         (verdict.answerable, RejectionReason.UNANSWERABLE, verdict.explanation),
+        (verdict.self_contained, RejectionReason.NOT_SELF_CONTAINED, verdict.explanation),
         (verdict.unambiguous, RejectionReason.AMBIGUOUS, own),
         (verdict.matches, RejectionReason.WRONG_ANSWER, own),
+        (verdict.supported, RejectionReason.ANSWER_NOT_SUPPORTED, verdict.explanation),
         (verdict.non_trivial, RejectionReason.TRIVIAL, verdict.explanation),
         (verdict.relevant, RejectionReason.IRRELEVANT, verdict.explanation),
     )
-    return next(((reason, detail) for passed, reason, detail in checks if not passed), None)
+    return next(((reason, detail) for passed, reason, detail in checks if passed is False), None)

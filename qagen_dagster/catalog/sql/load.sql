@@ -49,7 +49,8 @@ WHERE candidates.status = 'accepted'
 INSERT INTO verdicts BY NAME
 SELECT
     * EXCLUDE (result_id, passed),
-    answerable AND matches AND non_trivial AND unambiguous AND relevant AS passed
+    answerable AND matches AND non_trivial AND unambiguous AND relevant
+        AND coalesce(supported, TRUE) AND coalesce(premise_holds, TRUE) AND coalesce(self_contained, TRUE) AS passed
 FROM raw_verdicts SEMI JOIN current_results USING (result_id)
 ORDER BY combination, document_id, attempt;
 

@@ -119,6 +119,9 @@ CREATE TABLE verdicts (
     non_trivial     BOOLEAN,
     unambiguous     BOOLEAN,
     relevant        BOOLEAN,
+    supported       BOOLEAN,
+    premise_holds   BOOLEAN,
+    self_contained  BOOLEAN,
     passed          BOOLEAN NOT NULL,
     explanation     VARCHAR
 );

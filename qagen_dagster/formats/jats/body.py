@@ -53,7 +53,7 @@ class BodyWriter:
             "fn-group": self._titled("Notes"),
             "author-notes": self._titled("Author notes"),
             "ref-list": self._references,
-            "boxed-text": self.section,
+            "boxed-text": self._box,
             "statement": self.section,
             "list": self._list,
             "def-list": self._definitions,
@@ -87,6 +87,11 @@ class BodyWriter:
     def section(self, element: Element, level: int) -> None:
         """A section: its heading, then its content one level deeper."""
         self._under(heading_of(element), element, level)
+
+    def _box(self, element: Element, level: int) -> None:
+        before = self._out.mark()
+        self.section(element, level)
+        self._out.close_headings(before)
 
     def _titled(self, otherwise: str) -> Callable[[Element, int], None]:
         def write(element: Element, level: int) -> None:

@@ -38,6 +38,11 @@ class Writer:
         """The current position, for `back_unless_text`."""
         return self.count, len(self.sections), self.blocks
 
+    def close_headings(self, mark: tuple[int, int, int]) -> None:
+        """End the headings written since `mark` with the last line: what follows is not under them."""
+        for place in range(mark[1], len(self.sections)):
+            self.sections[place] = self.sections[place].model_copy(update={"end_line": self.count})
+
     def drop_empty_headings(self, mark: tuple[int, int, int]) -> None:
         """Remove the headings written since `mark` if no text followed them."""
         lines, sections, blocks = mark

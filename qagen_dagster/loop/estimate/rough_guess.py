@@ -18,7 +18,7 @@ from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.questions.fingerprint import has_text_control
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.limits.limiter import PICTURE_TOKENS, TOKEN_CHARACTERS
 from qagen_dagster.models.messages import ToolSpec

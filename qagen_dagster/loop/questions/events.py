@@ -53,6 +53,7 @@ class Proposed(Record):
     kind: Literal["proposed"] = "proposed"
     candidate: Candidate
     viewed_pages: tuple[int, ...] = ()
+    also_seen: tuple[str, ...] = ()
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -86,11 +87,20 @@ class Compared(Record):
 
 
 class Judged(Record):
-    """The validator gave a verdict, or `failure` says why it did not."""
+    """The validator gave a verdict, or `failure` says why it did not. `may_mend`: the generator can correct the candidate."""
 
     kind: Literal["judged"] = "judged"
     verdict: VerdictRecord | None
     failure: str = ""
+    may_mend: bool = False
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Mended(Record):
+    """The generator corrected its refused candidate; None: it did not."""
+
+    kind: Literal["mended"] = "mended"
+    candidate: Candidate | None
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -98,6 +108,7 @@ class Controlled(Record):
     """The validator agreed with the answer, but a control rejected the question."""
 
     kind: Literal["controlled"] = "controlled"
+    may_mend: Literal[False] = False
     verdict: VerdictRecord
     reason: RejectionReason
     detail: str
@@ -111,6 +122,6 @@ class Controlled(Record):
 
 
 Event = Annotated[
-    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged | Controlled,
+    Carried | Proposed | GenerationFailed | Exhausted | Compared | Judged | Mended | Controlled,
     Field(discriminator="kind"),
 ]

@@ -21,8 +21,8 @@ from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "4"  # increase when the same responses would give another result
-BATCH_VERSION = "5"  # the same for the batch strategy, including the grading of its answers
+LOOP_VERSION = "5"  # increase when the same responses would give another result
+BATCH_VERSION = "6"  # the same for the batch strategy, including the grading of its answers
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
 
@@ -47,6 +47,7 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.prompt(),
         questioner.rewrite_prompt(),
         answerer.prompt(),
+        answerer.many_prompt(),
         validator.type_prompt(),
         llm.prompt(),
     )

@@ -13,6 +13,7 @@ from qagen_dagster.loop.questions.batch.events import (
     AnswerGraded,
     Asked,
     BatchEvent,
+    Prepared,
     QuestionGraded,
     Rewritten,
 )
@@ -24,6 +25,7 @@ from qagen_dagster.loop.questions.events import (
     Exhausted,
     GenerationFailed,
     Judged,
+    Mended,
     Proposed,
 )
 from qagen_dagster.loop.questions.state_machine import is_malformed
@@ -31,8 +33,8 @@ from qagen_dagster.store import Store
 
 E = TypeVar("E")
 _OF_BOTH = (Carried, Proposed, Compared, Judged, Controlled)
-_OF_AGENT = (GenerationFailed, Exhausted)
-_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, AnswerGraded)
+_OF_AGENT = (GenerationFailed, Exhausted, Mended)
+_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, Prepared, AnswerGraded)
 QuestionEvent: TypeAlias = Annotated[
     Carried
     | Proposed
@@ -40,11 +42,13 @@ QuestionEvent: TypeAlias = Annotated[
     | Exhausted
     | Compared
     | Judged
+    | Mended
     | Controlled
     | Asked
     | QuestionGraded
     | Rewritten
     | Answered
+    | Prepared
     | AnswerGraded,
     Field(discriminator="kind"),
 ]

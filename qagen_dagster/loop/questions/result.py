@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from qagen_dagster.agents.questions.evidence.surroundings import look, surroundings
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import Done, QAState
+from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,

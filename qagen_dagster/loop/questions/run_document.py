@@ -7,6 +7,7 @@ validator answers its question while a model compares it with accepted ones. The
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
@@ -19,17 +20,21 @@ from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.controls import hops, text_control
-from qagen_dagster.loop.questions.events import Compared, Event, Exhausted, GenerationFailed, Proposed
+from qagen_dagster.loop.questions.events import (
+    Compared,
+    Event,
+    Exhausted,
+    GenerationFailed,
+    Judged,
+    Mended,
+    Proposed,
+)
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
+from qagen_dagster.loop.questions.state import Dedupe, Done, Generate, Mend, QAState, Step, Validate
 from qagen_dagster.loop.questions.state_machine import (
-    Dedupe,
-    Done,
-    Generate,
-    QAState,
-    Step,
-    Validate,
+    as_generator_saw,
     as_generator_sees,
     ask_again,
     check_recheck,
@@ -143,8 +148,16 @@ class DocumentSteps:
             case Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
+                if (
+                    state.first is not None
+                ):  # the answer that it gave before the candidate was mended, from the ledger
+                    found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
                 judged = text_control.validate(step, self._work, self._models, found)
-                return hops.control(step, self._work, self._models, judged)
+                event = hops.control(step, self._work, self._models, judged)
+                able = isinstance(event, Judged) and self._models.generator.spec.provider != "embedded"
+                return event.model_copy(update={"may_mend": True}) if able else event
+            case Mend():
+                return self._mend(step, state)
             case Done():
                 raise ValueError("a finished document has no step to perform")
 
@@ -168,9 +181,33 @@ class DocumentSteps:
         return _unused(answer)
 
     def _generate(self, step: Generate, state: QAState) -> Event:
-        seen = as_generator_sees(state)
+        found = generator.propose(
+            self._work.context, self._models.generator, self._history(as_generator_sees(state)), step.attempt
+        )
+        if found.candidate is not None:
+            return Proposed(
+                candidate=found.candidate,
+                viewed_pages=found.viewed_pages,
+                also_seen=found.also_seen,
+                calls=found.calls,
+            )
+        if found.exhausted is not None:
+            return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
+        return GenerationFailed(
+            reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
+        )
+
+    def _mend(self, step: Mend, state: QAState) -> Mended:
+        """Go on with the conversation of the candidate: what was said before comes from the ledger."""
+        history = self._history(as_generator_saw(state))
+        found = generator.mend(
+            self._work.context, self._models.generator, history, step.attempt, step.candidate, step.reason
+        )
+        return Mended(candidate=found.candidate, calls=found.calls[step.calls :])
+
+    def _history(self, seen: QAState) -> History:
         model = self._models.generator
-        history = History(
+        return History(
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
             rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
             rejected_evidence=(
@@ -178,14 +215,7 @@ class DocumentSteps:
                 *(one.candidate.evidence for one in seen.rejected),
             ),
             viewed_pages=seen.viewed_pages,
-        )
-        found = generator.propose(self._work.context, model, history, step.attempt)
-        if found.candidate is not None:
-            return Proposed(candidate=found.candidate, viewed_pages=found.viewed_pages, calls=found.calls)
-        if found.exhausted is not None:
-            return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
-        return GenerationFailed(
-            reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
+            also_seen=seen.also_seen,
         )
 
 

@@ -18,94 +18,34 @@ from qagen_dagster.loop.questions.events import (
     Exhausted,
     GenerationFailed,
     Judged,
+    Mended,
     Proposed,
-    Recheck,
 )
-from qagen_dagster.records.base import Record
+from qagen_dagster.loop.questions.state import (
+    MENDABLE,
+    Accepted,
+    Dedupe,
+    Done,
+    Generate,
+    Mend,
+    QALimits,
+    QAState,
+    Rejected,
+    Step,
+    Validate,
+)
 from qagen_dagster.records.questions.results import (
     Candidate,
     DocumentEnd,
-    DuplicateStep,
     RejectionReason,
-    RetiredQA,
-    VerdictRecord,
 )
-
-
-class QALimits(Record):
-    """When the loop of a document ends."""
-
-    target_count: int
-    max_consecutive_failures: int
-    max_attempts: int
-
-
-class Rejected(Record):
-    """A candidate that failed, with the feedback for the generator."""
-
-    candidate: Candidate
-    attempt: int
-    reason: RejectionReason
-    detail: str
-    duplicate_of: str | None = None
-    duplicate_score: float | None = None
-    duplicate_step: DuplicateStep = ""
-
-
-class Accepted(Record):
-    candidate: Candidate
-    attempt: int
-    id: str = ""  # of a question that an earlier version of the document had; else it is computed
-
-
-class Generate(Record):
-    attempt: int
-
-
-class Dedupe(Record):
-    candidate: Candidate
-    attempt: int
-
-
-class Validate(Record):
-    candidate: Candidate
-    attempt: int
-
-
-class Done(Record):
-    end: DocumentEnd
-    detail: str = ""
-
-
-Step = Generate | Dedupe | Validate | Done
-
-
-class QAState(Record):
-    """The state of the loop for a document."""
-
-    accepted: tuple[Accepted, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
-    verdicts: tuple[VerdictRecord, ...] = ()
-    viewed_pages: tuple[int, ...] = ()
-    attempts: int = 0
-    consecutive_failures: int = 0
-    compared_count: int = 0
-    validated_count: int = 0
-    current: Candidate | None = None
-    is_unique: bool = False  # of the current candidate
-    exhausted: str | None = None
-    recheck: tuple[Recheck, ...] = ()
-    retired: tuple[RetiredQA, ...] = ()
-    carried_attempts: int = 0  # of the attempts: those of earlier versions of the document, and rechecks
-
-    @property
-    def own_attempts(self) -> int:
-        return self.attempts - self.carried_attempts
 
 
 def next_step(state: QAState, limits: QALimits) -> Step:
     """The next step. Success is checked first, so a document that reached its target is never exhausted."""
     attempt = state.attempts + 1
+    if state.mend is not None:
+        return state.mend
     if state.current is not None:
         kind = Validate if _is_compared(state) else Dedupe
         return kind(candidate=state.current, attempt=attempt)
@@ -131,7 +71,7 @@ def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
     """
     if state.current is None:
         return None
-    checked = state.model_copy(update={"current": None, "attempts": state.attempts + 1})
+    checked = state.model_copy(update={"current": None, "mend": None, "attempts": state.attempts + 1})
     taken = {"accepted": (*state.accepted, Accepted(candidate=state.current, attempt=checked.attempts))}
     accepted = next_step(checked.model_copy(update=taken | {"consecutive_failures": 0}), limits)
     failures = {"consecutive_failures": state.consecutive_failures + 1}
@@ -140,18 +80,30 @@ def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
 
 
 def as_generator_sees(state: QAState) -> QAState:
-    """The state before the check of the newest candidate, which counts as accepted here whatever becomes of it.
+    """The state before the check of the newest candidate, which counts as accepted as it was proposed, whatever becomes of it.
 
     So the generator sees the same whether the check has ended or not, and results do not depend on timing.
     """
     if state.current is not None:
-        newest = Accepted(candidate=state.current, attempt=state.attempts + 1)
+        newest = Accepted(candidate=state.first or state.current, attempt=state.attempts + 1)
         return state.model_copy(update={"accepted": (*state.accepted, newest), "current": None})
+    taken = state.accepted[-1] if state.accepted else None
+    if taken is not None and taken.attempt == state.attempts and taken.first is not None:
+        newest = Accepted(candidate=taken.first, attempt=taken.attempt)
+        return state.model_copy(update={"accepted": (*state.accepted[:-1], newest)})
     last = state.rejected[-1] if state.rejected else None
     if last is None or last.attempt != state.attempts or not _was_checked(last):
         return state
-    newest = Accepted(candidate=last.candidate, attempt=last.attempt)
+    newest = Accepted(candidate=last.first or last.candidate, attempt=last.attempt)
     return state.model_copy(update={"accepted": (*state.accepted, newest), "rejected": state.rejected[:-1]})
+
+
+def as_generator_saw(state: QAState) -> QAState:
+    """The state that the generator of the current candidate saw."""
+    pages, notes = state.seen_before
+    return as_generator_sees(
+        state.model_copy(update={"current": None, "viewed_pages": pages, "also_seen": notes})
+    )
 
 
 def transition(state: QAState, event: Event) -> QAState:
@@ -162,7 +114,7 @@ def transition(state: QAState, event: Event) -> QAState:
             return _carried(event)
         case Proposed():
             _expect(_awaits_candidate(state), event)
-            return _proposed(_viewed(state, event.viewed_pages), event.candidate)
+            return _proposed(state, event)
         case GenerationFailed():
             _expect(_awaits_candidate(state), event)
             nothing = Candidate(question="", answer="", evidence=(), question_type="")
@@ -174,6 +126,8 @@ def transition(state: QAState, event: Event) -> QAState:
             return _viewed(state, event.viewed_pages).model_copy(update={"exhausted": event.reason})
         case Compared():
             return _compared(state, event)
+        case Mended():
+            return _mended(state, event)
         case Judged() | Controlled():
             return _judged(state, event)
 
@@ -260,10 +214,25 @@ def _is_compared(state: QAState) -> bool:
     return state.is_unique or not state.accepted
 
 
-def _proposed(state: QAState, candidate: Candidate) -> QAState:
+def _proposed(before: QAState, event: Proposed) -> QAState:
+    candidate, noted = event.candidate, (*before.also_seen, *event.also_seen)
+    state = _viewed(before, event.viewed_pages).model_copy(update={"also_seen": noted})
     if candidate.gate is not None:
         return _reject(state, candidate, candidate.gate, candidate.gate_detail)
-    return state.model_copy(update={"current": candidate, "is_unique": False})
+    seen = (before.viewed_pages, before.also_seen)
+    update = {"current": candidate, "is_unique": False, "seen_before": seen, "calls": len(event.calls)}
+    return state.model_copy(update=update)
+
+
+def _mended(state: QAState, event: Mended) -> QAState:
+    mend, given = state.mend, event.candidate
+    if mend is None:
+        raise ValueError(f"{event.kind} without a candidate to mend")
+    going = state.model_copy(update={"mend": None})
+    if given is None:
+        return _reject(going, mend.candidate, mend.reason, mend.detail)
+    kept = going.model_copy(update={"current": given, "first": mend.candidate})
+    return kept if given.gate is None else _reject(kept, given, given.gate, given.gate_detail)
 
 
 def _compared(state: QAState, event: Compared) -> QAState:
@@ -307,24 +276,34 @@ def _judged(state: QAState, event: Judged | Controlled) -> QAState:
     if state.recheck:
         return _rechecked(state, event)
     candidate = _current(state, event)
-    _expect(_is_compared(state), event)
+    _expect(_is_compared(state) and state.mend is None, event)
     verdicts = () if event.verdict is None else (event.verdict,)
-    counted = state.model_copy(
-        update={
-            "validated_count": state.validated_count + len(verdicts),
-            "verdicts": (*state.verdicts, *verdicts),
-        }
-    )
+    before = (
+        state.verdicts if state.first is None else state.verdicts[:-1]
+    )  # a mended candidate has one verdict
+    judged = (*before, *verdicts)
+    validated = state.validated_count + len(judged) - len(state.verdicts)
+    counted = state.model_copy(update={"validated_count": validated, "verdicts": judged})
     fault = _fault(event)
+    if fault is not None and fault[0] in MENDABLE and event.may_mend and state.first is None:
+        mend = Mend(
+            candidate=candidate,
+            attempt=state.attempts + 1,
+            reason=fault[0],
+            detail=fault[1],
+            calls=state.calls,
+        )
+        return counted.model_copy(update={"mend": mend})
     if fault is not None:
         return _reject(counted, candidate, *fault)
-    accepted = Accepted(candidate=candidate, attempt=state.attempts + 1)
+    accepted = Accepted(candidate=candidate, attempt=state.attempts + 1, first=state.first)
     return counted.model_copy(
         update={
             "accepted": (*state.accepted, accepted),
             "attempts": state.attempts + 1,
             "consecutive_failures": 0,
             "current": None,
+            "first": None,
         }
     )
 
@@ -346,6 +325,7 @@ def _reject(
         duplicate_of=of,
         duplicate_score=found.score if found else None,
         duplicate_step=found.step if found else "",
+        first=state.first,
     )
     return state.model_copy(
         update={
@@ -353,6 +333,7 @@ def _reject(
             "attempts": attempt,
             "consecutive_failures": state.consecutive_failures + 1,
             "current": None,
+            "first": None,
         }
     )
 

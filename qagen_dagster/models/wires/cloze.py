@@ -29,7 +29,17 @@ _MAX_CHARACTERS = 1000  # of a line that is asked about: longer lines may be sho
 _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
 _WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
+_ASKED = re.compile(r"^(\d{1,3})\. \[\w+\] (.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+_CRITERIA = (
+    "supported",
+    "matches",
+    "premise_holds",
+    "unambiguous",
+    "self_contained",
+    "non_trivial",
+    "relevant",
+)
 
 
 def cloze(request: Request) -> AssistantMessage:
@@ -109,6 +119,18 @@ def _answer_shown(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
     return _call(request, "submit_grounded_answer", {"answer": "Insufficient information in the document."})
 
 
+def _answer_several(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
+    """The line of each question."""
+    said = "\n".join(_said(request.messages))
+    lines = {f'{_LEAD}"{line.replace(word, _GAP)}"?': line for line, word in _lines_shown(said)}
+    answers = [
+        {"number": int(number), "answer": line, "evidence": [{"quote": line}]}
+        for number, question in _ASKED.findall(said)
+        if (line := lines.get(question))
+    ]
+    return _call(request, "submit_grounded_answers", {"answers": answers})
+
+
 def _answer_excerpt(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
     """The word that fills the gap of the question."""
     said = "\n".join(_said(request.messages))
@@ -178,12 +200,13 @@ _PARTS = {
     "submit_answer": _answer,
     "submit_questions": _ask_many,
     "submit_grounded_answer": _answer_shown,
+    "submit_grounded_answers": _answer_several,
     "submit_document_answer": _answer_excerpt,
 }
 _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
     "submit_comparison": {
-        **dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True),
+        **dict.fromkeys(_CRITERIA, True),
         "explanation": "Both name the same word.",
     },
     "submit_duplicate_verdict": {"verdict": "unique"},

@@ -85,6 +85,18 @@ class SubmitGroundedAnswer(Record):
     ] = None
 
 
+class NumberedAnswer(SubmitGroundedAnswer):
+    """The answer to one of the questions."""
+
+    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+
+
+class SubmitGroundedAnswers(Record):
+    """Submit the answers to all questions, each with the passages that support it."""
+
+    answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
+
+
 class AnsweredQuestion(SubmitQA):
     """A question with its answer, in the form that the gate examines; answers that list take more quotes."""
 

@@ -41,6 +41,9 @@ class PublishedVerdict(Record):
     non_trivial: bool
     unambiguous: bool
     relevant: bool
+    supported: bool | None = None  # here and below None: not judged
+    premise_holds: bool | None = None
+    self_contained: bool | None = None
     explanation: str
 
     @classmethod

@@ -40,7 +40,8 @@ class RejectionReason(StrEnum):
     IRRELEVANT = "irrelevant"
     EVIDENCE_NOT_FOUND = "evidence_not_found"
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
-    NOT_SELF_CONTAINED = "not_self_contained"  # the question points at a text that its reader does not know
+    NOT_SELF_CONTAINED = "not_self_contained"  # its reader cannot tell what it is about
+    FALSE_PREMISE = "false_premise"  # the question takes for granted what the document denies
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
@@ -153,7 +154,7 @@ class GenerationStats(Record):
 
 
 class VerdictRecord(Record):
-    """What the validator found on one candidate, by attempt."""
+    """What the validator found on one candidate, by attempt. None: not judged."""
 
     attempt: int
     question: str
@@ -164,11 +165,16 @@ class VerdictRecord(Record):
     non_trivial: bool
     unambiguous: bool
     relevant: bool
+    supported: bool | None = None
+    premise_holds: bool | None = None
+    self_contained: bool | None = None
     explanation: str
 
     @property
     def passed(self) -> bool:
-        return self.answerable and self.matches and self.non_trivial and self.unambiguous and self.relevant
+        judged = (self.supported, self.premise_holds, self.self_contained)
+        always = (self.answerable, self.matches, self.non_trivial, self.unambiguous, self.relevant)
+        return all(always) and False not in judged
 
 
 class Shortfall(Record):

@@ -6,9 +6,9 @@ Field descriptions are read by models: they are part of the prompt.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
 
@@ -74,6 +74,13 @@ class SubmitQA(Record):
         Computation | None,
         Field(description="Only if the answer is computed or counted: code computes it again."),
     ] = None
+    also_seen: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Only if you used tools: up to five other facts you saw that are worth a question, each in one short sentence "
+            "with its line or label. The next attempt sees these notes, and nothing else of what you looked at."
+        ),
+    ] = ()
 
 
 class SubmitVisualQA(SubmitQA):
@@ -96,8 +103,18 @@ class ReportExhausted(Record):
     ]
 
 
+def _explained_last(schema: dict[str, Any]) -> None:
+    """Verdicts stand before their explanation, also in schemas that add a verdict to another one."""
+    fields = schema["properties"]
+    for name in ("note", "explanation"):
+        if name in fields:
+            fields[name] = fields.pop(name)
+
+
 class BlindAnswer(Record):
     """Answer the question from the document alone."""
+
+    model_config = ConfigDict(json_schema_extra=_explained_last)
 
     answerable: Annotated[
         bool,
@@ -110,6 +127,9 @@ class BlindAnswer(Record):
         tuple[EvidenceQuote, ...],
         Field(description="The passages your answer, or the part of it you found, rests on."),
     ] = ()
+    premise_holds: Annotated[
+        bool, Field(description="False if the question takes for granted what the document denies.")
+    ] = True
     unambiguous: Annotated[
         bool,
         Field(
@@ -133,6 +153,12 @@ class JudgingAnswer(BlindAnswer):
             description="False if a well-read person who sees only the question would guess what decides the answer."
         ),
     ]
+    self_contained: Annotated[
+        bool,
+        Field(
+            description="False if a reader who knows the corpus, but not which document is meant, cannot tell what is asked."
+        ),
+    ]
     relevant: Annotated[
         bool, Field(description="False if the question does not serve the corpus and the scenario.")
     ]
@@ -147,17 +173,22 @@ class JudgingAnswer(BlindAnswer):
     @classmethod
     def _unsaid(cls, value: object) -> object:
         """What is not said is not confirmed: the comparison judges it then."""
-        unsaid = {"non_trivial": False, "relevant": False}
+        unsaid = dict.fromkeys(("non_trivial", "self_contained", "relevant"), False)
         return {**unsaid, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
 
 
 class Comparison(Record):
-    """Compare your own answer with the proposed one and judge the question by the four criteria."""
+    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
 
-    matches: Annotated[bool, Field(description="Criterion 1.")]
-    non_trivial: Annotated[bool, Field(description="Criterion 2.")]
-    unambiguous: Annotated[bool, Field(description="Criterion 3.")]
-    relevant: Annotated[bool, Field(description="Criterion 4.")]
+    model_config = ConfigDict(json_schema_extra=_explained_last)
+
+    supported: Annotated[bool, Field(description="Criterion 1, before you look at your own answer.")]
+    matches: Annotated[bool, Field(description="Criterion 2.")]
+    premise_holds: Annotated[bool, Field(description="Criterion 3.")]
+    unambiguous: Annotated[bool, Field(description="Criterion 4.")]
+    self_contained: Annotated[bool, Field(description="Criterion 5.")]
+    non_trivial: Annotated[bool, Field(description="Criterion 6.")]
+    relevant: Annotated[bool, Field(description="Criterion 7.")]
     explanation: Annotated[
         str,
         Field(
@@ -169,9 +200,9 @@ class Comparison(Record):
 
 
 class TypedComparison(Comparison):
-    """Compare your own answer with the proposed one and judge the question by the five criteria."""
+    """Compare your own answer with the proposed one and judge the question by the eight criteria."""
 
-    of_type: Annotated[bool, Field(description="Criterion 5: whether it is of the type asked for.")]
+    of_type: Annotated[bool, Field(description="Criterion 8: whether it is of the type asked for.")]
 
     @model_validator(mode="before")
     @classmethod
@@ -183,12 +214,6 @@ class TypedComparison(Comparison):
 class DuplicateVerdict(Record):
     """Say whether the new question asks the same as one of the numbered ones."""
 
-    explanation: Annotated[
-        str,
-        Field(
-            description="One short sentence: which fact the new question asks for, and which the nearest one does."
-        ),
-    ] = ""
     verdict: Literal["unique", "duplicate"]
     duplicate_of: Annotated[
         int | None,
@@ -197,6 +222,12 @@ class DuplicateVerdict(Record):
             description="Number of the accepted question it repeats, the closest if several; null if unique.",
         ),
     ] = None
+    explanation: Annotated[
+        str,
+        Field(
+            description="One short sentence: which fact the new question asks for, and which the nearest one does."
+        ),
+    ] = ""
 
 
 class GroundingVerdict(Record):

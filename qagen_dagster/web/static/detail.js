@@ -4,7 +4,7 @@
 const MORE_LINES = 40;
 const NEAR = 2; // lines from a quote; a narrow window first shows only these
 const WAIT_SIMILAR = 250; // milliseconds: not for each question that one only passes
-const CRITERIA = ["answerable", "matches", "non_trivial", "unambiguous", "relevant"];
+const CRITERIA = ["answerable", "supported", "matches", "premise_holds", "unambiguous", "self_contained", "non_trivial", "relevant"];
 let shownRow = null;
 let waiting = 0;
 
@@ -121,10 +121,11 @@ function drawVerdict(box, found) {
   const verdict = found.verdict;
   const parts = [];
   if (verdict) {
+    const criteria = CRITERIA.filter((name) => typeof verdict[name] === "boolean");
     parts.push(
       element("h3", {}, "Validator"),
       element("p", {}, "Blind answer: ", element("b", { dir: "auto" }, verdict.blind_answer || "(none)")),
-      element("ul", { class: "criteria" }, CRITERIA.map((name) => element("li", { class: verdict[name] ? "chip yes" : "chip no" }, `${verdict[name] ? "✓" : "✗"} ${name.replace("_", "-")}`))),
+      element("ul", { class: "criteria" }, criteria.map((name) => element("li", { class: verdict[name] ? "chip yes" : "chip no" }, `${verdict[name] ? "✓" : "✗"} ${name.replaceAll("_", "-")}`))),
       note(verdict.explanation),
     );
   }

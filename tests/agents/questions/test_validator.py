@@ -12,9 +12,10 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.document import Section
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
-from tests.support.documents import context_of, visual_context
-from tests.support.models import FakeModel, Turn, call, say, told
+from tests.support.documents import context_of, view_of, visual_context
+from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
 
 SECRET_ANSWER = "every ninety-one fortnights"
 SECRET_QUOTE = "Its cable is 12 m long and must not be shortened."
@@ -33,13 +34,7 @@ BLIND: dict[str, Any] = {
     "evidence": [{"quote": "as I read it", "start_line": 4}],
     "note": "a note of mine",
 }
-SAME: dict[str, Any] = {
-    "matches": True,
-    "non_trivial": True,
-    "unambiguous": True,
-    "relevant": True,
-    "explanation": "Both say so.",
-}
+SAME: dict[str, Any] = dict.fromkeys(CRITERIA, True) | {"explanation": "Both say so."}
 
 
 def blind(**changed: Any) -> AssistantMessage:
@@ -67,7 +62,7 @@ def is_blind(request: Request) -> bool:
     return "submit_answer" in {tool.name for tool in request.tools}
 
 
-def test_a_right_answer_passes_all_five_checks() -> None:
+def test_a_right_answer_passes_all_checks() -> None:
     found, model = run(blind(), compare())
     verdict = verdict_of(found)
     assert rejection(verdict) is None
@@ -142,7 +137,10 @@ def test_no_answer_without_a_note_still_says_why() -> None:
 @pytest.mark.parametrize(
     ("failed", "reason"),
     [
+        ("supported", RejectionReason.ANSWER_NOT_SUPPORTED),
         ("matches", RejectionReason.WRONG_ANSWER),
+        ("premise_holds", RejectionReason.FALSE_PREMISE),
+        ("self_contained", RejectionReason.NOT_SELF_CONTAINED),
         ("non_trivial", RejectionReason.TRIVIAL),
         ("unambiguous", RejectionReason.AMBIGUOUS),
         ("relevant", RejectionReason.IRRELEVANT),
@@ -207,11 +205,29 @@ def test_without_a_rule_nothing_is_asked_about_the_type() -> None:
     assert "of_type" not in model.requests[1].canonical()
 
 
-ORDER = ("answerable", "unambiguous", "matches", "non_trivial", "relevant")
-REASONS = ("unanswerable", "ambiguous", "wrong_answer", "trivial", "irrelevant")
+ORDER = (
+    "premise_holds",
+    "answerable",
+    "self_contained",
+    "unambiguous",
+    "matches",
+    "supported",
+    "non_trivial",
+    "relevant",
+)
+REASONS = (
+    "false_premise",
+    "unanswerable",
+    "not_self_contained",
+    "ambiguous",
+    "wrong_answer",
+    "answer_not_supported",
+    "trivial",
+    "irrelevant",
+)
 
 
-@pytest.mark.parametrize("failed", [some for size in range(1, 6) for some in combinations(ORDER, size)])
+@pytest.mark.parametrize("failed", [some for size in (1, 2, 8) for some in combinations(ORDER, size)])
 def test_of_several_faults_the_one_that_explains_most_is_the_reason(failed: tuple[str, ...]) -> None:
     verdict = VerdictRecord(
         attempt=1,
@@ -260,7 +276,12 @@ def test_the_embedded_reader_understands_these_prompts(
     assert (verdict.blind_answer, verdict.matches) == ("1998", passes)
 
 
-JUDGED = {"non_trivial": True, "relevant": True}
+JUDGED = {
+    "non_trivial": True,
+    "self_contained": True,
+    "relevant": True,
+    "evidence": [{"quote": SECRET_QUOTE, "start_line": 7}],
+}
 
 
 def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judgement:
@@ -277,10 +298,28 @@ def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [{}, JUDGED | {"relevant": False}, JUDGED | {"non_trivial": False}, JUDGED | {"unambiguous": False}],
-    ids=["not judged", "relevant", "non_trivial", "unambiguous"],
+    [
+        {},
+        JUDGED | {"relevant": False},
+        JUDGED | {"non_trivial": False},
+        JUDGED | {"self_contained": False},
+        JUDGED | {"unambiguous": False},
+        JUDGED | {"premise_holds": False},
+        JUDGED | {"evidence": [{"quote": "another line that it needs"}]},
+        JUDGED | {"evidence": []},
+    ],
+    ids=[
+        "not judged",
+        "relevant",
+        "non_trivial",
+        "self_contained",
+        "unambiguous",
+        "premise",
+        "supported",
+        "no quote",
+    ],
 )
-def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, bool]) -> None:
+def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, Any]) -> None:
     model = FakeModel([blind(**said), compare(relevant=False)])
     fault = rejection(verdict_of(alone(model)))
     assert fault is not None
@@ -300,7 +339,7 @@ def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     _, model = run(blind(), compare())
     assert "Short questions of technicians." in told(model.requests[0])
     (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
-    assert {"non_trivial", "relevant"} <= set(tool.parameters["required"])
+    assert {"non_trivial", "self_contained", "relevant"} <= set(tool.parameters["required"])
 
 
 def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:
@@ -323,3 +362,47 @@ def test_a_model_compares_an_answer_that_code_has_computed() -> None:
     )
     assert rejection(verdict_of(judged)) is None
     assert "Computed by code from these: sum of 60; 30 = 90" in told(model.requests[1])
+
+
+@pytest.mark.parametrize("said", [{"answerable": False, "answer": ""}, {}], ids=["no answer", "an answer"])
+def test_a_false_premise_is_a_finding_of_its_own(said: dict[str, Any]) -> None:
+    denied = blind(premise_holds=False, note="It was never shortened.", **said)
+    found, model = run(
+        denied, compare(matches=False, premise_holds=False, explanation="It was never shortened.")
+    )
+    fault = rejection(verdict_of(found))
+    assert fault is not None
+    assert fault[0] is RejectionReason.FALSE_PREMISE
+    assert "It was never shortened." in fault[1]
+    assert (not said and "takes for granted what the document denies" in told(model.requests[1])) or said
+
+
+def test_the_verdict_on_the_evidence_comes_first_and_explanations_last() -> None:
+    """The form names as many criteria as the prompt, in its order."""
+    for rule, count, word in ((None, 7, "seven"), (HOP, 8, "eight")):
+        _, model = run(blind(), compare(), rule=rule)
+        form = model.requests[1].tools[0]
+        fields = list(form.parameters["properties"])
+        assert (fields[0], fields[-1], len(fields)) == ("supported", "explanation", count + 1)
+        numbers = [form.parameters["properties"][name]["description"] for name in fields[:-1]]
+        assert [text.split()[1].strip(".,:") for text in numbers] == [str(n) for n in range(1, count + 1)]
+        assert word in form.description
+        prompt = model.requests[1].system
+        assert [f"{n}. {name}: " in prompt for n, name in enumerate(fields[:7], 1)] == [True] * 7
+        assert ("There is an eighth criterion, of_type" in told(model.requests[1])) is (rule is not None)
+    (answer,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
+    assert list(answer.parameters["properties"])[-1] == "note"
+
+
+def test_the_type_has_one_condition() -> None:
+    """Its own rule decides, and nothing is said of single sentences beside it."""
+    _, model = run(blind(), compare(of_type=True), rule=HOP)
+    rule = told(model.requests[1]).partition("There is an eighth criterion")[2].partition("Mode:")[0]
+    assert HOP.fails in rule
+    assert "one sentence" not in rule
+
+
+def test_quotes_are_shown_with_their_section() -> None:
+    view = view_of(sections=(Section(title="Care of the cable", level=1, start_line=5),))
+    seen = told(run(blind(), compare(), context=context_of(view))[1].requests[1])
+    assert f'[1] line 7, in "Care of the cable": {SECRET_QUOTE}' in seen

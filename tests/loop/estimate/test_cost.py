@@ -8,7 +8,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.cost import batch_share, budget_ends, money
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Range
 from qagen_dagster.loop.estimate.rough_guess import Task
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.forecast import Use
 from qagen_dagster.loop.estimate.rough_guess import Task, expected_questions, guess
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode

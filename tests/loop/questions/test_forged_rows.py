@@ -13,7 +13,7 @@ from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.questions.results import GenerationResult
 from tests.loop.questions.test_run_document import KEY, fresh, work_of
 from tests.support.documents import context_of, visual_context
-from tests.support.models import FakeModel, call
+from tests.support.models import CRITERIA, FakeModel, call
 
 TYPES = (
     "factual", "numeric", "Multi-hop", "multi_hop", "comparison", "calculation", "aggregation", " synthesis ", "none",
@@ -40,7 +40,7 @@ def run(rows: list[dict[str, Any]], context: QAContext) -> GenerationResult:
 
     def agree(request: Request) -> AssistantMessage:
         if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+            checks = dict.fromkeys(CRITERIA, True)
             return call("submit_comparison", explanation="all hold", **checks)
         return call("submit_answer", answerable=True, answer="yes, so it is", unambiguous=True)
 

@@ -6,15 +6,15 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import QALimits, Validate
+from qagen_dagster.loop.questions.state import QALimits, Validate
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 from tests.support.documents import context_of, visual_context
-from tests.support.models import FakeModel, call
+from tests.support.models import CRITERIA, FakeModel, call
 
 LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
 PLACE = Evidence(quote="Calibrate the probe every 90 days.", start_line=4, end_line=4)
-CHECKS = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+CHECKS = dict.fromkeys(CRITERIA, True)
 
 
 @pytest.mark.parametrize(

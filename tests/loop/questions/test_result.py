@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.result import empty_result, result_of
 from qagen_dagster.loop.questions.run_document import DocumentSteps
-from qagen_dagster.loop.questions.state_machine import Done, Generate, QALimits, next_step, replay
+from qagen_dagster.loop.questions.state import Done, Generate, QALimits
+from qagen_dagster.loop.questions.state_machine import next_step, replay
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from tests.support.documents import context_of, visual_context
@@ -104,6 +105,7 @@ def test_every_call_is_in_the_result_in_order() -> None:
         *[("generator", 2)] * 2,
         ("deduplicator", 2),
         *[("validator", 2)] * 3,
+        ("generator", 2),  # it may correct its wrong answer
         ("generator", 3),
     ]
 

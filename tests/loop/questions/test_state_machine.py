@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from qagen_dagster.loop.questions.events import Compared, Event, Exhausted, GenerationFailed, Judged, Proposed
+from qagen_dagster.loop.questions.state import Dedupe, Done, Generate, QALimits, QAState, Validate
 from qagen_dagster.loop.questions.state_machine import (
-    Dedupe,
-    Done,
-    Generate,
-    QALimits,
-    QAState,
-    Validate,
     as_generator_sees,
     next_ahead,
     next_step,

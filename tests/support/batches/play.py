@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import Any
 
 from qagen_dagster.loop.questions.inputs import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
-from tests.support.models import FakeModel, Turn, call, say, told
+from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
 
 LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
 _ASKED = re.compile(r"Which words hold (\w+) (\d+)\?")
+_SEVERAL = re.compile(r"^(\d+)\. \[\w+\] Which words hold (\w+) (\d+)\?", re.MULTILINE)
 
 
 class Fate(StrEnum):
@@ -93,27 +95,36 @@ class BatchPlay:
         return call("submit_questions", questions=questions, not_possible=gone)
 
     def _answer(self, request: Request) -> AssistantMessage:
-        fate, number = _asked(request)
-        line = LINES[1 + number % 6]
-        if fate is Fate.SILENT:
-            return say("Hm.")
-        if fate is Fate.HONEST:
-            return call("submit_grounded_answer", answer="Insufficient information in the document.")
+        if request.tools[0].name == "submit_grounded_answers":
+            several = _SEVERAL.findall(told(request))
+            given = [(int(n), _given(Fate(fate), int(number), first=True)) for n, fate, number in several]
+            return call("submit_grounded_answers", answers=[one | {"number": n} for n, one in given if one])
         first = "Rejected answers and why:\n(none)" in told(request)
-        false = fate is Fate.FALSE or (fate is Fate.LATE and first)
-        quote = "This is nowhere in it." if fate is Fate.UNPROVEN else line
-        return call("submit_grounded_answer", answer=FALSE if false else line, evidence=[{"quote": quote}])
+        one = _given(*_asked(request), first=first)
+        return call("submit_grounded_answer", **one) if one else say("Hm.")
 
     def _validate(self, request: Request) -> AssistantMessage:
         fate, number = _asked(request)
         if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(("non_trivial", "unambiguous", "relevant"), True)
+            checks = dict.fromkeys(CRITERIA, True)
             checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
             return call("submit_comparison", explanation="Seen.", **checks)
         answer = FALSE if fate is Fate.FALSE else LINES[1 + number % 6]
         return call(
             "submit_answer", answerable=fate is not Fate.NOWHERE, answer=answer, evidence=[], unambiguous=True
         )
+
+
+def _given(fate: Fate, number: int, *, first: bool) -> dict[str, Any]:
+    """The answer to a question; empty if there is none."""
+    line = LINES[1 + number % 6]
+    if fate is Fate.SILENT:
+        return {}
+    if fate is Fate.HONEST:
+        return {"answer": "Insufficient information in the document."}
+    false = fate is Fate.FALSE or (fate is Fate.LATE and first)
+    quote = "This is nowhere in it." if fate is Fate.UNPROVEN else line
+    return {"answer": FALSE if false else line, "evidence": [{"quote": quote}]}
 
 
 def _asked(request: Request) -> tuple[Fate, int]:

@@ -1,11 +1,11 @@
-"""The answerer answers one question from the text it is shown. Code looks up its quotes in the document."""
+"""The answerer answers one question, or several at once, from the text it is shown. Code looks up its quotes in the document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.batch import reply_text
 from qagen_dagster.agents.questions.batch.one_reply import LIMITS, Reply, Task, ask
 from qagen_dagster.agents.questions.batch.reading import Reading
@@ -18,7 +18,11 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import normalise
-from qagen_dagster.records.questions.batch import AnsweredQuestion, SubmitGroundedAnswer
+from qagen_dagster.records.questions.batch import (
+    AnsweredQuestion,
+    SubmitGroundedAnswer,
+    SubmitGroundedAnswers,
+)
 from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
 from qagen_dagster.toolkit.excerpt import block, one_line
 
@@ -45,8 +49,21 @@ class Answered:
     calls: tuple[CallSummary, ...]
 
 
+@dataclass(frozen=True)
+class AnsweredMany:
+    """A candidate for each question, in order; None for a question without an answer."""
+
+    candidates: tuple[Candidate | None, ...]
+    calls: tuple[CallSummary, ...]
+
+
 def prompt() -> Prompt:
     return load_prompt("questions/batch/answer")
+
+
+def many_prompt() -> Prompt:
+    """The addition before the user part of `prompt`, for several questions."""
+    return load_addition("questions/batch/answer_many")
 
 
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
@@ -78,6 +95,30 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
     return Answered(check.candidate_of(found), "", reply.calls)
 
 
+def answer_many(
+    context: QAContext, model: Model, reading: Reading, asked: Sequence[Asked], task: Task
+) -> AnsweredMany:
+    """Answer several questions in one request, so that the document is shown once. Raises ModelError."""
+    check = _AnswersCheck([_AnswerCheck(context, one) for one in asked])
+    spec = AgentSpec(
+        name="batch answerer of several questions",
+        role=ROLE,
+        prompt=many_prompt().before(prompt()),
+        tools=(),
+        terminals=(Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once),),
+        limits=LIMITS,
+    )
+    values = {
+        "question": block(
+            f"{number}. [{one.question_type.value}] {one.question}" for number, one in enumerate(asked, 1)
+        ),
+        "question_type": "several, with the type of each in brackets",
+        "rejected": "(none)",
+    }
+    reply = ask(spec, model, context, reading, Task(task.choices, values, task.attempt, task.sample))
+    return AnsweredMany(check.candidates(), reply.calls)
+
+
 def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
     if isinstance(reply.run.end, Finish):
         return SubmitGroundedAnswer.model_validate(reply.run.end.result)
@@ -93,12 +134,16 @@ class _AnswerCheck:
 
     def reject_once(self, result: Record) -> None:
         """Raise ToolError for the first answer that fails the evidence check. Later ones pass."""
-        submitted = SubmitGroundedAnswer.model_validate(result)
-        found = self.candidate_of(submitted)
-        of_answer = found.gate not in (None, RejectionReason.NOT_SELF_CONTAINED)
-        if of_answer and not self._told and not _is_insufficient(submitted.answer):
+        fault = self.fault(SubmitGroundedAnswer.model_validate(result))
+        if fault and not self._told:
             self._told = True
-            raise ToolError(f"Not accepted: {found.gate_detail}. Correct it and submit once more.")
+            raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
+
+    def fault(self, submitted: SubmitGroundedAnswer) -> str:
+        """What is wrong with the answer or its evidence; empty if nothing is, or if the fault is that of the question."""
+        found = self.candidate_of(submitted)
+        of_question = found.gate in (None, RejectionReason.NOT_SELF_CONTAINED)
+        return "" if of_question or _is_insufficient(submitted.answer) else found.gate_detail
 
     def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:
         """The question with this answer and its evidence in the words of the document."""
@@ -125,6 +170,38 @@ class _AnswerCheck:
             question_type=self._asked.question_type.value,
             gate=gate,
             gate_detail=why,
+        )
+
+
+class _AnswersCheck:
+    """The evidence checks of several answers. After a refusal the answers without a fault are kept."""
+
+    def __init__(self, checks: Sequence[_AnswerCheck]) -> None:
+        self._checks = checks
+        self._kept: dict[int, SubmitGroundedAnswer] = {}
+        self._told = False
+
+    def reject_once(self, result: Record) -> None:
+        """Raise ToolError for the first submission with an answer that fails. Later ones pass."""
+        for one in SubmitGroundedAnswers.model_validate(result).answers:
+            self._kept[one.number] = SubmitGroundedAnswer.model_validate(one.model_dump(exclude={"number"}))
+        if self._told:
+            return
+        self._told = True
+        faults = [
+            f"answer {number}: {fault}"
+            for number, check in enumerate(self._checks, 1)
+            if number in self._kept and (fault := check.fault(self._kept[number]))
+        ]
+        if faults:
+            raise ToolError(
+                f"Not accepted: {'; '.join(faults)}. Submit these once more; the others are kept."
+            )
+
+    def candidates(self) -> tuple[Candidate | None, ...]:
+        return tuple(
+            check.candidate_of(self._kept[number]) if number in self._kept else None
+            for number, check in enumerate(self._checks, 1)
         )
 
 

@@ -26,7 +26,7 @@ _FUNCTION_WORD_LIST = (
 )
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 _NOWHERE = "stand in no evidence quote"
-_FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z])")  # "in 2003.2 He"
+_FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE)  # "in 2003.2 He"
 _PARTS = re.compile(r"[;\n\u2022]")
 _CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
 MOST_CAPITALS = 0.3  # of the words, in English text
@@ -47,8 +47,8 @@ def unsupported(
     afterwards are left to grading.
     """
     derived = question_type.strip().lower().replace(" ", "_") in _DERIVED
-    told = _FOOTNOTE.sub(r"\1 ", f"{evidence}\n{beside}")
-    quoted, asked = _tokens(told), _tokens(question)
+    told = f"{evidence}\n{beside}"
+    quoted, asked = [*_tokens(told), *_tokens("\n".join(_FOOTNOTE.findall(told)))], _tokens(question)
     wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
     missing = [token for token in wanted if not _covered(token, {*quoted, *asked})]
     if derived:

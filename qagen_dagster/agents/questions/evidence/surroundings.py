@@ -65,7 +65,8 @@ def headings(document: Document, line: int) -> list[str]:
     """The titles of the sections that contain a line, the outermost first."""
     titles: list[str] = []
     level = 0
-    for section in reversed([one for one in document.sections if one.start_line <= line]):
+    above = [one for one in document.sections if one.start_line <= line and line <= (one.end_line or line)]
+    for section in reversed(above):
         if not titles or section.level < level:
             titles.insert(0, f"{section.title} /")
             level = section.level

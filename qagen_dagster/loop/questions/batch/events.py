@@ -79,6 +79,21 @@ class Answered(Record):
     calls: tuple[CallSummary, ...] = ()
 
 
+class PreparedAnswer(Record):
+    """The answer to a waiting question, by its number; None: it was asked with others and got no answer."""
+
+    number: int
+    candidate: Candidate | None
+
+
+class Prepared(Record):
+    """Several waiting questions were answered in one request."""
+
+    kind: Literal["prepared"] = "prepared"
+    answers: tuple[PreparedAnswer, ...]
+    calls: tuple[CallSummary, ...] = ()
+
+
 class AnswerGraded(Record):
     """The newest answer was graded."""
 
@@ -96,6 +111,7 @@ BatchEvent = Annotated[
     | QuestionGraded
     | Rewritten
     | Answered
+    | Prepared
     | AnswerGraded
     | Proposed
     | Compared

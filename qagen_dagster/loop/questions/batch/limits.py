@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.records.corpus import BatchOptions, QuestionType, ScenarioConfig
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import digest
@@ -45,19 +45,29 @@ def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLim
     )
 
 
-def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True) -> str | None:
+def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: bool = False) -> str | None:
     """Why a text is not grounded enough; None when it is, or when nothing could be measured.
 
     An answer must be grounded as a `whole`. A question states little, so only its confidence counts. An answer that is undecided
-    is asked for again only if the document lacks most of what a sentence of it says.
+    is asked for again only if the document lacks most of what a sentence of it says, unless code has `computed` it from the quotes.
     """
+    if grade.confidence is None and computed:
+        return None
     if grade.confidence is None:
         doubtful = [one.score is not None and one.score < DOUBTFUL for one in grade.sentences]
         return "; ".join(grade.issues) if any(doubtful) else None
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
     told = "; ".join(grade.issues) or "the document does not say this"
-    return told if not whole else f"{told} (confidence {grade.confidence:.2f}, wanted {least:.2f})"
+    if not whole:
+        return told
+    enough = grade.confidence >= least
+    rule = (
+        "every sentence must be grounded"
+        if enough
+        else f"confidence {grade.confidence:.2f} is below {least:.2f}"
+    )
+    return f"{told} ({rule})"
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:

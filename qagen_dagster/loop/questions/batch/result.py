@@ -10,7 +10,7 @@ from qagen_dagster.loop.questions.batch.state import BatchState
 from qagen_dagster.loop.questions.batch.state_machine import missing_of
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state_machine import Accepted, Done
+from qagen_dagster.loop.questions.state import Accepted, Done
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id

@@ -27,6 +27,8 @@ from qagen_dagster.loop.questions.batch.events import (
     BatchEvent,
     Draft,
     DuplicateDraft,
+    Prepared,
+    PreparedAnswer,
     QuestionGraded,
     Rewritten,
 )
@@ -39,6 +41,7 @@ from qagen_dagster.loop.questions.batch.state import (
     Current,
     GradeAnswer,
     GradeQuestion,
+    Prepare,
     Rewrite,
     Settle,
     Step,
@@ -48,7 +51,8 @@ from qagen_dagster.loop.questions.controls import hops
 from qagen_dagster.loop.questions.events import Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate, check_recheck, check_replies
+from qagen_dagster.loop.questions.state import Dedupe, Done, Validate
+from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
@@ -112,8 +116,8 @@ class DocumentRun:
                 return self._grade_question(step)
             case Rewrite():
                 return self._rewrite(step, state)
-            case Answer():
-                return self._answer(step, state)
+            case Answer() | Prepare():
+                return self._answer(step, state) if isinstance(step, Answer) else self._prepare(step, state)
             case GradeAnswer():
                 return self._grade(step, state)
             case Settle():
@@ -209,12 +213,25 @@ class DocumentRun:
         found = answerer.answer(self.work.context, model, self.reading, asked, task)
         return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
+    def _prepare(self, step: Prepare, state: BatchState) -> Prepared:
+        asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
+        words = " ".join(one.question for one in step.drafts)
+        task = self._task(state, step.drafts[0].parts, words, 0)
+        model = self.models.answerer or self.models.generator
+        found = answerer.answer_many(self.work.context, model, self.reading, asked, task)
+        answers = zip(step.drafts, found.candidates, strict=True)
+        return Prepared(
+            answers=tuple(PreparedAnswer(number=one.number, candidate=given) for one, given in answers),
+            calls=found.calls,
+        )
+
     def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
         candidate = step.candidate
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
         judge = None if model is None else Judge(model, document_id, state.qa.attempts + 1, quoted)
-        found = grade_answer(candidate.question, candidate.answer, self.source, self.limits.method, judge)
+        source = self.source.deriving(candidate.computation)
+        found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
         if model is not None and model.ended is not None:
             raise model.ended
         return AnswerGraded(grade=found)

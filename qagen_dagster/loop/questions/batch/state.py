@@ -6,7 +6,7 @@ from pydantic import Field
 
 from qagen_dagster.loop.questions.batch.events import Draft
 from qagen_dagster.loop.questions.batch.limits import Wanted
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, QAState, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, QAState, Validate
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -36,6 +36,7 @@ class Current(Record):
     rewrites: int = 0
     refused: tuple[tuple[str, str], ...] = ()  # refused wordings with their reasons
     tries: tuple[Try, ...] = ()
+    prepared: Candidate | None = None  # its answer as it was written, from a request with several questions
 
 
 class Graded(Record):
@@ -52,6 +53,9 @@ class BatchState(Record):
     qa: QAState = QAState()
     drafts: tuple[Draft, ...] = ()  # all drafts that were not duplicates, in order
     taken: tuple[int, ...] = ()  # numbers of the drafts whose work began
+    prepared: dict[int, Candidate | None] = Field(
+        default_factory=dict[int, Candidate | None]
+    )  # by number of the draft
     current: Current | None = None
     rounds: int = 0
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
@@ -81,6 +85,12 @@ class Answer(Record):
     rejected: tuple[tuple[str, str], ...]
 
 
+class Prepare(Record):
+    """Answer several waiting questions in one request."""
+
+    drafts: tuple[Draft, ...]
+
+
 class GradeAnswer(Record):
     current: Current
     candidate: Candidate
@@ -92,4 +102,4 @@ class Settle(Record):
     candidate: Candidate
 
 
-Step = Ask | GradeQuestion | Rewrite | Answer | GradeAnswer | Settle | Dedupe | Validate | Done
+Step = Ask | GradeQuestion | Rewrite | Answer | Prepare | GradeAnswer | Settle | Dedupe | Validate | Done

@@ -17,6 +17,7 @@ from qagen_dagster.loop.questions.batch.events import (
     Asked,
     BatchEvent,
     Draft,
+    Prepared,
     QuestionGraded,
     Rewritten,
 )
@@ -29,6 +30,7 @@ from qagen_dagster.loop.questions.batch.state import (
     GradeAnswer,
     Graded,
     GradeQuestion,
+    Prepare,
     Rewrite,
     Settle,
     Step,
@@ -43,10 +45,11 @@ from qagen_dagster.loop.questions.events import (
     Judged,
     Proposed,
 )
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, Rejected, Validate
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
+TOGETHER = 12  # most questions that are answered in one request
 NO_ANSWER = "the answerer gave no answer"
 
 
@@ -69,7 +72,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.own_attempts} attempts")
     waiting = next((one for one in _waiting(state) if one.question_type in missing), None)
     if waiting is not None:
-        return GradeQuestion(draft=waiting, question=waiting.question)
+        return _begin(waiting, state, missing)
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
         return Done(
@@ -90,13 +93,16 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
         case Rewritten():
             return _rewritten(_current(state, event), state, event)
         case Answered():
-            current = _current(state, event)
+            current = _with_prepared(_current(state, event))
             done = Try(candidate=event.candidate, failure=event.failure)
             return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
+        case Prepared():
+            known = {one.number: one.candidate for one in event.answers}
+            return state.model_copy(update={"prepared": state.prepared | known})
         case AnswerGraded():
-            return _answer_graded(_current(state, event), state, event)
+            return _answer_graded(_with_prepared(_current(state, event)), state, event)
         case Proposed():
-            return _settled(_current(state, event), state, event)
+            return _settled(_with_prepared(_current(state, event)), state, event)
         case Carried() | Compared() | Judged() | Controlled():
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
@@ -117,6 +123,14 @@ def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
     return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
 
 
+def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int]) -> Step:
+    """Begin with a question, or first answer it together with others."""
+    together = _together(state, missing) if waiting.number not in state.prepared else ()
+    if len(together) > 1:
+        return Prepare(drafts=together)
+    return GradeQuestion(draft=waiting, question=waiting.question)
+
+
 def _on_current(current: Current, limits: BatchLimits) -> Step:
     if current.tries:
         return _on_answer(current, limits)
@@ -128,7 +142,18 @@ def _on_current(current: Current, limits: BatchLimits) -> Step:
     fault = fault_of(best.grade, least, whole=False) if best.grade is not None else None
     if fault is not None and current.rewrites < options.question_regenerations:
         return Rewrite(current=current, question=best.question, reason=fault)
+    ready = _with_prepared(current)
+    if ready.tries:
+        return _on_answer(ready, limits)
     return Answer(current=current, question=best.question, rejected=())
+
+
+def _with_prepared(current: Current) -> Current:
+    """The question with its prepared answer as the first attempt, unless it was rewritten after that."""
+    unused = current.prepared is None or current.tries
+    if unused or _best_version(current).question != current.draft.question:
+        return current
+    return current.model_copy(update={"tries": (Try(candidate=current.prepared),)})
 
 
 def _on_answer(current: Current, limits: BatchLimits) -> Step:
@@ -159,7 +184,10 @@ def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
         return one.failure or NO_ANSWER
     if one.candidate.gate is not None:
         return one.candidate.gate_detail
-    return fault_of(one.grade, limits.options.min_answer_confidence) if one.grade is not None else None
+    if one.grade is None:
+        return None
+    least, computed = limits.options.min_answer_confidence, bool(one.candidate.computation)
+    return fault_of(one.grade, least, computed=computed)
 
 
 def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
@@ -186,6 +214,19 @@ def _best_version(current: Current) -> Version:
     return max(current.versions, key=lambda one: rank_of(one.grade))
 
 
+def _together(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
+    """The next waiting questions without an answer, as many of each type as are missing, that saw the same parts of the document."""
+    left = dict(missing)
+    found: list[Draft] = []
+    for one in _waiting(state):
+        if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == TOGETHER:
+            continue
+        if not found or one.parts == found[0].parts:
+            left[one.question_type] -= 1
+            found.append(one)
+    return tuple(found)
+
+
 def _waiting(state: BatchState) -> list[Draft]:
     return [one for one in state.drafts if one.number not in state.taken]
 
@@ -196,7 +237,7 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
     if event.failure:
         questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
     duplicates = tuple(
-        state_machine.Rejected(
+        Rejected(
             candidate=Candidate(
                 question=one.draft.question,
                 answer="",
@@ -236,7 +277,8 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
         draft = next((one for one in _waiting(state) if one.number == event.number), None)
         if draft is None:
             raise ValueError(f"there is no question {event.number} waiting")
-        fresh = Current(draft=draft, versions=(Version(question=draft.question, grade=event.grade),))
+        first = Version(question=draft.question, grade=event.grade)
+        fresh = Current(draft=draft, versions=(first,), prepared=state.prepared.get(draft.number))
         taken = (*state.taken, draft.number)
         return state.model_copy(update={"current": fresh, "taken": taken})
     _expect(current.draft.number == event.number and current.versions[-1].grade is None, event)

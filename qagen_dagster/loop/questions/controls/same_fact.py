@@ -8,7 +8,7 @@ from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.loop.answer_match import Match, match
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import Validate
+from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.records.questions.results import CallSummary
 
 

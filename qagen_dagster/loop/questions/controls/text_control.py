@@ -13,7 +13,8 @@ from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.fingerprint import has_text_control
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import Validate, is_malformed
+from qagen_dagster.loop.questions.state import Validate
+from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import RejectionReason
 

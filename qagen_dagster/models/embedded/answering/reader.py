@@ -222,9 +222,9 @@ def compare(prompt: str) -> Action:
         " It cannot judge paraphrases, nor tell neighbouring names of one sentence apart with certainty."
     )
     arguments = {
+        **dict.fromkeys(("supported", "premise_holds", "unambiguous", "self_contained"), True),
         "matches": matches,
         "non_trivial": not trivial,
-        "unambiguous": True,
         "relevant": relevant,
         "explanation": explanation,
     }

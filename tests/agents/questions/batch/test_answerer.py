@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.batch.answerer import NO_QUOTE, Answered, Asked, answer
+from qagen_dagster.agents.questions.batch.answerer import (
+    NO_QUOTE,
+    Answered,
+    AnsweredMany,
+    Asked,
+    answer,
+    answer_many,
+)
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import Reading
 from qagen_dagster.models.messages import AssistantMessage
@@ -83,3 +90,47 @@ def test_plain_text_is_read_where_no_tool_is_called() -> None:
     assert (found.candidate.gate, found.candidate.evidence[0].quote) == (None, LINE)
     silent, _ = answered(say("Hm."), say("Hm."))
     assert (silent.candidate, silent.failure) == (None, "no_tool_call: Hm.")
+
+
+def together(*turns: Turn) -> tuple[AnsweredMany, FakeModel]:
+    context, model = context_of(), FakeModel(turns)
+    asked = [
+        Asked("How often is it calibrated?", QuestionType.FACTUAL),
+        Asked("Who built it?", QuestionType.CAUSAL),
+    ]
+    task = Task([()], {}, attempt=3, sample=3000)
+    return answer_many(context, model, Reading(context.view), asked, task), model
+
+
+def answers(**by_number: str) -> AssistantMessage:
+    given = [
+        {"number": int(number[1:]), "answer": "Every 90 days.", "evidence": [{"quote": quote}]}
+        for number, quote in by_number.items()
+    ]
+    return call("submit_grounded_answers", answers=given)
+
+
+def test_several_questions_are_answered_from_one_showing_of_the_document() -> None:
+    found, model = together(answers(_2=LINE, _1=LINE))
+    assert [one and (one.question, one.gate) for one in found.candidates] == [
+        ("How often is it calibrated?", None),
+        ("Who built it?", None),
+    ]
+    (request,) = model.requests
+    assert "\n1. [factual] How often is it calibrated?\n2. [causal] Who built it?\n" in told(request)
+    assert told(request).count(f"| {LINE}") == 1
+
+
+def test_only_the_answers_that_fail_are_told_and_asked_again() -> None:
+    found, model = together(answers(_1=LINE, _2="Nowhere in it."), answers(_2=LINE))
+    assert [one and one.gate for one in found.candidates] == [None, None]
+    refusal = told(model.requests[1]).partition("Not accepted: ")[2]
+    assert "answer 2: quote 1 of 1 is not in the document" in refusal
+    assert "answer 1" not in refusal
+
+
+def test_a_question_that_was_left_out_has_no_answer() -> None:
+    found, _ = together(answers(_2=LINE))
+    assert [one is None for one in found.candidates] == [True, False]
+    silent, _ = together(say("Hm."), say("Hm."))
+    assert silent.candidates == (None, None)

@@ -127,3 +127,12 @@ def test_a_language_that_capitalises_nouns_is_not_checked_for_names() -> None:
         )
         is None
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"),
+    [("2019", True), ("2019.7", True), ("2018", False), ("3.76%", True), ("3.67%", False)],
+)
+def test_a_footnote_mark_at_the_end_of_a_quote_belongs_to_no_number(answer: str, holds: bool) -> None:
+    quote = "The error was 3.76%, and it was published in 2019.7"
+    assert (unsupported("When, and how large was the error?", answer, quote, "factual") is None) is holds

@@ -79,3 +79,21 @@ def test_an_undecided_answer_is_asked_for_again_only_if_the_document_lacks_most_
 
     assert fault(0.5, 0.66) is None
     assert fault(0.5, 0.4) == "Undecided (0.50): 'S.'; Undecided (0.40): 'S.'"
+
+
+def test_a_refusal_names_the_rule_that_decided() -> None:
+    """0.75 is enough where 0.70 is wanted: what refuses is that one sentence of four is not grounded."""
+    good, bad = SentenceStatus.SUPPORTED, SentenceStatus.CONTRADICTED
+    grade = tally([SentenceGrade(sentence="s", status=status) for status in (good, good, good, bad)], "m")
+    assert grade.confidence == 0.75
+    told = fault_of(grade, 0.7) or ""
+    assert told.endswith("(every sentence must be grounded)")
+    assert "0.70" not in told
+    assert (fault_of(grade, 0.8) or "").endswith("(confidence 0.75 is below 0.80)")
+
+
+def test_an_undecided_answer_that_code_has_computed_is_no_fault() -> None:
+    doubtful = SentenceGrade(sentence="s", status=SentenceStatus.NOT_MEASURED, score=0.4)
+    grade = tally([doubtful], "m")
+    assert fault_of(grade, 0.7)
+    assert fault_of(grade, 0.7, computed=True) is None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from qagen_dagster.grounding.methods import llm
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.questions.state_machine import QALimits
+from qagen_dagster.loop.questions.state import QALimits
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import question_id
@@ -98,7 +99,7 @@ def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
     play = BatchPlay([[("causal", Fate.WRONG), *[("causal", Fate.GOOD)] * 3]])
     result = run(play, limits=limits_of({WHY: 2}))
     assert types_of(result) == {"causal": 2}
-    assert (play.asked("generator"), play.asked("answerer")) == (1, 3)
+    assert (play.asked("generator"), play.asked("answerer")) == (1, 2)
     assert question(Fate.GOOD, 4) not in str(result.model_dump())
 
 
@@ -152,7 +153,7 @@ def test_an_answer_is_asked_for_again_with_the_reason() -> None:
     assert len(seen) == 2
     assert FALSE not in seen[0]
     assert f"- {FALSE}\n" in seen[1]
-    assert "(confidence 0.00, wanted 0.70)" in seen[1]
+    assert "(confidence 0.00 is below 0.70)" in seen[1]
 
 
 def test_after_five_rounds_what_is_missing_is_said_by_type() -> None:
@@ -277,8 +278,8 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
     assert found is not None
     assert [event.kind for event in found.events] == [
         "asked",
+        "prepared",
         "question_graded",
-        "answered",
         "answer_graded",
         "proposed",
     ]
@@ -370,3 +371,16 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: p
     (asked,) = judge.requests
     assert "passages that were quoted for it" in told(asked)
     assert all(one.quote in told(asked) for one in pair.evidence)
+
+
+def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
+    """Answers that fail are asked for again alone, and so are questions that got none."""
+    kinds = [Fate.GOOD, Fate.LATE, Fate.SILENT, Fate.GOOD, Fate.GOOD]
+    play = BatchPlay([[("multi_hop", fate) for fate in kinds]])
+    result = run(play, limits=limits_of({HOP: 5}))
+    assert len(result.accepted) == 4
+    answering = [json.loads(request)["tools"][0]["name"] for role, request in play.log if role == "answerer"]
+    assert answering[0] == "submit_grounded_answers"
+    assert set(answering[1:]) == {"submit_grounded_answer"}
+    alone = [request for role, request in play.log if role == "answerer"][1:]
+    assert all(question(Fate.LATE, 2) in one or question(Fate.SILENT, 3) in one for one in alone)

@@ -14,6 +14,8 @@ from qagen_dagster.loop.questions.batch.events import (
     BatchEvent,
     Draft,
     DuplicateDraft,
+    Prepared,
+    PreparedAnswer,
     QuestionGraded,
     Rewritten,
 )
@@ -24,13 +26,14 @@ from qagen_dagster.loop.questions.batch.state import (
     BatchState,
     GradeAnswer,
     GradeQuestion,
+    Prepare,
     Rewrite,
     Settle,
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
 from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Kept, Proposed, Recheck
-from qagen_dagster.loop.questions.state_machine import Dedupe, Done, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, Validate
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
@@ -74,8 +77,8 @@ def event_for(step: Step, state: BatchState, choose: Choose) -> BatchEvent:
             return QuestionGraded(number=step.draft.number, grade=grade_of(choose(4)))
         case Rewrite():
             return Rewritten(question="" if choose(2) else f"{step.question} anew?")
-        case Answer():
-            return _answered(step, len(step.current.tries), choose)
+        case Answer() | Prepare():
+            return _answered(step, choose)
         case GradeAnswer():
             return AnswerGraded(grade=grade_of(choose(4)))
         case Settle():
@@ -111,20 +114,22 @@ def _asked(step: Ask, state: BatchState, choose: Choose) -> Asked:
     return Asked(drafts=tuple(drafts), repeats=tuple(repeats), not_possible=tuple(gone))
 
 
-def _answered(step: Answer, tries: int, choose: Choose) -> Answered:
+def _answered(step: Answer | Prepare, choose: Choose) -> Answered | Prepared:
+    if isinstance(step, Prepare):
+        given = [_given(one.question, one.question_type.value, "together", choose) for one in step.drafts]
+        pairs = zip(step.drafts, given, strict=True)
+        return Prepared(answers=tuple(PreparedAnswer(number=one.number, candidate=it) for one, it in pairs))
+    kind, tries = step.current.draft.question_type.value, len(step.current.tries)
+    one = _given(step.question, kind, f"answer {tries}", choose)
+    return Answered(candidate=one, failure="" if one else "silent")
+
+
+def _given(question: str, kind: str, answer: str, choose: Choose) -> Candidate | None:
     fate = choose(6)
     if fate == 0:
-        return Answered(candidate=None, failure="silent")
+        return None
     gates = {1: RejectionReason.UNANSWERABLE, 2: RejectionReason.EVIDENCE_NOT_FOUND}
-    return Answered(
-        candidate=Candidate(
-            question=step.question,
-            answer=f"answer {tries}",
-            evidence=(),
-            question_type=step.current.draft.question_type.value,
-            gate=gates.get(fate),
-        )
-    )
+    return Candidate(question=question, answer=answer, evidence=(), question_type=kind, gate=gates.get(fate))
 
 
 def played(choose: Choose, limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, Done, list[BatchEvent]]:
@@ -207,12 +212,12 @@ def test_the_best_of_several_answers_is_settled_on() -> None:
         step = next_step(state, limits, wanted)
         assert isinstance(step, Answer)
         assert [answer for answer, _ in step.rejected] == [f"answer {earlier}" for earlier in range(number)]
-        state = transition(state, _answered(step, number, lambda _: 5))
+        state = transition(state, _answered(step, lambda _: 5))
         state = transition(state, AnswerGraded(grade=grade_of(level)))
     settled = next_step(state, limits, wanted)
     assert isinstance(settled, Settle)
     assert (settled.candidate.answer, settled.candidate.gate) == ("answer 1", RejectionReason.UNGROUNDED)
-    assert settled.candidate.gate_detail.endswith("(confidence 0.60, wanted 0.70)")
+    assert settled.candidate.gate_detail.endswith("(confidence 0.60 is below 0.70)")
 
 
 def test_what_could_not_be_measured_is_not_held_against_an_answer() -> None:
@@ -222,7 +227,7 @@ def test_what_could_not_be_measured_is_not_held_against_an_answer() -> None:
     state = transition(state, QuestionGraded(number=1, grade=grade_of(0)))
     step = next_step(state, limits, wanted)
     assert isinstance(step, Answer)
-    state = transition(state, _answered(step, 0, lambda _: 5))
+    state = transition(state, _answered(step, lambda _: 5))
     state = transition(state, AnswerGraded(grade=grade_of(0)))
     settled = next_step(state, limits, wanted)
     assert isinstance(settled, Settle)

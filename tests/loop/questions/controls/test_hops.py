@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.loop.questions.controls import hops
 from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
-from qagen_dagster.loop.questions.state_machine import QALimits, Validate
+from qagen_dagster.loop.questions.state import QALimits, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord

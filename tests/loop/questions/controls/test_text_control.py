@@ -14,7 +14,8 @@ from qagen_dagster.loop.questions.events import Controlled, Recheck
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import open_journal
 from qagen_dagster.loop.questions.run_document import run_document
-from qagen_dagster.loop.questions.state_machine import QALimits, QAState, transition
+from qagen_dagster.loop.questions.state import QALimits, QAState
+from qagen_dagster.loop.questions.state_machine import transition
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
@@ -27,10 +28,10 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.store import Store
 from tests.support.documents import context_of, view_of, visual_context
-from tests.support.models import FakeModel, call, say
+from tests.support.models import CRITERIA, FakeModel, call, say
 
 ANSWER = "the blue curve"
-CHECKS = dict.fromkeys(("matches", "non_trivial", "unambiguous", "relevant"), True)
+CHECKS = dict.fromkeys(CRITERIA, True)
 LIMITS = QALimits(target_count=1, max_consecutive_failures=9, max_attempts=1)
 BUDGET = "the budget is used up"
 
@@ -60,7 +61,7 @@ class Validator:
             raise BudgetExhaustedError(BUDGET)
         if self.text is None:
             return _submit("", answerable=False)
-        return _submit(self.text, non_trivial=True, relevant=True)
+        return _submit(self.text, non_trivial=True, self_contained=True, relevant=True)
 
     def _look(self, first: bool) -> AssistantMessage:
         if first and self.looks:
