@@ -50,7 +50,6 @@ def questions() -> dict[str, str]:
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
-        ("what is step 2?", "Open the drain cock under the motor"),
     ],
 )
 def test_each_family_words_its_question(questions: dict[str, str], question: str, answer: str) -> None:
@@ -142,7 +141,9 @@ def test_one_thing_lends_its_name() -> None:
 
 def test_court_cases_are_named_by_their_parties() -> None:
     text = "UNITED STATES OF AMERICA,\n\nAppellee,\n\nv.\n\nHUSSEIN AL-RIKABI,\n\nDefendant.\n\nJudge Bruce Selya wrote the opinion in March 2008."
-    question = next(iter(all_questions(Paper(text))))
+    question = next(
+        iter(all_questions(Paper(text, title="title: United States of America v. Hussein Al-Rikabi")))
+    )
     assert question.startswith("In United States of America v. Hussein Al-Rikabi, ")
 
 

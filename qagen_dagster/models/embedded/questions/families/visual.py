@@ -87,13 +87,10 @@ def _of_table(visual: Shown, lines: Sequence[Line], context: Context) -> Iterato
 
 
 def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
-    if not visual.caption or not context.title:
-        return
     frame = context.frame(table=f"the caption of {visual.label}")
-    blocks = [_without_label(block) for block in segment(lines)]
+    blocks = [_without_label(block) for block in segment(lines) if visual.caption]
     for candidate in prose([block for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]):
-        question = f"{frame}{candidate.question[:1].lower()}{candidate.question[1:]}"
-        yield replace(candidate, question=question, visuals=(visual.label,), anchored=True)
+        yield replace(candidate, frame=frame, visuals=(visual.label,))
 
 
 _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
