@@ -30,6 +30,7 @@ _DATED = re.compile(
 _DAY = re.compile(
     r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
 )
+LONG = 1_500  # lines; a document of more has many subjects
 LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
 
 
@@ -44,6 +45,7 @@ class Context:
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: Mapping[int, str] = field(default_factory=dict[int, str])
+    long: bool = False  # a question then names its section, too
 
     @property
     def name(self) -> str:
@@ -109,7 +111,8 @@ def read_context(about: Card, head: Sequence[Line]) -> Context:
         day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
         title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
     text = " ".join(block.passage.text for block in segment(head) if block.kind in (Kind.TEXT, Kind.ITEM))
-    return Context(title, thing_of(title, text), headings=about.headings)
+    long = about.lines > LONG
+    return Context(title, "" if long else thing_of(title, text), headings=about.headings, long=long)
 
 
 def thing_of(title: str, text: str) -> str:

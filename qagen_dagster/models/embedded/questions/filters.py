@@ -23,7 +23,7 @@ _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either way|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
@@ -123,12 +123,12 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     ):
         return True
     if re.search(
-        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| - ",
+        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| [-=] |\bthe (?:different|new|entire|whole|only|real|main|other) ",
         question,
         re.IGNORECASE,
     ):
         return True
-    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])", question):
+    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])", question):
         return True
     return bool(_FURNITURE.search(question)) or len(_ODD.findall(question + candidate.answer)) > 0
 
@@ -163,6 +163,15 @@ _AFTER_NOUN = word_set(
     "is are was were be do does did has have had can could may might must should will would in on at to from by with when if "
     "because after before until during not and or as for take keep use make need show give find"
 )
+
+
+def _anywhere(candidate: Candidate, context: Context) -> bool:
+    """Whether a sentence of a long document is asked about without a name, a number or a section that tells where it stands."""
+    if not context.long or candidate.family in _STRUCTURED or context.inner(candidate.section):
+        return False
+    return not re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked)
+
+
 _OPINION = re.compile(
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
     r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
@@ -175,7 +184,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _unknown_thing, _opinion,
+    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _unknown_thing, _anywhere, _opinion,
 )  # fmt: skip
 
 

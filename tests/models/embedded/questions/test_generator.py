@@ -88,6 +88,33 @@ def test_silence_where_nothing_good_can_be_asked(text: str) -> None:
     assert arguments["reason"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Rat der Stadt beschloss am 3. Juni 1987, die Brücke zu sperren. Martha Kellogg baute sie 1911.",
+        "Le pont fut construit par Martha Kellogg en mars 1987. Il mesure 45 mètres et porte douze lampes.",
+        "川の水位は一九八七年三月に四メートルまで上がり、町の三分の一が水につかりました。" * 3,
+    ],
+)
+def test_another_language_is_declined_in_one_line(text: str) -> None:
+    for mode in ("textual", "visual"):
+        listing = "1 visual\n- Table 1 | type: table | page: - | lines: 1-1 | caption: 1"
+        name, arguments = generate(Paper(text, listing), mode=mode)
+        assert name == "report_exhausted"
+        assert "not in English" in arguments["reason"]
+
+
+def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() -> None:
+    filler = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor in May 1987."
+    text = (
+        f"# Walls: a Report\n\n{filler}\n\nMartha Kellogg built the wall of the quay in May 1911 by hand.\n"
+    )
+    assert {found["answer"] for found in all_questions(Paper(text)).values()} <= {
+        "May 1911",
+        "Martha Kellogg",
+    }
+
+
 def test_a_question_with_two_answers_is_dropped() -> None:
     text = "# The Mill: a Report\n\nMartha Kellogg repaired the mill in March 1987.\n\nMartha Kellogg repaired the mill in June 1991."
     assert not [question for question in all_questions(Paper(text)) if "when" in question]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_plural_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
 from qagen_dagster.models.embedded.text.nouns import is_duration, is_unit, number_of
+from qagen_dagster.models.embedded.text.vocabulary import ATTRIBUTES
 
 _AMOUNT = re.compile(r"(?:about |up to |at least |at most |less than |more than )?[\d±]")
 
@@ -60,11 +61,12 @@ def measure(clause: Clause) -> Iterator[Found]:
         value = (
             next((child for child in of.children if child.dep_ == "pobj"), None) if of is not None else None
         )
-        if of is None or value is None or noun.dep_ != "dobj" or noun.pos_ != "NOUN":
+        if of is None or value is None or noun.dep_ != "dobj" or noun.lemma_ not in ATTRIBUTES:
             continue
         phrase = clause.within(noun)
         name = [index for index in phrase if index < of.i and clause.doc[index].dep_ != "det"]
         counted = any(child.dep_ == "nummod" for child in noun.children)
+        counted = counted or any(token.dep_ == "conj" for token in value.subtree)
         if _AMOUNT.match(clause.span(value)) and max(phrase) == value.right_edge.i and not counted:
             question = ask(clause, f"What {words(clause.doc, name)}", set(phrase))
             yield question, clause.span(value), "measure", "numeric", 0.85

@@ -44,7 +44,7 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             continue
         owner, name = owner_of(block.section, context), property_name(key, context)
         plural = key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if owner:
+        if owner and not key.isupper():
             asked = f"What {'are' if plural else 'is'} the {key} of {owner}?"
             yield Candidate(asked, value, quotes, "key", kind, 0.75, "")
         elif name and not plural and (" " in name or context.inner(block.section)):

@@ -101,6 +101,7 @@ def what_happens(clause: Clause) -> Iterator[Found]:
             and any(token.dep_ in ("nsubj", "nsubjpass") for token in child.children)
             and doc[condition[-1] + 1].text == ","
             and not any(token.tag_ == "VBD" for token in tokens)
+            and not any(doc[index].tag_ in ("JJR", "RBR") for index in condition)
         ):
             answer = solid(doc, list(range(condition[-1] + 2, len(doc))))
             text = words(doc, condition)
