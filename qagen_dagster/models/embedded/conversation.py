@@ -132,7 +132,7 @@ def section(prompt: str, label: str) -> str:
 _TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _FILE = re.compile(r"^file:[ \t]*(\S.*)$", re.MULTILINE)
 _LINES = re.compile(r"^lines:[ \t]*(\d+)$", re.MULTILINE)
-_SECTION = re.compile(r"^[ ]{2}line (\d+): (\S.*)$", re.MULTILINE)
+_SECTION = re.compile(r"^ {2,6}line (\d+): (\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

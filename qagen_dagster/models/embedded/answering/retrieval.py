@@ -78,7 +78,6 @@ class Hit:
 def parse_query(question: str) -> Query:
     """The frame ("According to ..."), the words to find, and quoted labels."""
     frame, text = split_frame(question)
-    text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
     quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
     frame = frame.removeprefix("According to ").rstrip(", ")
     return Query(text, frame, frozenset(terms(text)) - _WH, quoted)

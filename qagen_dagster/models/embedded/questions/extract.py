@@ -50,7 +50,7 @@ _BACK_MATTER = frozenset(
         "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
     }
 )  # fmt: skip
-_STRUCTURED = frozenset({"key", "entry", "cell", "extreme", "acronym", "meaning"})
+_STRUCTURED = frozenset({"key", "entry", "cell", "extreme", "acronym"})
 
 
 def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:

@@ -68,7 +68,7 @@ def _pronoun(candidate: Candidate, context: Context) -> bool:
     return bool(_PRONOUN.search(answer)) and candidate.family not in _CLAUSE_ANSWERS
 
 
-_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "meaning", "entry", "key", "cell"})
+_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "entry", "key", "cell"})
 _STRUCTURED = frozenset({"key", "cell", "entry", "acronym"})
 
 
@@ -139,7 +139,7 @@ def _vague(candidate: Candidate, context: Context) -> bool:
     return len(set(content_words(candidate.asked))) < least
 
 
-_LEAST_WORDS = {"definition": 1, "meaning": 1, "acronym": 1, "key": 1, "cell": 2, "value": 2, "entry": 1}
+_LEAST_WORDS = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "value": 2, "entry": 1}
 
 
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:

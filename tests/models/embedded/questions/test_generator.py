@@ -45,7 +45,6 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("when did Martha Kellogg design the pump?", "March 1987"),
-        ("what flow rate does the pump have?", "45 litres per second"),
         ("what happens when the supply voltage drops?", "the controller stops the pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),

@@ -1,16 +1,12 @@
-"""Rules for questions about amounts: how many, how long, which measure, what value."""
+"""Rules for questions about amounts: how many, how long, what value."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_plural_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
 from qagen_dagster.models.embedded.text.nouns import is_duration, is_unit, number_of
-from qagen_dagster.models.embedded.text.vocabulary import ATTRIBUTES
-
-_AMOUNT = re.compile(r"(?:about |up to |at least |at most |less than |more than )?[\d±]")
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
@@ -52,24 +48,6 @@ def how_long(clause: Clause) -> Iterator[Found]:
                 gap = [index for index in clause.within(noun) if index <= noun.i]
                 question = ask(clause, "For how long", {child.i, *gap})
                 yield question, solid(clause.doc, gap), "how_long", "numeric", 0.8
-
-
-def measure(clause: Clause) -> Iterator[Found]:
-    """The amount of a measure: "a beam angle of 8 degrees" gives "what beam angle"."""
-    for noun in clause.root.children:
-        of = next((child for child in noun.children if child.dep_ == "prep" and child.lower_ == "of"), None)
-        value = (
-            next((child for child in of.children if child.dep_ == "pobj"), None) if of is not None else None
-        )
-        if of is None or value is None or noun.dep_ != "dobj" or noun.lemma_ not in ATTRIBUTES:
-            continue
-        phrase = clause.within(noun)
-        name = [index for index in phrase if index < of.i and clause.doc[index].dep_ != "det"]
-        counted = any(child.dep_ == "nummod" for child in noun.children)
-        counted = counted or any(token.dep_ == "conj" for token in value.subtree)
-        if _AMOUNT.match(clause.span(value)) and max(phrase) == value.right_edge.i and not counted:
-            question = ask(clause, f"What {words(clause.doc, name)}", set(phrase))
-            yield question, clause.span(value), "measure", "numeric", 0.85
 
 
 def be_value(clause: Clause) -> Iterator[Found]:

@@ -1,4 +1,4 @@
-"""Questions from labelled lines: "Resolution: 1 mm", "**Trader** means ...", "**Keen Smell.** The ant ..."."""
+"""Questions from labelled lines: "Resolution: 1 mm", "**Keen Smell.** The ant ..."."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 _LEAD_IN = re.compile(
     r"^\s*(?:[-*+•]\s+)?(?:\*\*\*|\*\*_|\*\*)([^*_.]{2,60})\.(?:\*\*\*|_\*\*|\*\*)\s+(?=\S)"
 )
-_MEANS = re.compile(r"^(?:means|refers to|stands for) (\S.*)$")
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|may)\b")
 _GENERIC = re.compile(
     r"^(?:(?:special |legendary |bonus |technical |general |main |key )?(?:abilities|actions|reactions|traits|specifications?|"
@@ -34,10 +33,6 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         if not key:
             continue
         quotes, kind = (block.passage.quote(),), "numeric" if any(map(str.isdigit, value)) else "factual"
-        means = _MEANS.match(value)
-        if means and 3 <= len(means.group(1).split()) <= 30:
-            yield Candidate(f'what does "{key}" mean?', means.group(1), quotes, "meaning", "definition", 0.85)
-            continue
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(key.split()) > 5:
             continue
         if _VERB.search(value) and len(value.split()) > 4:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from spacy.tokens import Token
 
-from qagen_dagster.models.embedded.questions.families.amounts import be_value, how_long, how_many, measure
+from qagen_dagster.models.embedded.questions.families.amounts import be_value, how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
 from qagen_dagster.models.embedded.text.nouns import is_date, is_person, is_place, is_plain_date
@@ -152,7 +152,7 @@ def _is_bare_definite(noun: Token) -> bool:
     return noun.pos_ == "NOUN" and len(children) == 1 and children[0].lower_ == "the"
 
 
-RULES = (who, when, where, how_many, how_long, measure, be_value, why, what_happens, definition)
+RULES = (who, when, where, how_many, how_long, be_value, why, what_happens, definition)
 
 
 def questions(clause: Clause) -> Iterator[Found]:
