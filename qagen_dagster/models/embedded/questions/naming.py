@@ -48,7 +48,7 @@ def row_words(first: str, label: str, context: Context) -> str:
     if _CODE.match(label) or re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
         return f"the {kind} `{label}`" if kind in _CODE_KIND else f"`{label}`"
     named = in_sentence(first, context)
-    common = named[:1].islower() and len(first.split()) <= 3
+    common = named[:1].islower() and len(first.split()) <= 3 and first.replace(" ", "").isalpha()
     if PLAIN_NUMBER.match(label):
         return f"the {named} {label}" if common else f'the row in which "{first}" is {label}'
     return (

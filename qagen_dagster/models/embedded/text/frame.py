@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FRAME = re.compile(
-    r"(?:According to|In) (?:[^\"]{0,120}(?:\"[^\"]{1,400}\"[^\",]{0,40})+|[^\"]{1,300}?), "
+    r"(?:According to|In) (?:[^\"]{1,300}?|[^\"]{0,120}(?:\"[^\"]{1,400}\"[^\"]{0,250}?)+?), "
     r"(?=(?:what|which|who|when|where|why|how|by whom|for how long)\b)"
 )
 

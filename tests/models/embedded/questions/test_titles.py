@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from qagen_dagster.models.embedded.text.frame import split_frame
 from tests.models.embedded.driver import Paper, generate, run
 
 BODY = "The tide pump stands on the quay. Martha Kellogg designed the tide pump in March 1987 after a fire.\n"
@@ -33,6 +35,22 @@ def test_no_title_silences_a_document(title: str) -> None:
     own = run("reader", prompt, Paper(BODY), "submit_answer")[1]
     assert own["answerable"], found
     assert own["answer"] == found["answer"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'According to "Walls, and what is in them", ',
+        'According to the "Costs, what else" section of "Walls", ',
+        'According to the "Facts" section of Northeast Utilities Service Company v. Key Bank of Maine, Inc., ',
+        "In Gifford v. Key Bank of Me., Inc., ",
+        "According to Table 4 of Gifford v. Key Bank, ",
+    ],
+)
+def test_the_frame_of_a_question_is_split_off(frame: str) -> None:
+    asked = 'what is the length of "north wall", which fell in 1987?'
+    assert split_frame(frame + asked) == (frame, asked)
+    assert split_frame(asked) == ("", asked)
 
 
 def test_a_document_without_a_title_is_named_by_its_file() -> None:

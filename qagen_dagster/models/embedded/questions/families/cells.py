@@ -28,10 +28,11 @@ _SIZES = word_set(
 
 
 def cell_questions(tables: Sequence[Table], context: Context) -> Iterator[Candidate]:
-    """Questions for every table."""
-    for table in tables:
-        place = _place(table, context)
-        if len(table.rows) < 2 or len(set(table.column(0))) < len(table.rows):
+    """Questions for every table whose rows have names, and which a name or its section tells from the others."""
+    places = [_place(table, context) for table in tables]
+    for table, place in zip(tables, places, strict=True):
+        named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
+        if not named or places.count(place) > 1:
             continue
         if table.header.cells[0].lower() in _TRANSPOSED:
             yield from _by_column(table, place, context)
