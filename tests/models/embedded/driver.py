@@ -31,11 +31,16 @@ TERMINALS = {
 
 @dataclass
 class Paper:
-    """A document behind tools that answer as the toolkit does; `listing` is its visual content."""
+    """A document behind tools that answer as the toolkit does; `listing` is its visual content.
+
+    `title` is a line of its card, `name` its file; without a title the first heading is the title.
+    """
 
     text: str
     listing: str = "No tables, figures or images were found in this document."
     max_lines: int = 400
+    title: str = ""
+    name: str = "paper.md"
     reads: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     def answer(self, name: str, arguments: dict[str, Any]) -> str:
@@ -83,7 +88,9 @@ def run(
 def generate(
     paper: Paper, *, asked: tuple[str, ...] = (), mode: str = "textual", refuse: int = 0, purpose: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    prompt = f"Mode: {mode}\n\nAlready accepted questions:\n" + "\n".join(asked)
+    title = next((f"title: {line[2:]}" for line in paper.text.split("\n") if line.startswith("# ")), "")
+    card = f"file: documents/{paper.name}\n{paper.title or title}"
+    prompt = f"Mode: {mode}\n\nDocument\n{card}\n\nAlready accepted questions:\n" + "\n".join(asked)
     values = dict.fromkeys(("corpus_name", "corpus_context", "scenario_name"), "x")
     system = string.Template(load_prompt(f"questions/generator_{mode}").system).substitute(
         values, scenario_description=purpose

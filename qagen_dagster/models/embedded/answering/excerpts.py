@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.answering.choose import choose
-from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import ABBREVIATION, by_form
 from qagen_dagster.models.embedded.answering.retrieval import Hit, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
@@ -84,19 +84,18 @@ def _from_structure(
     """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
     ahead = True
     for hit in rank(asked, make_index(pieces, title), threads):
-        by_form = bool(hit.unit.cells or hit.unit.label) or expected(asked) == "expansion"
-        text = answer_in(asked, hit.unit) if by_form else ""
+        text = by_form(asked, hit.unit)
         if text:
-            return _by_form(asked, hit, text), ahead and hit.score >= WEAK
-        ahead = ahead and by_form
+            return _by_form(hit, text), ahead and hit.score >= WEAK
+        ahead = ahead and bool(hit.unit.cells or hit.unit.label or ABBREVIATION.search(asked.text))
     return None
 
 
-def _by_form(asked: Query, hit: Hit, text: str) -> _Found:
+def _by_form(hit: Hit, text: str) -> _Found:
     score = min(1.0, max(0.0, hit.score))
     note = (
         f"embedded:reader, {_lines(hit.unit)}, retrieval score {hit.score:.2f} (words {hit.share:.2f}, "
-        f"cosine {hit.cosine:.2f}), answer of type {expected(asked)}."
+        f"cosine {hit.cosine:.2f})."
     )
     return _Found(text, hit.unit, score, hit.score >= WEAK, note)
 

@@ -12,8 +12,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from qagen_dagster.models.embedded.answering.choose import choose
 from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
-from qagen_dagster.models.embedded.answering.extraction import answer_in, expected
+from qagen_dagster.models.embedded.answering.extraction import ABBREVIATION, DEFINED, by_form
 from qagen_dagster.models.embedded.answering.retrieval import Hit, Index, Query, make_index, parse_query, rank
 from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
@@ -33,6 +34,7 @@ READ_WHOLE_LINES = 2_400
 LINES_PER_READ = 400
 MAX_READS = 14
 ANSWERABLE = 0.55
+LIKELY = 0.25  # least chance of a span
 CLOSE = 0.04
 CACHED_DOCUMENTS = 64
 
@@ -86,32 +88,37 @@ class Reader:
     def answer(self, question: str, index: Index) -> Action:
         """The blind answer, with its mechanism and score in the note."""
         asked = parse_query(question)
-        if expected(asked) == "extreme":
-            hits = extremes(asked, index.pieces)
-        else:
-            ranked = rank(asked, index, self.threads)
-            hits = [(hit, text) for hit in ranked if (text := answer_in(asked, hit.unit))]
+        hits = extremes(asked, index.pieces) if _EXTREME.match(asked.text) else self._hits(asked, index)
         if not hits or hits[0][0].score < ANSWERABLE:
             score = f"{hits[0][0].score:.2f}" if hits else "none"
-            return _blind(
-                None,
-                "",
-                True,
-                f"best score {score} with an answer of type {expected(asked)}, threshold {ANSWERABLE}",
-            )
-        (best, text), rivals = hits[0], hits[1:]
+            return _blind(None, "", True, f"best score {score}, threshold {ANSWERABLE}")
+        best, text = hits[0]
+        near = [(hit, rival) for hit, rival in hits[1:] if best.score - hit.score < CLOSE]
         other = next(
-            (
-                rival
-                for hit, rival in rivals
-                if best.score - hit.score < CLOSE and _alike(best.unit, hit.unit) and not _agree(text, rival)
-            ),
-            None,
+            (rival for hit, rival in near if _alike(best.unit, hit.unit) and not _agree(text, rival)), None
         )
-        note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f}), type {expected(asked)}"
+        note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f})"
         if other is not None:
             note += f"; also possible: {other[:120]}"
         return _blind(best, text, other is None, note)
+
+    def _hits(self, asked: Query, index: Index) -> list[tuple[Hit, str]]:
+        """The best pieces with their answers: by their form, or else by the likeliest span of their sentences."""
+        ranked = rank(asked, index, self.threads)
+        found = [(hit, by_form(asked, hit.unit)) for hit in ranked]
+        prose = [hit for hit in ranked if not (hit.unit.cells or hit.unit.label)]
+        if not any(text for _, text in found) and prose:
+            best = self._span(asked, prose)
+            near = [hit for hit in prose if hit.score > prose[0].score - CLOSE]
+            found = [best, *(self._span(asked, [hit]) for hit in near if hit is not best[0])]
+        return [(hit, text) for hit, text in found if text]
+
+    def _span(self, asked: Query, hits: Sequence[Hit]) -> tuple[Hit, str]:
+        """The likeliest span of some sentences; empty if it is not likely enough."""
+        best = choose(asked.text, [hit.unit.text for hit in hits], self.threads, self._fitted)
+        if best is None or best.chance < LIKELY:
+            return hits[0], ""
+        return hits[best.sentence], best.text
 
 
 def _searches(asked: Query) -> list[Action]:
@@ -120,16 +127,15 @@ def _searches(asked: Query) -> list[Action]:
         set(re.findall(r"[A-Za-z][\w-]{3,}|\w*\d[\w.,-]*\w", asked.text)), key=lambda word: (-len(word), word)
     )
     wanted = [
-        *(f"({name})" for name in _EXPANSION.findall(asked.text)),
-        *(name.strip() for name in _DEFINED.findall(asked.text)),
+        *(f"({name})" for name in ABBREVIATION.findall(asked.text)),
+        *(name.strip() for name in DEFINED.findall(asked.text)),
         *asked.quoted[:2],
         *[word for word in words if set(terms(word)) <= asked.terms][:4],
     ]
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
 
 
-_EXPANSION = re.compile(r"(\S{2,12}) stand for\?$")
-_DEFINED = re.compile(r"what (?:is|are) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
+_EXTREME = re.compile(r"which .*\b(?:highest|lowest|greatest|smallest)\b", re.IGNORECASE)
 
 
 def _alike(left: Unit, right: Unit) -> bool:
@@ -157,7 +163,7 @@ def indexed(known: dict[int, Line], about: Card) -> Index:
 
 def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
     """The row with the highest or lowest number in the column asked for."""
-    largest = " highest " in f" {asked.text} "
+    largest = bool(re.search(r"\b(?:highest|greatest)\b", asked.text))
     found: list[tuple[Hit, str]] = []
     for table in {unit.table for unit in pieces if unit.cells}:
         rows = [unit for unit in pieces if unit.cells and unit.table == table]

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from qagen_dagster.models.embedded.answering.units import Unit
+from qagen_dagster.models.embedded.text.frame import split_frame
 from qagen_dagster.models.embedded.text.values import terms
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.models.vectors.minilm import Vectors, shared
 
-_FRAME = re.compile(r"^(?:According to|In) (.{1,200}?), (?=[a-z])")
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
-_TITLED = re.compile(r"^(When was|Who is the [\w -]{1,40} of) \"([^\"]+)\"((?: \w+)?\?)$")
 LEXICAL_WEIGHT = 0.65
 TITLE_WEIGHT = 0.2
 CANDIDATES = 8
@@ -78,14 +77,9 @@ class Hit:
 
 def parse_query(question: str) -> Query:
     """The frame ("According to ..."), the words to find, and quoted labels."""
-    match = _FRAME.match(question)
-    frame = match.group(1) if match else ""
-    text = question[match.end() :] if match else question
-    if titled := _TITLED.match(text):
-        frame, text = titled.group(2), f"{titled.group(1)}{titled.group(3)}"
-    text = re.sub(r"^what does (\".+\") mean\?$", r"what is \1?", text, flags=re.IGNORECASE)
-    text = text.replace("what is given under ", "what is ").replace("what is given for ", "what is ")
+    frame, text = split_frame(question)
     quoted = tuple(a or b for a, b in re.findall(r'"([^"]+)"|`([^`]+)`', text))
+    frame = frame.removeprefix("According to ").rstrip(", ")
     return Query(text, frame, frozenset(terms(text)) - _WH, quoted)
 
 

@@ -6,47 +6,23 @@ from functools import lru_cache
 
 from qagen_dagster.mathematics.values import Quantity, equal, value_of
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.families import (
-    m1_proportionality,
-    m2_reverse_algebra,
-    m3_functions,
-    m4_geometry,
-    m5_trigonometry,
-    m6_counting,
-    m7_constraints,
-    p1_method_choice,
-    p2_scaling,
-    p3_graphs,
-    p4_circuits,
-    p5_limiting_cases,
-    p6_waves,
-    p7_equilibrium,
-)
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-)
+from qagen_dagster.models.embedded.exams.families.m1_proportionality import FAMILIES as M1
+from qagen_dagster.models.embedded.exams.families.m2_reverse_algebra import FAMILIES as M2
+from qagen_dagster.models.embedded.exams.families.m3_functions import FAMILIES as M3
+from qagen_dagster.models.embedded.exams.families.m4_geometry import FAMILIES as M4
+from qagen_dagster.models.embedded.exams.families.m5_trigonometry import FAMILIES as M5
+from qagen_dagster.models.embedded.exams.families.m6_counting import FAMILIES as M6
+from qagen_dagster.models.embedded.exams.families.m7_constraints import FAMILIES as M7
+from qagen_dagster.models.embedded.exams.families.p1_method_choice import FAMILIES as P1
+from qagen_dagster.models.embedded.exams.families.p2_scaling import FAMILIES as P2
+from qagen_dagster.models.embedded.exams.families.p3_graphs import FAMILIES as P3
+from qagen_dagster.models.embedded.exams.families.p4_circuits import FAMILIES as P4
+from qagen_dagster.models.embedded.exams.families.p5_limiting_cases import FAMILIES as P5
+from qagen_dagster.models.embedded.exams.families.p6_waves import FAMILIES as P6
+from qagen_dagster.models.embedded.exams.families.p7_equilibrium import FAMILIES as P7
+from qagen_dagster.models.embedded.exams.family import Draft, Family
 
-FAMILIES: tuple[Family, ...] = tuple(
-    family
-    for module in (
-        m1_proportionality,
-        m2_reverse_algebra,
-        m3_functions,
-        m4_geometry,
-        m5_trigonometry,
-        m6_counting,
-        m7_constraints,
-        p1_method_choice,
-        p2_scaling,
-        p3_graphs,
-        p4_circuits,
-        p5_limiting_cases,
-        p6_waves,
-        p7_equilibrium,
-    )
-    for family in module.FAMILIES
-)
+FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
 SCHEMAS = tuple(dict.fromkeys(family.schema for family in FAMILIES))
 MOST_OPTIONS = 6
 _LEAST_WRONG = 3

@@ -19,7 +19,7 @@ class Draft:
     reasoning: str
     insight: str
     expression: str
-    givens: Mapping[str, str] = field(default_factory=dict[str, str])
+    givens: Mapping[str, Fraction | int | str] = field(default_factory=dict[str, Fraction | int | str])
     unit: str = ""
 
 

@@ -9,10 +9,7 @@ from qagen_dagster.mathematics.values import Quantity, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.catalogue import family_of, question_of
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family
 from qagen_dagster.models.embedded.exams.solver.mathematics import Solved, solve
 from qagen_dagster.records.exams.item import LETTERS, read_sample
 
@@ -116,7 +113,11 @@ def _package(made: Draft, wrong: list[tuple[str, str]], draw: Draw) -> dict[str,
         },
         "solution": {"reasoning": made.reasoning, "key_insight": made.insight},
         "distractor_map": {letter: path for letter, (_, path) in lettered.items() if letter != key},
-        "check": {"givens": dict(made.givens), "expression": made.expression, "unit": made.unit},
+        "check": {
+            "givens": {name: str(value) for name, value in made.givens.items()},
+            "expression": made.expression,
+            "unit": made.unit,
+        },
     }
 
 

@@ -9,21 +9,24 @@ from qagen_dagster.models.embedded.text.passage import Quote
 
 @dataclass(frozen=True)
 class Candidate:
-    """`family` names the rule; `quality` orders candidates of one family (about 0 to 1).
+    """`family` names the rule; `quality` orders candidates of one family (about 0 to 1)."""
 
-    `anchored` means that the question already names its document or subject and needs no frame.
-    """
-
-    question: str
+    asked: str  # the question without its frame
     answer: str
     quotes: tuple[Quote, ...]
     family: str
     question_type: str
     quality: float = 0.5
+    frame: str | None = None  # None: the document is still to be named; empty: the question names its subject
     section: tuple[str, ...] = ()
-    anchored: bool = False
     visuals: tuple[str, ...] = ()
     before: str = ""  # the paragraph before the sentence, in lower case: "the ..." may refer to it
+
+    @property
+    def question(self) -> str:
+        if self.frame:
+            return f"{self.frame}{self.asked[:1].lower()}{self.asked[1:]}"
+        return f"{self.asked[:1].upper()}{self.asked[1:]}"
 
     @property
     def line(self) -> int:

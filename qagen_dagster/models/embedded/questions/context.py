@@ -11,25 +11,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from qagen_dagster.models.embedded.conversation import Line
+from qagen_dagster.models.embedded.conversation import Card, Line
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
-from qagen_dagster.models.embedded.text.passage import plain
+from qagen_dagster.models.embedded.text.frame import quoted
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-_VERSUS = re.compile(r"(?:^|\s)v(?:s)?\.?(?=\s|$)")
 _WORK_WORD = re.compile(
     r"\b(?:manual|guide|reference|report|bulletin|handbook|introduction|overview|rules?|glossary|documentation|"
     r"tutorial|datasheet|sheet|catalogue?|journal|proceedings|minutes|notes?|letter|policy|plan|procedure|review|study|survey|"
     r"analysis|history|how|why|what|using|index|faq|examples?|changelog|release|specification|standard|act|order|opinion)\b",
     re.IGNORECASE,
 )
-_FURNITURE = re.compile(
-    r"^(?:\W*|produced by .*|.*project gutenberg.*|.*proofreading team.*|abstract|contents|table of contents|research article|article|original (?:article|paper)|open access|"
-    r"case report|correspondence|editorial|.*\b(?:doi|issn|http|www\.|©|copyright|volume|vol\.|pages? \d).*)$",
-    re.IGNORECASE,
-)
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
+_DATED = re.compile(
+    r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
+)
+_DAY = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
+)
+LONG = 1_500  # lines; a document of more has many subjects
+LONGEST_TITLE = 120  # characters; a longer title loses its subtitle, or its end
 
 
 @dataclass(frozen=True)
@@ -38,124 +40,36 @@ class Context:
 
     title: str = ""
     thing: str = ""
-    case: bool = False  # a court case
     words: Counter[str] = field(default_factory=Counter[str])  # number of occurrences in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: Mapping[int, str] = field(default_factory=dict[int, str])
+    long: bool = False  # a question then names its section, too
+
+    @property
+    def name(self) -> str:
+        """The document's name inside a question: a court case by its parties, another work by its title in quotes."""
+        return (
+            self.title if re.search(r"\sv\.\s", self.title) and '"' not in self.title else quoted(self.title)
+        )
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that differs from the title."""
-        title = self.title.lower()
         names = (_SECTION_NUMBER.sub("", name) for name in reversed(section))
-        return next((name for name in names if name.lower() not in title), "")
+        return next((name for name in names if name.lower() not in self.title.lower()), "")
 
     def frame(self, section: tuple[str, ...] = (), *, table: str = "") -> str:
-        """The phrase in front of a question that does not stand alone; empty without a title."""
-        if not self.title:
-            return ""
-        place = self.title if self.case else f'"{self.title}"'
-        inner = _cased(self.inner(section))
+        """The phrase in front of a question."""
+        inner = cased(self.inner(section))
         if table:
-            return f"According to {table} of {place}, "
-        if self.thing:
-            return f"According to the {place} entry, "
+            return f"According to {table} of {self.name}, "
         if inner:
-            return f'According to the "{inner}" section of {place}, '
-        return f"In {place}, " if self.case else f"According to {place}, "
+            return f"According to the {quoted(inner)} section of {self.name}, "
+        return f"According to {self.name}, " if self.name.startswith('"') else f"In {self.name}, "
 
 
-def title_of(head: Sequence[Line]) -> str:
-    """The document's title from its first lines; empty if there is none."""
-    for line in head:
-        if line.text.startswith("# "):
-            return plain(line.text[2:])[0].strip(" #*")
-    if case := next(
-        (found for line in head[:6] if (found := _in_line_case(line.text.strip()))), ""
-    ) or _case_of(head):
-        return case
-    if any(re.match(r"#{2,6} ", line.text) for line in head):
-        return ""
-    return _first_lines(head)
-
-
-def _first_lines(head: Sequence[Line]) -> str:
-    """The first lines that are formatted like a title."""
-    title: list[str] = []
-    for line in head[:30]:
-        text = plain(line.text)[0].strip()
-        if title and not text and title[-1].isupper() and len(title) == 1:
-            continue
-        if title and (
-            not text
-            or title[0].isupper() != text.isupper()
-            or not _is_title_line(text)
-            or sum(map(len, title)) > 120
-        ):
-            break
-        if text and _is_title_line(text):
-            title.append(text)
-        elif text and len(text.split()) > 14:
-            break
-    while title and title[-1].split()[-1].lower() in _SMALL:
-        title.pop()
-    title = [part.rstrip(":") for part in title]
-    return _cased(": ".join(title) if title and title[0].isupper() else " ".join(title))
-
-
-_DATED_WORK = re.compile(
-    r"\b(?:minutes|report|letter|notice|order|opinion|newsletter|memo|memorandum|meeting)\b", re.I
-)
-_DAY = re.compile(
-    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}\b"
-)
-
-
-def _dated(title: str, head: Sequence[Line]) -> str:
-    """The title with its date for minutes and letters, which share one title in a series."""
-    if not _DATED_WORK.search(title) or any(char.isdigit() for char in title):
-        return title
-    day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
-    return f"{title} of {day}" if day else title
-
-
-def _in_line_case(text: str) -> str:
-    """The case's name at the start of a line, such as "Khulumani v. Barclay National Bank"."""
-    match = re.match(
-        r"((?:[A-Z][\w.'&-]*,? ){1,6}v\. (?:[A-Z][\w.'&-]*(?: (?=[A-Z])|(?=[,;.]|$))){1,6})", text
-    )
-    return match.group(1).strip(" ,.") if match else ""
-
-
-def file_title(name: str) -> str:
-    """A title from a file's name, as a last resort; empty if the name is meaningless."""
-    stem = re.sub(r"\.\w+$", "", name.rsplit("/", 1)[-1])
-    words = [word for word in re.split(r"[-_ ]+", stem) if word and not word.isdigit()]
-    if words and words[0].lower() in ("index", "readme") and "/" in name:
-        return file_title(name.rsplit("/", 1)[0])
-    if sum(map(len, words)) < 5 or any(char.isdigit() for char in "".join(words)):
-        return ""
-    return " ".join(
-        word if word == "v" else word.capitalize() if word not in _SMALL or not at else word
-        for at, word in enumerate(words)
-    ).replace(" v ", " v. ")
-
-
-_COURT = re.compile(r"\b(?:court of appeals|district court|supreme court|circuit court)\b", re.IGNORECASE)
-
-
-def _is_title_line(text: str) -> bool:
-    words = text.split()
-    if _FURNITURE.match(text) or not 1 <= len(words) <= 16 or text[-1] in ".,;" or not text[0].isalnum():
-        return False
-    letters = sum(char.isalpha() for char in text)
-    return (letters >= 0.7 * len(text.replace(" ", "")) and ": " not in text[:-1]) or (
-        ":" in text and len(words) > 4
-    )
-
-
-def _cased(title: str) -> str:
+def cased(title: str) -> str:
     """A title in capitals converted to title case."""
     if not title.isupper():
         return title
@@ -165,64 +79,49 @@ def _cased(title: str) -> str:
     )
 
 
-def _case_of(head: Sequence[Line]) -> str:
-    """The case's name from a caption page in capitals: "United States of America v. Pedro Infante-Ruiz"."""
-    texts = [line.text.strip(" ,_") for line in head]
-    at = next((index for index, text in enumerate(texts) if _VERSUS.fullmatch(text)), None)
-    if at is None:
-        return ""
-    upper = [index for index in range(at) if _is_party(texts[index])]
-    left = texts[upper[-1]] if upper else ""
-    if len(upper) > 1 and upper[-2] == upper[-1] - 1 and head[upper[-2]].text.strip()[-1:] not in ",.":
-        left = f"{texts[upper[-2]]} {left}"
-    right = next((text for text in texts[at + 1 :] if _is_party(text)), "")
-    return f"{_party(left)} v. {_party(right)}" if left and right else ""
+def _file_title(file: str) -> str:
+    """A title from the file's name: "195251-united-states-v-brandon.txt" gives "United States v. Brandon"."""
+    parts = file.rsplit("/", 2)[-2:]
+    stem = re.sub(r"\.\w{1,5}$", "", parts[-1])
+    if stem.lower() in ("index", "readme") and len(parts) > 1:
+        stem = parts[0]
+    words = re.sub(r"[-_\s]+", " ", re.sub(r"^\d{3,}[-_]", "", stem)).strip()
+    return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
 
 
-def _is_party(text: str) -> bool:
-    letters = [char for char in text if char.isalpha()]
-    return len(letters) >= 3 and sum(char.isupper() for char in letters) > 0.8 * len(letters)
+def _head_title(title: str, head: Sequence[Line]) -> str:
+    """A title in capitals with the further lines in capitals below it: a letterhead is only half of a title."""
+    if not title.isupper():
+        return title
+    lines = [line.text.strip() for line in head if line.text.strip()][:4]
+    if not lines or lines[0] != title:
+        return title
+    below = [line for line in lines[1:] if len(line.split()) > 1]
+    more = next((at for at, line in enumerate(below) if not line.isupper()), len(below))
+    return ": ".join([title, *below[:more]])
 
 
-def _party(text: str) -> str:
-    first = re.split(r",|\bet al\b", text, flags=re.IGNORECASE)[0].strip()
-    return " ".join(
-        "-".join(part.capitalize() for part in word.split("-"))
-        if word.lower() not in _SMALL
-        else word.lower()
-        for word in first.split()
-    )
-
-
-def read_context(
-    head: Sequence[Line], title: str = "", headings: Mapping[int, str] | None = None, file: str = ""
-) -> Context:
-    """Names from the document's first lines; a `title` from the prompt wins unless the lines show a longer one."""
-    read = title_of(head)
-    # A title in capitals may be only the first of several title lines.
-    fuller = title.isupper() and title.lower() in read.lower() and len(read) <= 120
-    title = _cased(re.sub(r"\s+", " ", read if fuller or not title else title)).strip(" .")
-    if not title or _COURT.search(title):
-        title = file_title(file)
-    title = _dated(title, head)
-    blocks = segment(head)
-    text = " ".join(block.passage.text for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM))
-    case = bool(_VERSUS.search(title))
-    if len(title) > 120 and len(title.split(": ")[0].split()) >= 4:
-        title = title.split(": ")[0]  # long titles lose their subtitle
-    if len(title) > 240 or (len(title.split()) < 2 and not title[:1].isupper()):
-        title = ""
-    counts = Counter(re.findall(r"[a-z][a-z-]+", title.lower()) * 5)
-    return Context(title, "" if case else thing_of(title, text), case, counts, headings=headings or {})
+def read_context(about: Card, head: Sequence[Line]) -> Context:
+    """The names of a document by its card and its first lines; the name of its file where it has no title."""
+    title = re.sub(r"\s+", " ", cased(_head_title(about.title, head)) or _file_title(about.file)).strip(" .")
+    if len(title) > LONGEST_TITLE:
+        short = title.split(": ")[0]
+        title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+    if _DATED.search(title) and not any(char.isdigit() for char in title):
+        day = next((found.group() for line in head[:8] if (found := _DAY.search(line.text))), "")
+        title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
+    text = " ".join(block.passage.text for block in segment(head) if block.kind in (Kind.TEXT, Kind.ITEM))
+    long = about.lines > LONG
+    return Context(title, "" if long else thing_of(title, text), headings=about.headings, long=long)
 
 
 def thing_of(title: str, text: str) -> str:
     """The title with its article if it names one thing that the text is about; else empty."""
     words = title.split()
     if (
-        not words
-        or len(words) > 4
-        or ":" in title
+        not 0 < len(words) <= 4
+        or not re.fullmatch(r"\w[\w',-]*(?: \w[\w',-]*)*", title)
+        or len(set(words)) < len(words)
         or _WORK_WORD.search(title)
         or words[0].lower().endswith("ing")
     ):
@@ -230,9 +129,7 @@ def thing_of(title: str, text: str) -> str:
     last = re.escape(words[-1])
     if re.search(rf"\bthe (?:\w+ ){{0,2}}{last}\b", text, re.IGNORECASE):
         return f"the {title}"
-    if re.search(rf"(?<!the )\b{last}\b", text):
-        return title
-    return ""
+    return title if re.search(rf"(?<!the )\b{last}\b", text) else ""
 
 
 def plain_words(lines: Sequence[Line]) -> frozenset[str]:
@@ -253,7 +150,7 @@ def word_counts(blocks: Sequence[Block]) -> Counter[str]:
     for block in blocks:
         if block.kind is not Kind.CODE:
             weight = 5 if block.kind is Kind.HEADING else 1
-            for word in re.findall(r"[a-z][a-z-]+", block.passage.text.lower()):
+            for word in _lower_words(block):
                 counts[word] += weight
     return counts
 

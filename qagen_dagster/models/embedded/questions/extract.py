@@ -25,12 +25,12 @@ from qagen_dagster.models.embedded.questions.context import (
 )
 from qagen_dagster.models.embedded.questions.families.acronyms import acronyms
 from qagen_dagster.models.embedded.questions.families.cells import cell_questions
-from qagen_dagster.models.embedded.questions.families.entries import keyed, lead_ins, steps
+from qagen_dagster.models.embedded.questions.families.entries import keyed, lead_ins
 from qagen_dagster.models.embedded.questions.families.prose import questions
 from qagen_dagster.models.embedded.questions.filters import refusal, without_rivals
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.text.clauses import read_clause
-from qagen_dagster.models.embedded.text.language import parse
+from qagen_dagster.models.embedded.text.language import is_english, parse
 from qagen_dagster.models.embedded.text.sentences import Sentence, is_prose, split
 from qagen_dagster.models.embedded.text.tables import tables
 
@@ -39,6 +39,18 @@ STRONG = 0.5  # weaker candidates are asked only after all others
 
 _lock = threading.Lock()
 _known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
+_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
+_REFERENCE = re.compile(
+    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
+)
+_BACK_MATTER = frozenset(
+    {
+        "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
+        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
+        "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
+    }
+)  # fmt: skip
+_STRUCTURED = frozenset({"key", "entry", "cell", "extreme", "acronym"})
 
 
 def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
@@ -58,7 +70,7 @@ def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]
 
 
 def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
-    blocks = [block for block in segment(lines, context.headings) if not _is_back_matter(block)]
+    blocks = [block for block in segment(lines, context.headings) if not _is_left_out(block)]
     context = replace(
         context,
         words=Counter(context.words) + word_counts(blocks),
@@ -66,61 +78,45 @@ def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
         names=name_words(lines),
         topic=topic_words(blocks, context),
     )
-    found = [framed(candidate, context) for candidate in proposals(blocks, context)]
-    good = [candidate for candidate in found if candidate is not None and refusal(candidate, context) is None]
+    found = (framed(candidate, context) for candidate in proposals(blocks, context))
+    good = [candidate for candidate in found if refusal(candidate, context) is None]
     return tuple(interleave(one_per_sentence(without_rivals(good))))
 
 
-def _is_back_matter(block: Block) -> bool:
+def _is_left_out(block: Block) -> bool:
+    """Whether a block is back matter, a list of references, or in another language, such as filler text."""
     names = {name.lower().strip(" .:") for name in block.section}
-    return bool(names & _BACK_MATTER) or _is_reference_list(block)
-
-
-def _is_reference_list(block: Block) -> bool:
     text = block.passage.text
-    return bool(_REFERENCE.search(text[:500])) or len(_REFERENCE.findall(text)) > 2
-
-
-_REFERENCE = re.compile(
-    r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
-)
-_BACK_MATTER = frozenset(
-    {
-        "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
-        "license", "licence", "legal", "copyright", "table of contents", "contents", "index", "see also", "further reading", "data availability", "major datasets", "decision letter", "author response", "supplementary material",
-        "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
-    }
-)  # fmt: skip
+    if names & _BACK_MATTER or _REFERENCE.search(text[:500]) or len(_REFERENCE.findall(text)) > 2:
+        return True
+    return block.kind in (Kind.TEXT, Kind.ITEM) and not is_english(text)
 
 
 def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """The questions of every family."""
     yield from keyed(blocks, context)
     yield from lead_ins(blocks, context)
-    yield from steps(blocks, context)
     yield from cell_questions(tables(blocks), context)
-    yield from acronyms(blocks, context)
+    yield from acronyms(blocks)
     yield from prose(blocks)
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
     """Questions from sentences, without captions, which belong to visual mode."""
     found = [
-        (sentence, before, block)
+        (sentence, before, block.section)
         for block in blocks
         if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
         for sentence, before in _with_context(block)
         if is_prose(sentence)
     ]
     docs = parse([sentence.text.rstrip(";") for sentence, _, _ in found])
-    for (sentence, before, block), doc in zip(found, docs, strict=True):
+    for (sentence, before, section), doc in zip(found, docs, strict=True):
         clause = read_clause(doc)
-        for question, answer, family, kind, quality in questions(clause) if clause is not None else ():
+        for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             if answer in sentence.passage.text:
-                quote = sentence.passage.quote()
-                yield Candidate(
-                    question, answer, (quote,), family, kind, quality, block.section, before=before
-                )
+                quotes = (sentence.passage.quote(),)
+                yield Candidate(asked, answer, quotes, family, kind, quality, None, section, before=before)
 
 
 def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
@@ -131,18 +127,14 @@ def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
         before += f" {sentence.text.lower()}"
 
 
-_CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-
-
-def framed(candidate: Candidate, context: Context) -> Candidate | None:
-    """The candidate with the document named; None if it needs a name and the document has none."""
-    question = _without_first_capital(candidate, context)
-    if candidate.anchored or (context.thing and context.title.lower() in question.lower()):
-        return replace(candidate, question=f"{question[:1].upper()}{question[1:]}", anchored=True)
-    frame = context.frame()
-    if not frame:
-        return None
-    return replace(candidate, question=f"{frame}{question[:1].lower()}{question[1:]}", anchored=True)
+def framed(candidate: Candidate, context: Context) -> Candidate:
+    """The candidate with the document named."""
+    if candidate.frame is not None:
+        return candidate
+    asked = _without_first_capital(candidate, context)
+    named = bool(context.thing) and context.title.lower() in asked.lower()
+    frame = context.frame(candidate.section if context.long else ())
+    return replace(candidate, asked=asked, frame="" if named else frame)
 
 
 def _without_first_capital(candidate: Candidate, context: Context) -> str:
@@ -151,32 +143,20 @@ def _without_first_capital(candidate: Candidate, context: Context) -> str:
     The parser takes such words for names: "Eelgrass is a plant" would give "what is Eelgrass?".
     """
     first = candidate.quotes[0].text.split(" ", 1)[0]
-    if candidate.anchored or not _CAPITALISED.fullmatch(first):
-        return candidate.question
     low = first.lower()
-    if low not in context.plain or low in context.names:
-        return candidate.question
-    return re.sub(rf"(?<=\w )(?<![.?!:] ){first}\b", low, candidate.question, count=1)
-
-
-_CAPITALISED = re.compile(r"[A-Z][a-z]+")
+    if not re.fullmatch(r"[A-Z][a-z]+", first) or low not in context.plain or low in context.names:
+        return candidate.asked
+    return re.sub(rf"(?<=\w )(?<![.?!:] ){first}\b", low, candidate.asked, count=1)
 
 
 def one_per_sentence(found: Sequence[Candidate]) -> list[Candidate]:
     """The best question of each sentence, because two would reveal each other's answers."""
     best: dict[tuple[int, str], Candidate] = {}
-    others: list[Candidate] = []
     for candidate in found:
-        if candidate.family in _STRUCTURED:
-            others.append(candidate)
-            continue
         key = (candidate.line, candidate.quotes[0].text)
-        if key not in best or candidate.quality > best[key].quality:
+        if candidate.family not in _STRUCTURED and (key not in best or candidate.quality > best[key].quality):
             best[key] = candidate
-    return [*others, *best.values()]
-
-
-_STRUCTURED = frozenset({"key", "entry", "step", "cell", "extreme", "acronym", "meaning"})
+    return [*(candidate for candidate in found if candidate.family in _STRUCTURED), *best.values()]
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:

@@ -18,11 +18,12 @@ _PRONOUN = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|ours|i|me|my|you|your|yours|myself|itself|themselves|it)\b",
     re.IGNORECASE,
 )
+_SPEAKER = re.compile(r"\b(?:we|us|our|i|he|she|they|it)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either way|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
@@ -56,32 +57,23 @@ def content_words(text: str) -> list[str]:
 
 
 def _pronoun(candidate: Candidate, context: Context) -> bool:
-    question = unframed(candidate.question)
+    asked, answer = candidate.asked, candidate.answer
     if candidate.family == "what_happens":
-        return bool(re.search(r"\b(?:we|us|our|i|he|she|they|it)\b", question, re.I)) or bool(
-            re.search(r"\b(?:we|us|our)\b", candidate.answer, re.I)
-        )
-    if _PRONOUN.search(question) or re.search(r"\b(?:we|our)\b", candidate.answer):
+        return bool(_SPEAKER.search(asked) or re.search(r"\b(?:we|us|our)\b", answer, re.I))
+    if _PRONOUN.search(asked) or re.search(r"\b(?:we|our)\b", answer):
         return True
-    if _POSSESSIVE.search(question.split(" ", 4)[-1]) and not re.search(
-        r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\b(?:its|their)\b", question[5:]
-    ):
+    owned = re.search(r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\b(?:its|their)\b", asked[5:])
+    if _POSSESSIVE.search(asked.split(" ", 4)[-1]) and not owned:
         return True
-    return bool(_PRONOUN.search(candidate.answer)) and candidate.family not in _CLAUSE_ANSWERS
+    return bool(_PRONOUN.search(answer)) and candidate.family not in _CLAUSE_ANSWERS
 
 
-_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "meaning", "entry", "step", "key", "cell"})
-
-
-def unframed(question: str) -> str:
-    """The question without "According to ..., "."""
-    return re.sub(r"^(?:According to|In) .{1,200}?, (?=[a-z])", "", question, count=1)
+_CLAUSE_ANSWERS = frozenset({"why", "what_happens", "definition", "entry", "key", "cell"})
+_STRUCTURED = frozenset({"key", "cell", "entry", "acronym"})
 
 
 def _deictic(candidate: Candidate, context: Context) -> bool:
-    if candidate.family in ("key", "cell", "entry", "step", "acronym"):
-        return False
-    return bool(_DEICTIC.search(unframed(candidate.question)))
+    return candidate.family not in _STRUCTURED and bool(_DEICTIC.search(candidate.asked))
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
@@ -97,16 +89,14 @@ def _adds_up(candidate: Candidate, context: Context) -> bool:
     if candidate.family != "how_many":
         return False
     asked = [
-        int(value)
-        for value in numbers(candidate.question).elements()
-        if value.isdigit() and int(value) < 1000
+        int(value) for value in numbers(candidate.asked).elements() if value.isdigit() and int(value) < 1000
     ]
     return [str(sum(asked))] == list(numbers(candidate.answer)) and len(asked) > 1
 
 
 def _bad_answer(candidate: Candidate, context: Context) -> bool:
     answer = candidate.answer
-    if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family in ("entry", "step")):
+    if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family == "entry"):
         return True
     if _BAD_ANSWER.match(answer) and candidate.family not in _CLAUSE_ANSWERS:
         return True
@@ -124,8 +114,8 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
-    question = candidate.question
-    count = len(unframed(question).split())
+    question = candidate.asked
+    count = len(question.split())
     if (
         not 4 - (candidate.family == "definition") <= count <= MAX_QUESTION_WORDS
         or not balanced(question)
@@ -133,51 +123,30 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     ):
         return True
     if re.search(
-        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| - ",
+        r"\b(\w+) \1\b|[,;:]\?$|\b(?:and|or|of|the|a|an|with|if|how|that|because|than|as)\?$| [-=] |\bthe (?:different|new|entire|whole|only|real|main|other) ",
         question,
         re.IGNORECASE,
     ):
         return True
-    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])", unframed(question)):
+    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])", question):
         return True
-    return bool(_FURNITURE.search(unframed(question))) or len(_ODD.findall(question + candidate.answer)) > 0
+    return bool(_FURNITURE.search(question)) or len(_ODD.findall(question + candidate.answer)) > 0
 
 
 def _vague(candidate: Candidate, context: Context) -> bool:
     """Whether the question is too short to have one answer."""
-    least = {
-        "definition": 1,
-        "meaning": 1,
-        "acronym": 1,
-        "key": 1,
-        "cell": 2,
-        "value": 2,
-        "step": 1,
-        "entry": 1,
-    }.get(candidate.family, 3)
-    return len(set(content_words(unframed(candidate.question)))) < least
+    least = _LEAST_WORDS.get(candidate.family, 3)
+    return len(set(content_words(candidate.asked))) < least
 
 
-def _loose(candidate: Candidate, context: Context) -> bool:
-    """Whether a weak family asks about an unnamed thing or a possibility."""
-    if candidate.family not in ("subject", "object"):
-        return False
-    return bool(_LOOSE.search(unframed(candidate.question)) or _LOOSE.match(candidate.answer))
-
-
-_LOOSE = re.compile(
-    r"\b(?:some|many|several|certain|few|most|other|various|one of|any|all|should|might|would|could|may|courts?|"
-    r"(?:table|figure|fig|section|chapter|paper|study|article|results?|data|line|analysis|evidence|approach|method)s?)\b",
-    re.IGNORECASE,
-)
+_LEAST_WORDS = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "value": 2, "entry": 1}
 
 
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:
     """Whether the subject is "the change" or "the difference", known only from the sentence before."""
-    if candidate.family in ("key", "cell", "entry", "step", "acronym"):
+    if candidate.family in _STRUCTURED:
         return False
-    question = unframed(candidate.question)
-    for match in re.finditer(r"\b(?:[Tt]he) ([a-z][a-z-]+)\b(?=\s+([a-z-]+)|\?)", question):
+    for match in re.finditer(r"\b(?:[Tt]he) ([a-z][a-z-]+)\b(?=\s+([a-z-]+)|\?)", candidate.asked):
         noun, following = match.group(1), match.group(2) or ""
         if following in ("of", "that", "which", "who", "between", "for", "to", "in"):
             continue
@@ -194,6 +163,15 @@ _AFTER_NOUN = word_set(
     "is are was were be do does did has have had can could may might must should will would in on at to from by with when if "
     "because after before until during not and or as for take keep use make need show give find"
 )
+
+
+def _anywhere(candidate: Candidate, context: Context) -> bool:
+    """Whether a sentence of a long document is asked about without a name, a number or a section that tells where it stands."""
+    if not context.long or candidate.family in _STRUCTURED or context.inner(candidate.section):
+        return False
+    return not re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked)
+
+
 _OPINION = re.compile(
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
     r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
@@ -206,7 +184,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _loose, _unknown_thing, _opinion,
+    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _unknown_thing, _anywhere, _opinion,
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from qagen_dagster.models.embedded.questions.context import Context, read_contex
 from qagen_dagster.models.embedded.questions.extract import STRONG, candidates
 from qagen_dagster.models.embedded.questions.families.visual import Shown, shown, visual_candidates
 from qagen_dagster.models.embedded.questions.purpose import by_purpose, wanted_families
+from qagen_dagster.models.embedded.text.language import is_english
 
 WINDOW_LINES = 240
 HEAD_LINES = 40
@@ -25,6 +26,7 @@ MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool ca
 READS_PER_TURN = 3
 MAX_ACRONYMS = 4  # questions about abbreviations in one document
 
+_OTHER_LANGUAGE = "The document is not in English, and the embedded rules ask about English only."
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
@@ -50,6 +52,8 @@ class Rules:
         if total is None:
             return [_exhausted("The document cannot be read: " + reads[-1].text[:200])]
         known = document_rows(reads)
+        if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
+            return [_exhausted(_OTHER_LANGUAGE)]
         context = _context(conversation, known)
         for window in _windows(known, total, _resume_line(conversation.prompt)):
             fresh = _first_fresh(candidates(window, context), conversation)
@@ -72,6 +76,8 @@ class Rules:
         wanted = [visual for visual in visuals if _wanted(visual, known)]
         if wanted and len(reads) < MAX_READS:
             return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
+        if not is_english("\n".join(known[number].text for number in sorted(known))):
+            return [_exhausted(_OTHER_LANGUAGE)]
         context = _context(conversation, known)
         fresh = _first_fresh(visual_candidates(visuals, known, context), conversation)
         if fresh is not None:
@@ -104,8 +110,7 @@ def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
 
 def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
     head = [known[number] for number in range(1, HEAD_LINES + 1) if number in known]
-    about = card(conversation.prompt)
-    return read_context(head, about.title, about.headings, about.file)
+    return read_context(card(conversation.prompt), head)
 
 
 def _resume_line(prompt: str) -> int:

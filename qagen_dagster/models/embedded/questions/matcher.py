@@ -11,6 +11,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 
 from qagen_dagster.models.embedded.conversation import Action, Conversation
+from qagen_dagster.models.embedded.text.frame import split_frame
 from qagen_dagster.models.embedded.text.values import names, negated, numbers, overlap, terms
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 from qagen_dagster.models.vectors.minilm import shared
@@ -26,7 +27,6 @@ _OPPOSITES = word_set(
 _NUMBERED = re.compile(r"^\s*(\d+)\.\s+(\S.*)$", re.MULTILINE)
 _NEW = re.compile(r"^New question:[ \t]*\n?[ \t]*(\S.*)$", re.MULTILINE)
 _ANSWER = re.compile(r"^(?:Its answer|Answer):[ \t]*(\S.*)$", re.MULTILINE)
-_FRAME = re.compile(r"^(?:According to|In) .{1,200}?, (?=[a-z])")
 _ASKED = word_set(
     "what which who whom when where why how many much long do does did is are was were give given"
 )
@@ -122,7 +122,7 @@ def _same_fact(new: tuple[str, str], old: tuple[str, str]) -> str:
 
 def bare(question: str) -> str:
     """The question without the phrase that names its document."""
-    return _FRAME.sub("", question, count=1)
+    return split_frame(question)[1]
 
 
 def _key(question: str) -> Counter[str]:

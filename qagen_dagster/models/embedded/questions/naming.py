@@ -1,7 +1,6 @@
 """Names of columns, labels and rows inside a question.
 
-A label becomes part of the sentence only if it is certainly a property's name ("mean salinity (g/kg)"). Other labels
-are quoted unchanged, which is stiffer but never wrong.
+Only a label that is certainly a property's name ("mean salinity (g/kg)") can be asked for.
 """
 
 from __future__ import annotations
@@ -15,73 +14,43 @@ _CODE_KIND = word_set("option flag parameter setting field key argument property
 _CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")
 _ORDINAL = re.compile(r"^(?:first|second|third|last|next|previous|repeated|other|total)\b", re.IGNORECASE)
 _UNIT = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]\d]{1,16})[)\]]$")
-_PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
+PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
 PLAIN_NUMBER = re.compile(r"^\d[\d,]*(?:\.\d+)?$")
 
 
 def in_sentence(name: str, context: Context) -> str:
     """A label inside a sentence: without its capital, unless it is a name or an abbreviation."""
     first, _, rest = name.partition(" ")
-    known = (
-        first.lower() in context.plain or first.lower() not in context.names or first.lower() in HEAD_NOUNS
-    )
-    if (
-        len(first) > 1
-        and first[1:].islower()
-        and known
-        and not any(word[:1].isupper() for word in rest.split())
-    ):
-        return name[:1].lower() + name[1:]
-    return name
+    known = first.lower() in context.plain or first.lower() not in context.names
+    lower = first[1:].islower() and (known or first.lower() in HEAD_NOUNS)
+    return name[:1].lower() + name[1:] if lower and not any(map(str.isupper, rest)) else name
 
 
 def property_name(label: str, context: Context) -> str:
     """ "mean salinity in g/kg" for "Mean salinity (g/kg)"; empty if the label names no property."""
     unit = _UNIT.match(label.strip())
     base = unit.group(1) if unit else label.strip()
-    head = _PREPOSITION.split(base)[0].split()
+    head = PREPOSITION.split(base)[0].split()
     if (
         not head
         or len(base.split()) > 6
         or head[-1].lower() not in ATTRIBUTES
-        or '"' in base
-        or "," in base
+        or re.search(r"[\",]", base)
         or _ORDINAL.match(base)
     ):
         return ""
     return f"{in_sentence(base, context)} in {unit.group(2)}" if unit else in_sentence(base, context)
 
 
-def column_words(head: str, context: Context) -> str:
-    """The words that ask for a column, up to the row's name."""
-    if head.lower() in ("default", "default value", "defaults"):
-        return "what is the default value of"
-    name = property_name(head, context)
-    if not name:
-        return f'what is given under "{head}" for'
-    return f"what is the {name} {'for' if ' in ' in name or _PREPOSITION.search(name) else 'of'}"
-
-
 def row_words(first: str, label: str, context: Context) -> str:
     """The row by its first cell, with the column's name if that helps."""
     kind = first.lower().rstrip("s")
-    if kind in ("name", "names"):
-        return f'"{label}"'
-    if PLAIN_NUMBER.match(label):
-        return (
-            f"the {in_sentence(first, context)} {label}"
-            if first.isalpha() and in_sentence(first, context).islower()
-            else f'the row in which "{first}" is {label}'
-        )
-    if re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
-        return (
-            f"the environment variable `{label}`"
-            if kind in ("variable", "environment variable", "name")
-            else f"`{label}`"
-        )
-    if _CODE.match(label):
+    if _CODE.match(label) or re.fullmatch(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", label):
         return f"the {kind} `{label}`" if kind in _CODE_KIND else f"`{label}`"
     named = in_sentence(first, context)
-    if named[:1].islower() and len(first.split()) <= 3 and kind not in label.lower():
-        return f'the {named} "{label}"'
-    return f'"{label}"'
+    common = named[:1].islower() and len(first.split()) <= 3 and first.replace(" ", "").isalpha()
+    if PLAIN_NUMBER.match(label):
+        return f"the {named} {label}" if common else f'the row in which "{first}" is {label}'
+    return (
+        f'the {named} "{label}"' if common and kind not in ("name", *label.lower().split()) else f'"{label}"'
+    )

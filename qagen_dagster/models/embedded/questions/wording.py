@@ -18,7 +18,7 @@ _SINGULAR = {"are": "is", "have": "has", "do": "does", "were": "was"}
 def ask(clause: Clause, wh: str, gap: set[int]) -> str:
     """The question for a gap outside the subject; empty if the clause cannot be inverted."""
     verbs = _verb_group(clause)
-    if verbs is None:
+    if verbs is None or not _can_move(clause):
         return ""
     operator, rest = verbs
     subject = clause.within(clause.subject)
@@ -48,7 +48,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     verbs = [*clause.auxiliaries, clause.root]
     first = verbs[0]
     plural = first.tag_ == "VBP"
-    if plural and first.lower_ not in _SINGULAR:
+    if (plural and first.lower_ not in _SINGULAR) or not _can_move(clause):
         return ""
     subject = set(clause.within(clause.subject))
     before = [index for index in clause.kept if index < min(subject)]
@@ -66,6 +66,8 @@ def ask_plural_subject(clause: Clause, wh: str) -> str:
     subject = clause.within(clause.subject)
     before = [index for index in clause.kept if index < subject[0]]
     after = [index for index in clause.kept if index > subject[-1]]
+    if not _can_move(clause):
+        return ""
     return _close([wh, words(clause.doc, _trim(clause, after)).rstrip("."), _front(clause, before)])
 
 
@@ -120,6 +122,17 @@ def _front(clause: Clause, before: list[int]) -> str:
     if not before:
         return ""
     return _lower_first(words(clause.doc, _trim(clause, before)), clause.doc[before[0]])
+
+
+def _can_move(clause: Clause) -> bool:
+    """Whether the words before the subject can stand at the end: a short phrase, or a condition."""
+    first = clause.within(clause.subject)[:1]
+    front = [clause.doc[index] for index in clause.kept if first and index < first[0]]
+    inner = front[:-1]
+    if front and front[0].lower_ in ("if", "when", "whenever"):
+        return True
+    verb = any(token.pos_ in ("VERB", "AUX") for token in front)
+    return len(front) <= 7 and not verb and not any(token.text == "," for token in inner)
 
 
 def _lower_first(text: str, first: Token) -> str:

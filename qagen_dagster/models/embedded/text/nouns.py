@@ -17,14 +17,6 @@ _PERSON_NOUNS = word_set(
     "minister governor mayor senator librarian curator gardener surveyor inspector harbourmaster harbormaster "
     "technician operator baker miller merchant builder architect painter defendant plaintiff appellant"
 )
-HUMAN_NOUNS = (
-    word_set(
-        "trader reader user member customer visitor player patient participant student owner resident holder person people child man "
-        "woman applicant employee worker pupil tenant driver passenger candidate author buyer seller citizen voter guest witness "
-        "party claimant administrator developer character druid wizard warlock cleric"
-    )
-    | _PERSON_NOUNS
-)
 _UNITS = word_set(
     "mm cm m km metre metres meter meters kilometre kilometres kilometers mile miles inch inches foot feet ft yard yards second "
     "seconds minute minutes hour hours day days week weeks month months year years decade decades century centuries gram grams "
@@ -34,11 +26,10 @@ _UNITS = word_set(
     "dollar dollars euro euros pound pounds cents % °c °f mg µm nm ms g l"
 )
 _DURATION = word_set("second minute hour day week month year decade century moment night")
-_DATE = re.compile(
-    r"\b(?:1[0-9]\d\d|20\d\d)\b|\b(?:January|February|March|April|June|July|August|September|October|November|December)\b"
-    r"|\b\d{1,2}(?:st|nd|rd|th)? century\b|\bMay \d"
-)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = re.compile(
+    rf"\b(?:1[0-9]\d\d|20\d\d)\b|\b(?:{_MONTH.replace('May|', '')})\b|\b\d{{1,2}}(?:st|nd|rd|th)? century\b|\bMay \d"
+)
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{_MONTH})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
@@ -65,22 +56,6 @@ def is_person(token: Token) -> bool:
     return len(names) >= 2 and all(not char.isdigit() for other in entity for char in other.text)
 
 
-def is_organisation(token: Token) -> bool:
-    return (
-        token.ent_type_ == "ORG"
-        and token.pos_ == "PROPN"
-        and any(other.text in _BODIES for other in token.subtree)
-    )
-
-
-_BODIES = word_set(
-    "Instruments Inc Inc. Ltd Ltd. Corporation Corp Corp. Company Co. University Institute Board Department Ministry Agency "
-    "Society Association Council Committee Commission Court Congress Bank Group Laboratory Laboratories Office Bureau "
-    "Authority Foundation Union Press Museum Library School College Hospital Trust Service Academy Guild Works Brothers "
-    "Industries Plastics Systems Technologies Motors Railway Harbour"
-)
-
-
 def is_date(text: str) -> bool:
     """Whether `text` is a point in time that needs no context."""
     return bool(_DATE.search(text)) and not _VAGUE_DATE.search(text)
@@ -93,11 +68,8 @@ def is_plain_date(text: str) -> bool:
 
 def is_place(token: Token) -> bool:
     """Whether the phrase headed by `token` names a place."""
-    return (
-        token.ent_type_ in ("GPE", "LOC", "FAC")
-        and token.pos_ == "PROPN"
-        and not any(char.isdigit() for char in token.text)
-    )
+    named = token.ent_type_ in ("GPE", "LOC", "FAC") and token.pos_ == "PROPN"
+    return named and not any(char.isdigit() for char in token.text)
 
 
 def is_unit(token: Token) -> bool:
@@ -110,16 +82,9 @@ def is_duration(token: Token) -> bool:
 
 
 def number_of(token: Token) -> Token | None:
-    """The number before the noun that counts it, unless it is a year."""
+    """The number before the noun that counts it, unless it is "one" or a year."""
     for child in token.children:
         if child.dep_ == "nummod" and child.i < token.i and re.fullmatch(r"[\d.,]+|[A-Za-z-]+", child.text):
-            digits = child.text.replace(",", "")
-            if child.lower_ in ("one", "1") or (
-                digits.isdigit()
-                and len(digits) == 4
-                and 1500 <= int(digits) <= 2100
-                and "," not in child.text
-            ):
-                return None
-            return child
+            year = re.fullmatch(r"1[5-9]\d\d|20\d\d", child.text)
+            return None if year or child.lower_ in ("one", "1") else child
     return None

@@ -12,42 +12,11 @@ _NUMBER = re.compile(
     r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?(?:/\d+)?"
     r"|(?<![\w.])(?P<code>[A-Za-z]+\d[\w.]*\b|[A-Z][A-Za-z]*-\d+)|(?<=-)\d+(?:\.\d+)?"
 )
-_WORD_NUMBERS = {
-    word: str(value)
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-}
+_SPELLED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+_WORD_NUMBERS = dict(zip(_SPELLED.split(), map(str, [*range(21), *range(30, 100, 10)]), strict=True))
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|without|neither|nor|cannot|unless|n't)\b|n't\b", re.IGNORECASE
 )

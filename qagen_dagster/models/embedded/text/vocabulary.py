@@ -10,7 +10,7 @@ def word_set(words: str) -> frozenset[str]:
 
 # Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
 ATTRIBUTES = word_set(
-    "accuracy address age altitude amount angle area author authority balance budget capacity category cause clearance "
+    "accuracy address age altitude amount angle area authority balance budget capacity category cause clearance "
     "class code colour color condition cost count country coverage date day deposit depth description diameter direction "
     "distance drift duration effect energy fee flow footprint frequency function gain height identifier income interval "
     "language layer length level life limit location loss margin mass material maximum meaning minimum mode model name "

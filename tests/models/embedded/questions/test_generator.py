@@ -45,12 +45,10 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("when did Martha Kellogg design the pump?", "March 1987"),
-        ("what flow rate does the pump have?", "45 litres per second"),
         ("what happens when the supply voltage drops?", "the controller stops the pump"),
         ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
-        ("what is step 2?", "Open the drain cock under the motor"),
     ],
 )
 def test_each_family_words_its_question(questions: dict[str, str], question: str, answer: str) -> None:
@@ -87,6 +85,33 @@ def test_silence_where_nothing_good_can_be_asked(text: str) -> None:
     name, arguments = generate(Paper(text))
     assert name == "report_exhausted", arguments
     assert arguments["reason"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Rat der Stadt beschloss am 3. Juni 1987, die Brücke zu sperren. Martha Kellogg baute sie 1911.",
+        "Le pont fut construit par Martha Kellogg en mars 1987. Il mesure 45 mètres et porte douze lampes.",
+        "川の水位は一九八七年三月に四メートルまで上がり、町の三分の一が水につかりました。" * 3,
+    ],
+)
+def test_another_language_is_declined_in_one_line(text: str) -> None:
+    for mode in ("textual", "visual"):
+        listing = "1 visual\n- Table 1 | type: table | page: - | lines: 1-1 | caption: 1"
+        name, arguments = generate(Paper(text, listing), mode=mode)
+        assert name == "report_exhausted"
+        assert "not in English" in arguments["reason"]
+
+
+def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() -> None:
+    filler = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor in May 1987."
+    text = (
+        f"# Walls: a Report\n\n{filler}\n\nMartha Kellogg built the wall of the quay in May 1911 by hand.\n"
+    )
+    assert {found["answer"] for found in all_questions(Paper(text)).values()} <= {
+        "May 1911",
+        "Martha Kellogg",
+    }
 
 
 def test_a_question_with_two_answers_is_dropped() -> None:
@@ -142,7 +167,9 @@ def test_one_thing_lends_its_name() -> None:
 
 def test_court_cases_are_named_by_their_parties() -> None:
     text = "UNITED STATES OF AMERICA,\n\nAppellee,\n\nv.\n\nHUSSEIN AL-RIKABI,\n\nDefendant.\n\nJudge Bruce Selya wrote the opinion in March 2008."
-    question = next(iter(all_questions(Paper(text))))
+    question = next(
+        iter(all_questions(Paper(text, title="title: United States of America v. Hussein Al-Rikabi")))
+    )
     assert question.startswith("In United States of America v. Hussein Al-Rikabi, ")
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    decimal,
-    number,
-    plain,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, plain, united
 
 _SOLIDS = (
     ("Two solid bronze statues", "statue", "kg", (15, 20, 25)),
@@ -40,7 +33,7 @@ def _similar(draw: Draw, context: int) -> Draft | None:
         f"${mass}\\times\\frac{{{large**3}}}{{{small**3}}}={number(mass * ratio**3)}$.",
         insight="Mass goes with volume, and volume with the cube of any length.",
         expression="m*(b/a)**3",
-        givens={"m": str(mass), "a": str(short), "b": str(tall)},
+        givens={"m": mass, "a": short, "b": tall},
         unit=unit,
     )
 
@@ -74,7 +67,7 @@ def _law(draw: Draw, context: int) -> Draft:
         reasoning=f"The factor is $\\frac{{{first}^2}}{{\\sqrt{{{second}}}}}={number(Fraction(first**2, base))}$.",
         insight="Only the factors matter: each goes into the law with its own power.",
         expression="a**2/sqrt(b)",
-        givens={"a": str(first), "b": str(second)},
+        givens={"a": first, "b": second},
     )
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
 
 
 def _reciprocal(draw: Draw, context: int) -> Draft:
@@ -29,7 +24,7 @@ def _reciprocal(draw: Draw, context: int) -> Draft:
         f"so the value is ${front or ''}{'(' if scale > 1 else ''}{k * k}{'-' if shift < 0 else '+'}2{')' if scale > 1 else ''}={value}$.",
         insight="The square of the given expression holds the wanted one and a constant.",
         expression="c*(k**2+s)",
-        givens={"k": str(k), "c": str(scale), "s": str(shift)},
+        givens={"k": k, "c": scale, "s": shift},
     )
 
 
@@ -59,7 +54,7 @@ def _sum_product(draw: Draw, context: int) -> Draft | None:
         reasoning=f"${asked}={steps}={number(value)}$.",
         insight="The expression is symmetric, so the sum and the product are enough; neither number is needed.",
         expression=expression,
-        givens={"s": str(s), "p": str(p)},
+        givens={"s": s, "p": p},
     )
 
 
@@ -81,7 +76,7 @@ def _quartic(draw: Draw, context: int) -> Draft:
         f"${asked}={value}$.",
         insight="Dividing the equation by x turns it into a statement on the sum of x and its reciprocal.",
         expression=expression,
-        givens={"k": str(k)},
+        givens={"k": k},
     )
 
 

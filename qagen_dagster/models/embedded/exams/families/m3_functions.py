@@ -5,12 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
 
 
 def _vertex(draw: Draw, context: int) -> Draft | None:
@@ -33,7 +28,7 @@ def _vertex(draw: Draw, context: int) -> Draft | None:
         reasoning=f"$f(x)=a(x-{h})^2{v:+d}$ with $a={sign * scale}$ from $f({at})={q}$, so $f({to})={value}$.",
         insight="The vertex form leaves one number to be found.",
         expression="v+(q-v)*((t-h)/(p-h))**2",
-        givens={"v": str(v), "q": str(q), "t": str(to), "h": str(h), "p": str(at)},
+        givens={"v": v, "q": q, "t": to, "h": h, "p": at},
     )
 
 
@@ -56,7 +51,7 @@ def _odd_periodic(draw: Draw, context: int) -> Draft:
         reasoning=f"$f({first})=f(-{inside})={left}$ and $f({second})=f({inside})={value}$, so the sum is ${left + factor * value}$.",
         insight="Whole periods may be dropped; only then does the symmetry come in.",
         expression="e*v+c*v",
-        givens={"v": str(value), "c": str(factor), "e": "1" if even else "-1"},
+        givens={"v": value, "c": factor, "e": "1" if even else "-1"},
     )
 
 
@@ -85,7 +80,7 @@ def _functional(draw: Draw, context: int) -> Draft | None:
         f"eliminating the latter gives $f({t})={number(value)}$.",
         insight="Putting in the partner of the argument gives a second equation in the same two unknowns.",
         expression="(m*t-k*m*u)/(1-k**2)",
-        givens={"m": str(m), "t": str(t), "k": str(k), "u": str(other)},
+        givens={"m": m, "t": t, "k": k, "u": other},
     )
 
 

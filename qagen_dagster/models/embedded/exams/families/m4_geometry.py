@@ -6,13 +6,7 @@ from fractions import Fraction
 from math import isqrt
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    root,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, root
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (9, 12, 15))
 
@@ -41,14 +35,7 @@ def _farthest(draw: Draw, context: int) -> Draft | None:
         f"${distance}{'+' if greatest else '-'}{radius}={value}$.",
         insight="The extreme point lies on the line through P and the centre.",
         expression="sqrt((a-p)**2+(b-q)**2)+s*r",
-        givens={
-            "a": str(a),
-            "b": str(b),
-            "p": str(px),
-            "q": str(py),
-            "r": str(radius),
-            "s": "1" if greatest else "-1",
-        },
+        givens={"a": a, "b": b, "p": px, "q": py, "r": radius, "s": "1" if greatest else "-1"},
     )
 
 
@@ -73,7 +60,7 @@ def _triangle(draw: Draw, context: int) -> Draft:
         reasoning=f"The intercepts are ${number(across)}$ and ${number(up)}$, so the area is ${number(area)}$.",
         insight="Both legs of the triangle are intercepts of the one line.",
         expression="(b+g*a)**2/(2*g)",
-        givens={"a": str(a), "b": str(b), "g": str(steep)},
+        givens={"a": a, "b": b, "g": steep},
     )
 
 
@@ -104,7 +91,7 @@ def _tangents(draw: Draw, context: int) -> Draft | None:
         reasoning=f"$OA$ is perpendicular to $PA$, so $PA=\\sqrt{{{distance}-{radius**2}}}={tangent}$, and the value is ${number(value)}$.",
         insight="The radius to the point of contact makes a right angle, so the coordinates of A and B are never needed.",
         expression="r*sqrt(p**2+q**2-r**2)" if quadrilateral else "2*sqrt(p**2+q**2-r**2)",
-        givens={"p": str(p), "q": str(q), "r": str(radius)},
+        givens={"p": p, "q": q, "r": radius},
     )
 
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    root,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, root
 
 _TRIPLES = ((3, 4, 5), (5, 12, 13), (6, 8, 10), (8, 15, 17), (4, 3, 5), (12, 5, 13), (8, 6, 10))
 
@@ -37,7 +31,7 @@ def _fraction(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The denominator lies between ${base - swing}$ and ${base + swing}$, so the value is ${number(value)}$.",
         insight="A fraction with a fixed positive top is largest where its bottom is smallest.",
         expression="a/(b-s*c)",
-        givens={"a": str(top), "b": str(base), "c": str(swing), "s": "1" if greatest else "-1"},
+        givens={"a": top, "b": base, "c": swing, "s": "1" if greatest else "-1"},
     )
 
 
@@ -65,7 +59,7 @@ def _sum_of_waves(draw: Draw, context: int) -> Draft:
         reasoning=f"The two waves combine to one of amplitude $\\sqrt{{{a}^2+{b}^2}}={size}$, so the value is ${value}$.",
         insight="Sine and cosine are never extreme together; the amplitudes add like perpendicular sides.",
         expression="c+s*sqrt(a**2+b**2)",
-        givens={"a": str(a), "b": str(b), "c": str(c), "s": str(sign)},
+        givens={"a": a, "b": b, "c": c, "s": sign},
     )
 
 
@@ -93,7 +87,7 @@ def _quadratic(draw: Draw, context: int) -> Draft | None:
         f"there is ${number(value)}$.",
         insight="One square identity makes it a quadratic on a bounded interval.",
         expression="a*Min(1,a/(2*b))+b*(1-Min(1,a/(2*b))**2)" if greatest else "a*(-1)+b*(1-(-1)**2)",
-        givens={"a": str(a), "b": str(b)},
+        givens={"a": a, "b": b},
     )
 
 

@@ -6,12 +6,7 @@ from fractions import Fraction
 from math import comb, gcd
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain
 
 _GROUPS = (
     ("chess clubs", "players", "Every player plays exactly one game against every player of each other club, and none within the club", "games are played"),
@@ -37,7 +32,7 @@ def _groups(draw: Draw, context: int) -> Draft:
         reasoning=f"There are ${comb(groups, 2)}$ pairs of {of}, and each gives ${size}\\times{size}$, together ${value}$.",
         insight="Count pairs of groups first; each pair of groups gives the same number.",
         expression="binomial(g,2)*n**2",
-        givens={"g": str(groups), "n": str(size)},
+        givens={"g": groups, "n": size},
     )
 
 
@@ -66,7 +61,7 @@ def _telescope(draw: Draw, context: int) -> Draft:
         f"the first and last terms cancel and ${number(value)}$ remains.",
         insight="Each term is a difference, and neighbours cancel.",
         expression="Sum(c/(r*(r+d)),(r,a,b))",
-        givens={"c": str(top), "a": str(start), "b": str(end), "d": str(step)},
+        givens={"c": top, "a": start, "b": end, "d": step},
     )
 
 
@@ -101,7 +96,7 @@ def _toggles(draw: Draw, context: int) -> Draft | None:
         f"are changed back, so ${n // p}+{n // q}-2\\times{n // both}={value}$.",
         insight="What is changed twice is as it was, and being a multiple of both means being one of the least common multiple.",
         expression="n/p+n/q-2*n/lcm(p,q)",
-        givens={"n": str(n), "p": str(p), "q": str(q)},
+        givens={"n": n, "p": p, "q": q},
     )
 
 

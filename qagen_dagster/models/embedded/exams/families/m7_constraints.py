@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    root,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
 
 _FENCES = (
     ("A farmer has ${l}$ m of fencing for a rectangular pen. One side of the pen is a long straight wall and needs no fencing", "pen", "fencing", "wall"),
@@ -49,7 +43,7 @@ def _fence(draw: Draw, context: int) -> Draft | None:
         reasoning=f"With a depth of $x$ the area is $x({length}-{out}x)$, greatest for $x={number(Fraction(length, 2 * out))}$, where it is ${number(value)}$.",
         insight="The long side is free, so half of the length goes into what stands out from it.",
         expression="L**2/(4*n)",
-        givens={"L": str(length), "n": str(out)},
+        givens={"L": length, "n": out},
         unit="m^2",
     )
 
@@ -87,7 +81,7 @@ def _corner(draw: Draw, context: int) -> Draft:
         reasoning=f"The free corner lies on the longest side, so $\\frac{{x}}{{{a}}}+\\frac{{y}}{{{b}}}=1$; $xy$ is greatest for equal terms, where it is ${number(value)}$.",
         insight="The free corner at the middle of the longest side is best, and takes half the triangle.",
         expression="(a/2)*(b/2)",
-        givens={"a": str(a), "b": str(b)},
+        givens={"a": a, "b": b},
         unit="cm^2",
     )
 
@@ -121,7 +115,7 @@ def _cost(draw: Draw, context: int) -> Draft | None:
         reasoning=f"For sides $x$ and $y$ with $xy={area}$ the cost $2\\times{a}x+2\\times{b}y$ is least where both terms are equal, and is ${value}$.",
         insight="With a fixed product the sum of the two costs is least where they are equal, not where the sides are.",
         expression="2*sqrt(2*a*2*b*s)",
-        givens={"a": str(a), "b": str(b), "s": str(area)},
+        givens={"a": a, "b": b, "s": area},
     )
 
 

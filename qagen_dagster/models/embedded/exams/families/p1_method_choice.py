@@ -5,14 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    decimal,
-    number,
-    root,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, root, united
 
 SPEED = "m\\,s^{-1}"
 _SLIDES = (
@@ -38,7 +31,7 @@ def _slide(draw: Draw, context: int) -> Draft:
         reasoning=f"$\\frac{{1}}{{2}}v^2=gh$, so $v=\\sqrt{{2\\times {gravity}\\times {decimal(height)}}}={speed}$.",
         insight="Only the height matters, because no force but gravity does work.",
         expression="sqrt(2*g*h)",
-        givens={"g": str(gravity), "h": decimal(height)},
+        givens={"g": gravity, "h": decimal(height)},
         unit="m s^-1",
     )
 
@@ -69,7 +62,7 @@ def _crash(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The common speed is $\\frac{{{m}\\times{v}}}{{{m + n}}}$, so ${number(end)}$ J of ${number(start)}$ J are left.",
         insight="Momentum is conserved in the collision and energy is not, so the speed afterwards comes first.",
         expression="m*v**2/2-(m*v)**2/(2*(m+n))",
-        givens={"m": str(m), "n": str(n), "v": str(v)},
+        givens={"m": m, "n": n, "v": v},
         unit="J",
     )
 
@@ -101,7 +94,7 @@ def _rise(draw: Draw, context: int) -> Draft | None:
         reasoning=f"Momentum gives a common speed of ${after}$ m s$^{{-1}}$; from then on energy gives $h=\\frac{{{after}^2}}{{20}}={number(height)}$.",
         insight="Two stages with two laws: momentum through the impact, energy only after it.",
         expression="(m*v/(m+n))**2/(2*g)",
-        givens={"m": str(m), "n": str(n), "v": str(v), "g": "10"},
+        givens={"m": m, "n": n, "v": v, "g": "10"},
         unit="m",
     )
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, united
 
 _MOVERS = (
     ("A car", "engine"),
@@ -38,7 +32,7 @@ def _power(draw: Draw, context: int) -> Draft:
         reasoning=f"Power is force times speed and goes with the cube of the speed: ${base}\\times\\left({number(factor)}\\right)^3={number(base * factor**3)}$.",
         insight="One power of the speed comes from the force law twice and once more from the distance covered.",
         expression="P*(w/v)**3",
-        givens={"P": str(base), "w": str(new), "v": str(speed)},
+        givens={"P": base, "w": new, "v": speed},
         unit="kW",
     )
 
@@ -67,7 +61,7 @@ def _orbit(draw: Draw, context: int) -> Draft:
         reasoning=f"The factor is ${times_}^{{3/2}}={base**3}$, so the period is ${period * base**3}$ {shown}.",
         insight="Squares and cubes of factors: take the root first, then the cube.",
         expression="T*k**Rational(3,2)",
-        givens={"T": str(period), "k": str(times_)},
+        givens={"T": period, "k": times_},
     )
 
 
@@ -109,7 +103,7 @@ def _wire(draw: Draw, context: int) -> Draft:
         reasoning=f"Resistance goes with the length and inversely with the area; together that is the factor ${number(Fraction(k) ** power)}$.",
         insight="The volume ties length and area together, so both change.",
         expression=("R*k**4", "R*k*k", "R*k/k**2", "R/k**2/k**2")[context],
-        givens={"R": str(resistance), "k": str(k)},
+        givens={"R": resistance, "k": k},
         unit="ohm",
     )
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    root,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, root, united
 
 _JOURNEYS = (
     ("The speed of a tram between two stops is shown on a graph against time", "the two stops"),
@@ -41,7 +35,7 @@ def _trapezium(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The area under the graph is $\\frac{{1}}{{2}}\\times{speed}\\times{rise}+{speed}\\times{level}+\\frac{{1}}{{2}}\\times{speed}\\times{fall}={number(value)}$.",
         insight="Distance is the area under the line, and the sloping parts count half.",
         expression="v*a/2+v*b+v*c/2",
-        givens={"v": str(speed), "a": str(rise), "b": str(level), "c": str(fall)},
+        givens={"v": speed, "a": rise, "b": level, "c": fall},
         unit="m",
     )
 
@@ -76,7 +70,7 @@ def _work(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The area under the graph is ${number(work)}$ J, which is $\\frac{{1}}{{2}}\\times{mass}v^2$, so $v={speed}$.",
         insight="The area under force against distance is work, whatever the force does in between.",
         expression="sqrt(2*(F*a/2+F*b)/m)",
-        givens={"F": str(force), "a": str(first), "b": str(second), "m": str(mass)},
+        givens={"F": force, "a": first, "b": second, "m": mass},
         unit="m s^-1",
     )
 
@@ -101,7 +95,7 @@ def _falling_acceleration(draw: Draw, context: int) -> Draft:
         reasoning=f"The velocity is ${a}t-\\frac{{{a}t^2}}{{2\\times{t}}}$; its integral over ${t}$ s is $\\frac{{1}}{{3}}\\times{a}\\times{t}^2={number(base / 3)}$.",
         insight="The velocity curves, so neither the final nor the mean acceleration can be used as if it were constant.",
         expression="integrate(a*x-a*x**2/(2*T),(x,0,T))",
-        givens={"a": str(a), "T": str(t)},
+        givens={"a": a, "T": t},
         unit="m",
     )
 

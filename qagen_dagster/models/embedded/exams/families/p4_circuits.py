@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, united
 
 
 def _supply(draw: Draw, context: int) -> Draft:
@@ -34,7 +28,7 @@ def _supply(draw: Draw, context: int) -> Draft:
         reasoning=f"The combination has $\\frac{{{ohms}}}{{{count}}}\\,\\Omega$, the circuit ${number(Fraction(ohms * (count + 1), count))}\\,\\Omega$, and the current is ${number(current)}$ A.",
         insight="Equal resistances in parallel share the current, so they count as one divided by their number.",
         expression="V/(R+R/n)",
-        givens={"V": str(volts), "R": str(ohms), "n": str(count)},
+        givens={"V": volts, "R": ohms, "n": count},
         unit="A",
     )
 
@@ -70,7 +64,7 @@ def _pair_power(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The pair has ${number(pair)}\\,\\Omega$, so the current is ${current}$ A, the pair has ${number(across)}$ V, and the power is ${number(value)}$ W.",
         insight="What the pair has in common is its voltage.",
         expression="(V*(b*c/(b+c))/(a+b*c/(b+c)))**2/b",
-        givens={"V": str(volts), "a": str(a), "b": str(b), "c": str(c)},
+        givens={"V": volts, "a": a, "b": b, "c": c},
         unit="W",
     )
 
@@ -97,7 +91,7 @@ def _both_ways(draw: Draw, context: int) -> Draft:
         reasoning=f"With $x$ for the ratio, $\\frac{{(x+1)^2}}{{x}}={number(powers)}$, whose root above one is ${number(ratio)}$.",
         insight="The ratio of the two powers is the ratio of two resistances, and that depends on the ratio x alone.",
         expression="solve((x+1)**2*s-p*x,x)[-1]",
-        givens={"p": str(parallel), "s": str(series)},
+        givens={"p": parallel, "s": series},
     )
 
 

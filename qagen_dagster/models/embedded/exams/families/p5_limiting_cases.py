@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    times,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, times
 
 _HANGING = (
     "Two bodies of masses ${a}m$ and ${b}m$ hang from the ends of a light string over a light smooth pulley and are released",
@@ -49,7 +43,7 @@ def _strings(draw: Draw, context: int) -> Draft:
         reasoning=f"The driving force over the whole mass gives ${times(value, 'g')}$.",
         insight=insight,
         expression=expression,
-        givens={"a": str(a), "b": str(b), "m": "m", "g": "g"},
+        givens={"a": a, "b": b, "m": "m", "g": "g"},
     )
 
 
@@ -91,7 +85,7 @@ def _sensor(draw: Draw, context: int) -> Draft:
         reasoning=f"First only ${fixed}\\,\\Omega$ count, then ${fixed + beside}\\,\\Omega$, so the ratio is ${number(ratio)}$.",
         insight="At one end the pair is a plain wire, at the other only the fixed resistor of the pair is left.",
         expression="(V/S)/(V/(S+R))",
-        givens={"V": "V", "S": str(fixed), "R": str(beside)},
+        givens={"V": "V", "S": fixed, "R": beside},
     )
 
 
@@ -121,7 +115,7 @@ def _bounce(draw: Draw, context: int) -> Draft:
         reasoning=f"Seen from the {heavy} the {light} comes and goes with ${u + w}$ m s$^{{-1}}$, so it leaves with ${u + 2 * w}$ m s$^{{-1}}$, and the factor is ${number(factor)}$.",
         insight="In the limit of a very large mass, the heavy body's frame is where the light one simply turns round.",
         expression="((u+2*w)/u)**2",
-        givens={"u": str(u), "w": str(w)},
+        givens={"u": u, "w": w},
     )
 
 

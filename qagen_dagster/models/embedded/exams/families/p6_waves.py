@@ -5,14 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    decimal,
-    number,
-    plain,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, decimal, number, plain, united
 
 _SPEAKERS = (
     ("Two loudspeakers emit the same note in phase. A microphone is ${a}$ m from one and ${b}$ m from the other", 340, "the sound at the microphone"),
@@ -48,7 +41,7 @@ def _lowest(draw: Draw, context: int) -> Draft | None:
         reasoning=f"The path difference of ${decimal(gap)}$ m must be half a wavelength, so the wavelength is ${decimal(2 * gap)}$ m and the frequency ${number(value)}$ Hz.",
         insight="Only the difference of the paths matters, and the first minimum needs half a wavelength of it.",
         expression="c/(2*(b-a))",
-        givens={"c": str(speed), "a": decimal(near), "b": decimal(near + gap)},
+        givens={"c": speed, "a": decimal(near), "b": decimal(near + gap)},
         unit="Hz",
     )
 
@@ -83,7 +76,7 @@ def _resonances(draw: Draw, context: int) -> Draft:
         reasoning=f"Neighbouring resonances differ by {'twice ' if closed else ''}the lowest one; the difference is ${gap}$ Hz, so it is ${base}$ Hz.",
         insight="The spacing of the resonances tells the lowest one; which multiples occur depends on the ends.",
         expression="(q-p)/2" if closed else "q-p",
-        givens={"p": str(first), "q": str(second)},
+        givens={"p": first, "q": second},
         unit="Hz",
     )
 
@@ -121,7 +114,7 @@ def _count(draw: Draw, context: int) -> Draft | None:
         expression=(("2*(2*floor(d/w)+1)", "2*floor(d/w)+1"), ("4*floor(d/w+1/2)", "2*floor(d/w+1/2)"))[anti][
             0 if ring else 1
         ],
-        givens={"d": decimal(apart), "w": str(wave)},
+        givens={"d": decimal(apart), "w": wave},
     )
 
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.family import (
-    Draft,
-    Family,
-    number,
-    plain,
-    united,
-)
+from qagen_dagster.models.embedded.exams.family import Draft, Family, number, plain, united
 
 _BEAMS = (
     ("A uniform beam", "hinged to a wall", "vertical rope", "A sign", 1),
@@ -45,7 +39,7 @@ def _beam(draw: Draw, context: int) -> Draft | None:
         reasoning=f"Moments about the hinge: $T\\times{at}={weight}\\times{number(Fraction(length, 2))}+{load}\\times{length}$, so $T={number(value)}$ N.",
         insight="Taking moments about the hinge keeps its unknown force out.",
         expression="(W*L/2+w*L)/d",
-        givens={"W": str(weight), "L": str(length), "w": str(load), "d": str(at)},
+        givens={"W": weight, "L": length, "w": load, "d": at},
         unit="N",
     )
 
@@ -119,7 +113,7 @@ def _tipping(draw: Draw, context: int) -> Draft | None:
         reasoning=f"It slides at $F=\\mu W$ and tips at $Fh=W\\times{number(Fraction(base, 2))}$, so $h={number(Fraction(base, 2))}\\div{number(friction)}={number(limit)}$.",
         insight="Both limits are proportional to the weight, so it cancels, and the height of the body does not enter.",
         expression="b/(2*k)",
-        givens={"b": str(base), "k": str(friction)},
+        givens={"b": base, "k": friction},
         unit="cm",
     )
 

@@ -126,14 +126,14 @@ def _swap(k: float, m: float, here: float, there: float) -> Solved:
     )
 
 
-def _distance(greatest: bool) -> _Answer:
+def _distance(word: str) -> _Answer:
     def answer(a: float, b: float, square: float, p: float, q: float) -> Solved:
         r = math.sqrt(square)
         value = best(
-            lambda t: math.hypot(a + r * math.cos(t) - p, b + r * math.sin(t) - q),
+            lambda t: math.hypot(r * math.cos(t) - a - p, r * math.sin(t) - b - q),
             0,
             2 * math.pi,
-            greatest=greatest,
+            greatest=word == "greatest",
         )
         return Solved(value, "went round the circle and measured")
 
@@ -162,10 +162,9 @@ def _tangents(*, area: bool) -> Callable[[float, float, float], Solved]:
     return answer
 
 
-def _wave_below(greatest: bool, wave: Callable[[float], float]) -> _Answer:
-    def answer(top: float, base: float, swing: float | str = 1.0) -> Solved:
-        size = 1.0 if swing == "" else float(swing)
-        value = best(lambda x: top / (base + size * wave(x)), 0, 4 * math.pi, greatest=greatest)
+def _wave_below(word: str, wave: Callable[[float], float]) -> _Answer:
+    def answer(top: float, base: float, swing: float) -> Solved:
+        value = best(lambda x: top / (base + swing * wave(x)), 0, 4 * math.pi, greatest=word == "greatest")
         return Solved(value, "scanned a whole period")
 
     return answer
@@ -182,13 +181,12 @@ def _waves(greatest: bool, sine: float, cosine: float, swapped: bool = False) ->
     return answer
 
 
-def _wave_and_square(greatest: bool, sine: bool) -> _Answer:
+def _wave_and_square(word: str, first: str) -> _Answer:
+    one, other = (math.sin, math.cos) if first == "sin" else (math.cos, math.sin)
+
     def answer(a: float, b: float) -> Solved:
-        one, other = (math.sin, math.cos) if sine else (math.cos, math.sin)
-        return Solved(
-            best(lambda x: a * one(x) + b * other(x) ** 2, 0, 2 * math.pi, greatest=greatest),
-            "scanned a whole period",
-        )
+        value = best(lambda x: a * one(x) + b * other(x) ** 2, 0, 2 * math.pi, greatest=word == "greatest")
+        return Solved(value, "scanned a whole period")
 
     return answer
 
@@ -228,84 +226,14 @@ def _cost(area: float, a: float, b: float) -> Solved:
     return Solved(value, "tried all shapes of the given area")
 
 
-_ROUND: tuple[Callable[[float], float], ...] = (
-    lambda x: math.sin(3 * x),
-    lambda x: math.cos(2 * x),
-    lambda x: math.cos(x),
-    lambda x: math.sin(x / 2),
+_WAVES: tuple[tuple[str, Callable[[float], float]], ...] = (
+    (r"\sin 3x", lambda x: math.sin(3 * x)),
+    (r"\cos 2x", lambda x: math.cos(2 * x)),
+    (r"\cos x", math.cos),
+    (r"\sin\frac{x}{2}", lambda x: math.sin(x / 2)),
 )
-_SHOWN = (r"\sin 3x", r"\cos 2x", r"\cos x", r"\sin\frac{x}{2}")
+_EXTREMES = ("greatest", "least")
 _PAIR = "satisfy $a+b=#$ and $ab=#$. What is the value of "
-_CIRCLE = "on the circle $(x{}#)^2+(y{}#)^2=#$, and $P$ is the point $(#,#)$. What is the {} possible"
-
-
-def _circles() -> list[Method]:
-    """The equation shows minus or plus the centre; a centre on an axis has no bracket for that coordinate."""
-    found: list[Method] = []
-    for word in ("greatest", "least"):
-        measure = _distance(word == "greatest")
-        for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-            pattern = _CIRCLE.format("-" if x > 0 else "+", "-" if y > 0 else "+", word)
-            found.append(method(pattern, _signed(measure, x, y)))
-        for y in (1, -1):
-            pattern = f"on the circle $x^2+(y{'-' if y > 0 else '+'}#)^2=#$, and $P$ is the point $(#,#)$. What is the {word} possible"
-            found.append(method(pattern, _no_x(measure, y)))
-        for x in (1, -1):
-            pattern = f"on the circle $(x{'-' if x > 0 else '+'}#)^2+y^2=#$, and $P$ is the point $(#,#)$. What is the {word} possible"
-            found.append(method(pattern, _no_y(measure, x)))
-    return found
-
-
-def _signed(measure: _Answer, x: int, y: int) -> _Answer:
-    def answer(a: float, b: float, *rest: float) -> Solved | None:
-        return measure(x * a, y * b, *rest)
-
-    return answer
-
-
-def _no_x(measure: _Answer, y: int) -> _Answer:
-    def answer(b: float, *rest: float) -> Solved | None:
-        return measure(0.0, y * b, *rest)
-
-    return answer
-
-
-def _no_y(measure: _Answer, x: int) -> _Answer:
-    def answer(a: float, *rest: float) -> Solved | None:
-        return measure(x * a, 0.0, *rest)
-
-    return answer
-
-
-def _fractions() -> list[Method]:
-    found: list[Method] = []
-    for word in ("greatest", "least"):
-        for shown, wave in zip(_SHOWN, _ROUND, strict=True):
-            for front in ("#", ""):
-                pattern = f"What is the {word} value of $\\frac{{#}}{{#+{front}{shown}}}$"
-                found.append(method(pattern, _wave_below(word == "greatest", wave)))
-    return found
-
-
-def _squares() -> list[Method]:
-    found: list[Method] = []
-    for word in ("greatest", "least"):
-        for sine, one, other in ((True, r"\sin x", r"\cos^2 x"), (False, r"\cos x", r"\sin^2 x")):
-            for first in ("#", ""):
-                for second in ("#", ""):
-                    pattern = f"What is the {word} value of ${first}{one}+{second}{other}$"
-                    found.append(
-                        method(pattern, _filled(_wave_and_square(word == "greatest", sine), first, second))
-                    )
-    return found
-
-
-def _filled(answer: _Answer, first: str, second: str) -> _Answer:
-    def with_ones(*given: float) -> Solved | None:
-        left = list(given)
-        return answer(left.pop(0) if first else 1.0, left.pop(0) if second else 1.0)
-
-    return with_ones
 
 
 MATHEMATICS: tuple[Method, ...] = (
@@ -332,18 +260,32 @@ MATHEMATICS: tuple[Method, ...] = (
     method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
     method(r"satisfies $f(x)+#f\left(#-x\right)=@$ for all...What is the value of $f(#)$", _mirrored),
     method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=@$ for all...What is the value of $f(#)$", _inverted),
-    *_circles(),
+    *(
+        method(
+            f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible",
+            _distance(word),
+        )
+        for word in _EXTREMES
+    ),
     method("line through the point $(#,#)$ with gradient $#$ meets", _intercepts),
     method(
         "from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)
     ),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...sum of the lengths", _tangents(area=False)),
-    *_fractions(),
+    *(
+        method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _wave_below(word, wave))
+        for word in _EXTREMES
+        for shown, wave in _WAVES
+    ),
     method(r"$d=#+#\sin\theta+#\cos\theta$...greatest", _waves(True, 1, 1)),
     method(r"$T=#+#\cos\theta-#\sin\theta$...lowest", _waves(False, -1, 1, swapped=True)),
     method(r"$f(\theta)=#+#\sin\theta-#\cos\theta$...greatest", _waves(True, 1, -1)),
     method(r"$g(\theta)=#-#\cos\theta-#\sin\theta$...least", _waves(False, -1, -1, swapped=True)),
-    *_squares(),
+    *(
+        method(f"What is the {word} value of $§\\{one} x+§\\{other}^2 x$", _wave_and_square(word, one))
+        for word in _EXTREMES
+        for one, other in (("sin", "cos"), ("cos", "sin"))
+    ),
     method("re are $#$ ... with $#$ ... each. ... altogether?", _pairs),
     method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
     method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),

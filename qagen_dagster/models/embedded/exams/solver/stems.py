@@ -36,13 +36,20 @@ class Method:
 
 
 def method(pattern: str, answer: Callable[..., Solved | None]) -> Method:
-    """A method: in `pattern`, `#` is a number, `@` a captured word, `...` any words within the sentence."""
+    """A method of a pattern with marks.
+
+    `#` is a number, `§` a factor that may be left out, `~x` the square of x or of x with a number added, `@` a captured word,
+    `...` any words within the sentence.
+    """
     escaped = re.escape(pattern).replace(r"\#", _NUMBER).replace("#", _NUMBER)
+    escaped = re.sub(r"\\?~(\w)", r"(?:\\(\1([-+]\\d+)\\)|\1)\\^2", escaped).replace("§", r"(\d*)")
     escaped = escaped.replace("@", r"([^\s${}]+)").replace(r"\.\.\.", r"[^?]{0,300}?")
     return Method(re.compile(escaped), answer)
 
 
-def _value(group: str) -> float | str:
+def _value(group: str | None) -> float | str:
+    if not group:
+        return 0.0 if group is None else 1.0
     if fraction := _FRACTION.fullmatch(group):
         value = Fraction(int(fraction.group(2)), int(fraction.group(3)))
         return float(-value if fraction.group(1) else value)

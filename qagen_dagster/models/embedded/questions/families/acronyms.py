@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.models.embedded.questions.candidate import Candidate
-from qagen_dagster.models.embedded.questions.context import Context
 from qagen_dagster.models.embedded.text.blocks import Block, Kind
 from qagen_dagster.models.embedded.text.sentences import split
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
-FIRST = 3
 _VENUE = re.compile(
     r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"
 )
@@ -22,25 +20,20 @@ _COMMON = word_set(
 _SMALL = word_set("of the and for in on to a an by with or")
 
 
-def acronyms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it."""
+def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
+    """One question for each abbreviation whose letters begin the words before it; the first three are the better ones."""
     count = 0
     for block in blocks:
-        if block.kind not in (Kind.TEXT, Kind.ITEM):
-            continue
-        for sentence in split(block.passage):
+        for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
             text = sentence.passage.text
-            if _VENUE.search(text):
-                continue
-            for match in _SHORT.finditer(text):
-                long_form = expansion(text[: match.start()], match.group(1))
-                if long_form and match.group(1) not in _COMMON:
+            for match in _SHORT.finditer(text) if not _VENUE.search(text) else ():
+                name = match.group(1)
+                long_form = expansion(text[: match.start()], name)
+                if long_form and name not in _COMMON:
                     count += 1
-                    name = match.group(1)
-                    yield Candidate(
-                        f"what does {name if not name.endswith('s') else f'the abbreviation {name}'} stand for?", long_form, (sentence.passage.quote(),), "acronym",
-                        "definition", 0.7 if count <= FIRST else 0.4, (),
-                    )  # fmt: skip
+                    asked = f"what does {'the abbreviation ' if name.endswith('s') else ''}{name} stand for?"
+                    quality, quotes = 0.7 if count <= 3 else 0.4, (sentence.passage.quote(),)
+                    yield Candidate(asked, long_form, quotes, "acronym", "definition", quality)
 
 
 def expansion(before: str, short: str) -> str:
@@ -51,7 +44,7 @@ def expansion(before: str, short: str) -> str:
     for letter in reversed(letters):
         while (
             index >= 0
-            and words[index].group().lower() in _SMALL
+            and words[index].group().lower() in _SMALL - {letter}
             and words[index].group()[0].lower() != letter
         ):
             index -= 1

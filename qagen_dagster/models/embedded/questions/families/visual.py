@@ -19,7 +19,7 @@ from qagen_dagster.models.embedded.questions.filters import refusal, without_riv
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment
 from qagen_dagster.models.embedded.text.tables import Table, tables
 
-_ROW = re.compile(r"^- (?P<label>[^|]+?)\s*\|(?P<fields>.*)$")
+_ROW = re.compile(r"^[ \t]*- (?P<label>[^|\n]+?)\s*\|(?P<fields>.*)$", re.MULTILINE)
 _LINES = re.compile(r"lines?: (\d+)(?:-(\d+))?")
 
 
@@ -37,63 +37,48 @@ class Shown:
 def shown(listing: str) -> list[Shown]:
     """The visuals of a listing, in order."""
     found: list[Shown] = []
-    for raw in listing.split("\n"):
-        match = _ROW.match(raw.strip())
-        if match is None:
-            continue
-        fields = match.group("fields")
-        lines = _LINES.search(fields)
-        kind = re.search(r"type: (\w+)", fields)
-        caption = re.search(r"caption: (.*)$", fields)
-        start = int(lines.group(1)) if lines else None
-        end = int(lines.group(2) or lines.group(1)) if lines else None
+    for match in _ROW.finditer(listing):
+        lines = _LINES.search(match["fields"])
+        kind, caption = (
+            re.search(r"type: (\w+)", match["fields"]),
+            re.search(r"caption: (.*)$", match["fields"]),
+        )
+        start = int(lines[1]) if lines else None
+        end = int(lines[2] or lines[1]) if lines else None
         found.append(
-            Shown(
-                match.group("label"),
-                kind.group(1) if kind else "",
-                caption.group(1).strip() if caption else "",
-                start,
-                end,
-            )
+            Shown(match["label"], kind[1] if kind else "", caption[1].strip() if caption else "", start, end)
         )
     return found
 
 
 def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context: Context) -> list[Candidate]:
     """Candidates for all visuals whose lines are known."""
-    found: list[Candidate] = []
     lines = [known[number] for number in sorted(known)]
     context = replace(context, words=context.words + word_counts(segment(lines)))
+    found: list[Candidate] = []
+    named: list[Table] = []
+    labels: dict[int, str] = {}  # of the visual to which a line belongs
     for visual in visuals:
         if visual.start_line is None or visual.end_line is None:
             continue
-        near = [known[number] for number in range(visual.start_line, visual.end_line + 1) if number in known]
-        if near:
-            found += (
-                _of_table(visual, near, context)
-                if visual.type == "table"
-                else _of_caption(visual, near, context)
-            )
+        numbers = range(visual.start_line, visual.end_line + 1)
+        near = [known[number] for number in numbers if number in known]
+        if visual.type == "table":
+            label = visual.label if _NUMBERED.match(visual.label) else ""
+            blocks = segment(near, context.headings)
+            named += [replace(table, label=label, caption=visual.caption) for table in tables(blocks)]
+            labels.update(dict.fromkeys(numbers, visual.label))
+        elif visual.caption:
+            found += _of_caption(visual, near, context)
+    found += [replace(item, visuals=(labels[item.line],)) for item in cell_questions(named, context)]
     return interleave(without_rivals(item for item in found if refusal(item, context) is None))
 
 
-def _of_table(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
-    blocks = segment(lines, context.headings)
-    for table in tables(blocks):
-        numbered = visual.label if _NUMBERED.match(visual.label) else ""
-        named: Table = replace(table, label=numbered, caption=visual.caption)
-        for candidate in cell_questions([named], context):
-            yield replace(candidate, visuals=(visual.label,))
-
-
 def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
-    if not visual.caption or not context.title:
-        return
     frame = context.frame(table=f"the caption of {visual.label}")
     blocks = [_without_label(block) for block in segment(lines)]
     for candidate in prose([block for block in blocks if block.kind in (Kind.TEXT, Kind.ITEM)]):
-        question = f"{frame}{candidate.question[:1].lower()}{candidate.question[1:]}"
-        yield replace(candidate, question=question, visuals=(visual.label,), anchored=True)
+        yield replace(candidate, frame=frame, visuals=(visual.label,))
 
 
 _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")

@@ -1,0 +1,63 @@
+"""The document's title in questions: whatever it is, the document is asked about, and the reader understands the question."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from qagen_dagster.models.embedded.text.frame import split_frame
+from tests.models.embedded.driver import Paper, generate, run
+
+BODY = "The tide pump stands on the quay. Martha Kellogg designed the tide pump in March 1987 after a fire.\n"
+TITLES = st.lists(
+    st.sampled_from(
+        [
+            "Mill", "mill", "-", '"Walls"', "“Walls”", "Pump™", "x^2", "5\u2032 30", "the the", "https://x.example/a?b=c", "(a", "v.",
+            "why?", "According to x, what", "Licence", "[1]", "|", "…", "3,5", "Étude", "In 1987, when",
+        ]
+    ),
+    min_size=1,
+    max_size=7,
+).map(" ".join)  # fmt: skip
+
+
+@given(TITLES)
+@example("Walls - A Study")
+@example("WALLS")
+@example("word " * 60)
+@example("")
+@settings(max_examples=60, deadline=None)
+def test_no_title_silences_a_document(title: str) -> None:
+    name, found = generate(Paper(BODY, title=f"title: {title}"))
+    assert name == "submit_qa", found
+    prompt = f"Document\ntitle: {title}\n\nQuestion:\n{found['question']}"
+    own = run("reader", prompt, Paper(BODY), "submit_answer")[1]
+    assert own["answerable"], found
+    assert own["answer"] == found["answer"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'According to "Walls, and what is in them", ',
+        'According to the "Costs, what else" section of "Walls", ',
+        'According to the "Facts" section of Northeast Utilities Service Company v. Key Bank of Maine, Inc., ',
+        "In Gifford v. Key Bank of Me., Inc., ",
+        "According to Table 4 of Gifford v. Key Bank, ",
+    ],
+)
+def test_the_frame_of_a_question_is_split_off(frame: str) -> None:
+    asked = 'what is the length of "north wall", which fell in 1987?'
+    assert split_frame(frame + asked) == (frame, asked)
+    assert split_frame(asked) == ("", asked)
+
+
+def test_a_document_without_a_title_is_named_by_its_file() -> None:
+    for name, shown in (
+        ("195251-mill-v-brandon.txt", "In Mill v. Brandon, "),
+        ("mill_report/README.md", 'According to "Mill Report", '),
+        ("report-2023.txt", 'According to "Report 2023", '),
+    ):
+        found = generate(Paper(BODY, title="begins: The tide pump", name=name))[1]
+        assert found["question"].startswith(shown)
