@@ -10,7 +10,14 @@ from qagen_dagster.facts.words import listed
 BESIDE = 2  # content words of the claim on each side of the word
 AROUND = 3  # content words of the evidence on each side of the opposite
 _REST = 4  # minimum letters of a word without its prefix
-_PREFIXES = ("", *listed("un in im ir il non dis mis anti counter de ex pre post over under hypo hyper"))
+_DENYING = listed("un in im ir il non dis mis anti counter de")
+_PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
+_EXCHANGED = [
+    (one, other)
+    for one in _PREFIXES
+    for other in _PREFIXES
+    if (one or other in _DENYING) and (other or one in _DENYING)
+]
 
 
 def opposite_in(
@@ -44,5 +51,9 @@ def _beside(word: str, beside: set[str], windows: Sequence[Sequence[str]]) -> bo
 @lru_cache(maxsize=20_000)
 def by_form(word: str) -> frozenset[str]:
     """The stems that differ from this one only in a prefix; most are not words."""
-    rests = {word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)}
-    return frozenset(prefix + rest for prefix in _PREFIXES for rest in rests if len(rest) >= _REST) - {word}
+    found = (
+        other + word.removeprefix(one)
+        for one, other in _EXCHANGED
+        if word.startswith(one) and len(word) - len(one) >= _REST
+    )
+    return frozenset(found) - {word}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.grounding.copies import Copies, Run
+from qagen_dagster.grounding.copies import LEAST, Copies
 from qagen_dagster.grounding.methods.semantic import grade
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.sentences import Sentence, claims, split
@@ -30,7 +30,7 @@ TEXT = (
 )
 
 
-def copied(answer: str, text: str = TEXT) -> list[Run | None]:
+def copied(answer: str, text: str = TEXT) -> list[int | None]:
     return Copies(split(text)).find(answer, claims(answer))
 
 
@@ -46,6 +46,8 @@ def test_every_sentence_of_the_document_is_supported_whatever_is_in_it(sentence:
 def test_any_five_sentences_in_a_row_are_supported_with_their_line_breaks_or_without() -> None:
     sentences = split(TEXT)
     for first in range(len(sentences) - 4):
+        if len(sentences[first].text.split()) < LEAST:
+            continue
         as_written = TEXT[sentences[first].start : sentences[first + 4].end]
         for answer in (as_written, " ".join(as_written.split())):
             assert grade(answer, Source(TEXT)).is_grounded is True, answer
@@ -83,12 +85,12 @@ def test_part_of_a_sentence_is_no_copy_and_neither_are_cells() -> None:
 
 def test_a_sentence_that_opens_like_a_longer_one_is_found() -> None:
     text = "The tank holds oil and 7 more litres of water.\n\nThe tank holds oil."
-    assert copied("The tank holds oil.", text) == [(1, 1)]
+    assert copied("The tank holds oil.", text) == [1]
 
 
 def test_a_claim_that_says_more_than_its_copy_is_none() -> None:
     assert copied("The tank holds (40) litres. The tank holds (40) litres and 7 more of them") == [
-        (8, 1),
+        8,
         None,
     ]
 
@@ -96,14 +98,14 @@ def test_a_claim_that_says_more_than_its_copy_is_none() -> None:
 def test_a_document_that_is_split_otherwise_is_copied_all_the_same() -> None:
     answer = "The tank holds 40 litres. It was built in 1990."
     whole = [Sentence(answer, 0, len(answer))]
-    assert Copies(whole).find(answer, claims(answer)) == [(0, 1), (0, 1)]
+    assert Copies(whole).find(answer, claims(answer)) == [0, 0]
 
 
 @pytest.mark.parametrize("marker", ["- ", "1. ", ""])
 def test_the_marker_of_a_list_may_be_in_the_answer_alone_or_in_both(marker: str) -> None:
     sentence = "The tank holds 40 litres of oil."
-    assert copied(f"{marker}{sentence}", sentence) == [(0, 1)]
-    assert copied(f"{marker}{sentence}", f"{marker}{sentence}") == [(0, 1)]
+    assert copied(f"{marker}{sentence}", sentence) == [0]
+    assert copied(f"{marker}{sentence}", f"{marker}{sentence}") == [0]
 
 
 @given(st.lists(st.permutations(WORDS), min_size=1, max_size=8, unique_by=tuple), st.data())
@@ -113,7 +115,7 @@ def test_whole_sentences_in_a_row_are_a_copy(orders: list[list[str]], data: st.D
     first = data.draw(st.integers(0, len(sentences) - 1))
     chosen = sentences[first : first + data.draw(st.integers(1, 5))]
     answer = " ".join(one.text for one in chosen)
-    assert Copies(sentences).find(answer, claims(answer)) == [(first, len(chosen))] * len(chosen)
+    assert Copies(sentences).find(answer, claims(answer)) == [*range(first, first + len(chosen))]
 
 
 @given(st.text(alphabet=st.sampled_from("ab 1.\n,-("), max_size=120), st.integers(0, 20), st.integers(1, 5))
@@ -123,7 +125,5 @@ def test_any_sentences_in_a_row_can_be_searched(text: str, first: int, count: in
     answer = " ".join(one.text for one in chosen)
     said = claims(answer)
     found = Copies(sentences).find(answer, said)
-    for claim, run in zip(said, found, strict=True):
-        if run is not None:
-            held = " ".join(one.text for one in sentences[run[0] : sum(run)])
-            assert claim.text.strip(".,;:! -").split()[0] in held
+    for claim, number in zip(said, found, strict=True):
+        assert number is None or claim.text.strip(".,;:! -").split()[0] in sentences[number].text

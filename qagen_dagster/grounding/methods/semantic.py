@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from qagen_dagster.grounding.copies import Run
 from qagen_dagster.grounding.generic import claim_of, is_generic, is_refusal
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.grounding.tally import tally
@@ -31,11 +30,11 @@ def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str
     ]
 
 
-def _decision(text: str, source: Source, question: str, copy: Run | None) -> Decision:
+def _decision(text: str, source: Source, question: str, copy: int | None) -> Decision:
     if is_generic(text) or is_refusal(text):
         return Decision(True, 1.0, Rule.NO_CLAIM)
     if copy is not None:
-        return Decision(True, 1.0, Rule.COPY, Window(*copy))
+        return Decision(True, 1.0, Rule.COPY, Window(copy, 1))
     return decide(claim_of(text) or text, source, question)
 
 
