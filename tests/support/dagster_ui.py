@@ -94,10 +94,9 @@ class Server:
         query = "mutation($id: String!) {stopSensor(id: $id) {__typename}}"
         assert self.ask(query, id=self._state(sensor)["id"])["__typename"] == "StopSensorMutationResult"
 
-    def tick(self, sensor: str) -> dict[str, Any]:
-        """The last tick of a sensor."""
-        (last,) = self._state(sensor)["ticks"]
-        return last
+    def tick(self, sensor: str) -> dict[str, Any] | None:
+        """The last tick of a sensor; None before the first."""
+        return next(iter(self._state(sensor)["ticks"]), None)
 
     def _state(self, sensor: str) -> dict[str, Any]:
         query = (
