@@ -50,7 +50,11 @@ class Installed:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"PYTHONPATH": str(self.package.parent), "QAGEN_PROFILE": self.profile}
+        return {
+            "PYTHONPATH": str(self.package.parent),
+            "QAGEN_PROFILE": self.profile,
+            "DAGSTER_GRPC_TIMEOUT_SECONDS": "600",  # on a busy machine
+        }
 
     def qagen(self, *words: str) -> Ended:
         return self.project.qagen_fresh(*words, **self.environment)
