@@ -96,7 +96,7 @@ def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
             table.add_row(f"[bold]{key}[/bold]", "-", "-", state.value)
             continue
         ended = f"{one.run_ended:%Y-%m-%d %H:%M}" if one.run_ended else "never"
-        details = f"{one.documents_done} of {one.documents} documents, {one.profile or 'no profile'}, {ended}"
+        details = f"{one.documents_done}/{one.documents} documents, {one.profile or 'no profile'}, {ended}"
         table.add_row(
             f"[bold]{key}[/bold]\n[dim]{details}[/dim]", str(one.accepted), str(one.rejected), state.value
         )
@@ -104,6 +104,6 @@ def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
 
 
 def _table(title: str, first: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0)
     table.add_column(first, overflow="fold")
     return table

@@ -8,6 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs.metadata import Metadata, markdown_table
 from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.records.call import Usage
 from qagen_dagster.records.questions.results import CallSummary
 
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
@@ -45,8 +46,8 @@ def shown_money(usd: float | None) -> str | float:
     return round(usd, 6) if usd else "nothing was paid"
 
 
-def _by_role(calls: Sequence[CallSummary]) -> dg.MarkdownMetadataValue:
-    parts: dict[tuple[str, str], list[CallSummary]] = {}
+def _by_role(calls: Sequence[Usage]) -> dg.MarkdownMetadataValue:
+    parts: dict[tuple[str, str], list[Usage]] = {}
     for call in calls:
         parts.setdefault((call.role, call.model), []).append(call)
     rows = [
@@ -64,7 +65,7 @@ def _by_role(calls: Sequence[CallSummary]) -> dg.MarkdownMetadataValue:
     return markdown_table(header, rows)
 
 
-def _money(calls: Sequence[CallSummary]) -> float | None:
+def _money(calls: Sequence[Usage]) -> float | None:
     """What the calls cost; None when the price of one is unknown."""
     if any(call.usd is None for call in calls):
         return None

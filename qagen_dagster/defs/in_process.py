@@ -15,6 +15,7 @@ from dagster._core.definitions.assets.job.asset_job import IMPLICIT_ASSET_JOB_NA
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
 from dagster._core.execution.api import execute_run_iterator
+from dagster._core.instance.ref import InstanceRef
 from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
@@ -37,6 +38,9 @@ KILLED = "the process of this run was killed; start it again to resume"
 # Tags of a run: the machine and the process it runs in. The UI hides tags that begin with `.dagster/`.
 HOST, PROCESS = ".dagster/qagen_host", ".dagster/qagen_process"
 INTERRUPTED = "this run was interrupted; start it again to resume"
+# Dagster would copy the output of a run to a file by four processes of its own, which a Ctrl-C of a terminal also
+# reaches: they print their tracebacks. Logs of ops are events, so the file has nothing to show.
+_NO_STREAMS = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 MODULE = "qagen_dagster.definitions"
 # The code location of workspace.yaml. The UI lists a run under its job by it.
 REPOSITORY = RemoteRepositoryOrigin(
@@ -73,7 +77,8 @@ class Graph:
         self._progress, self._store = progress, store
         self._definitions = definitions
         self.ahead = ahead or HeadStart()
-        self._instance = dg.DagsterInstance.get()
+        reference = InstanceRef.from_dir(str(home), overrides={"compute_logs": _NO_STREAMS})
+        self._instance = dg.DagsterInstance.from_ref(reference)
         self.dead = end_dead_runs(self._instance)
 
     def __enter__(self) -> Self:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from qagen_dagster.models.budget import Spent
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.call import CallSummary, Usage
 
 
-def unique_calls(calls: Iterable[CallSummary]) -> list[CallSummary]:
-    """The calls, each request once. Calls that were never sent all count."""
-    return list({call.request_key or str(number): call for number, call in enumerate(calls)}.values())
+def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
+    """What the calls used, each request once. Calls that were never sent all count."""
+    return list(
+        {call.request_key or str(number): Usage.of(call) for number, call in enumerate(calls)}.values()
+    )
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:

@@ -30,7 +30,7 @@ def test_status_fits_80_columns_and_shows_what_is_stale(
     shown = qagen("status")
     assert (shown.code, shown.err) == (0, "")
     assert max(map(len, shown.out.splitlines())) <= 80
-    for text in ("not configured", "never run", "1 of 1 documents", "dry_run"):
+    for text in ("not configured", "never run", "1/1 documents", "dry_run"):
         assert text in shown.out
 
 

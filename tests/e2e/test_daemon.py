@@ -75,17 +75,17 @@ class Site:
         self.ui.stop(REFRESHER)
         runs = self.ui.runs()[known:]
         assert {one["status"] for one in runs} == {"SUCCESS"}
-        ticks = groupby(runs, lambda one: one["tags"]["qagen/spending"])
+        ticks = groupby(runs, lambda one: one["tags"]["dagster/tick"])
         return [sorted(one["tags"]["qagen/task"] for one in tick) for _, tick in ticks]
 
     def _is_settled(self, known: int) -> bool:
         """Whether a tick after the end of all runs launched nothing."""
-        runs, tick = self.ui.runs()[known:], self.ui.tick(REFRESHER)
+        ends = [one["endTime"] for one in self.ui.runs()[known:]]
+        tick = self.ui.tick(REFRESHER)
+        if tick is None or not ends or None in ends:
+            return False
         assert tick["error"] is None, tick["error"]
-        ends = [one["endTime"] for one in runs]
-        return (
-            bool(ends) and None not in ends and tick["status"] == "SKIPPED" and tick["timestamp"] > max(ends)
-        )
+        return tick["status"] == "SKIPPED" and tick["timestamp"] > max(ends)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import dagster as dg
+import psutil
 import pytest
 
 from qagen_dagster.definitions import build_definitions
@@ -58,6 +59,10 @@ def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path:
         process = project.start(*run)
         assert watch.silent.wait(120)
         wait_until(lambda: "started" in (one.status for one in records(project)), process)
+        children = psutil.Process(process.pid).children(
+            recursive=True
+        )  # a Ctrl-C of a terminal reaches them, too
+        assert not [one for one in children if "watch_orphans" in " ".join(one.cmdline())]
         process.send_signal(signal.SIGINT)
         assert ended(process).code == 130
         assert statuses(project) == {WATER: {"MATERIALIZED"}, RAIL: {"FAILED"}}

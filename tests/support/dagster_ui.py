@@ -50,7 +50,11 @@ class Installed:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"PYTHONPATH": str(self.package.parent), "QAGEN_PROFILE": self.profile}
+        return {
+            "PYTHONPATH": str(self.package.parent),
+            "QAGEN_PROFILE": self.profile,
+            "DAGSTER_GRPC_TIMEOUT_SECONDS": "600",  # on a busy machine
+        }
 
     def qagen(self, *words: str) -> Ended:
         return self.project.qagen_fresh(*words, **self.environment)
@@ -94,10 +98,9 @@ class Server:
         query = "mutation($id: String!) {stopSensor(id: $id) {__typename}}"
         assert self.ask(query, id=self._state(sensor)["id"])["__typename"] == "StopSensorMutationResult"
 
-    def tick(self, sensor: str) -> dict[str, Any]:
-        """The last tick of a sensor."""
-        (last,) = self._state(sensor)["ticks"]
-        return last
+    def tick(self, sensor: str) -> dict[str, Any] | None:
+        """The last tick of a sensor; None before the first."""
+        return next(iter(self._state(sensor)["ticks"]), None)
 
     def _state(self, sensor: str) -> dict[str, Any]:
         query = (

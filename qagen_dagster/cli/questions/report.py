@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from pydantic import Field
 from rich.table import Table
@@ -12,6 +13,7 @@ from qagen_dagster.loop.calls import unique_calls
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
@@ -35,15 +37,16 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
     candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
     if candidates is None:
         return CombinationReport(combination=combination.key)
-    results = results_of(space, candidates)
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     removed = validated.removed if validated else ()
-    made = [call for result in results for call in result.calls]
-    calls = unique_calls([*made, *(validated.calls if validated else ())])
-    rejected = Counter(
-        one.rejection_reason.value
-        for one in (*removed, *(one for result in results for one in result.rejected))
-    )
+    rejected = Counter(one.rejection_reason.value for one in removed)
+
+    def read() -> Iterator[CallSummary]:
+        for result in results_of(space, candidates):
+            rejected.update(one.rejection_reason.value for one in result.rejected)
+            yield from result.calls
+
+    calls = unique_calls(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
     return CombinationReport(
         combination=combination.key,

@@ -117,11 +117,10 @@ def collect_candidates(
     now = datetime.now(UTC).isoformat()
     found = collect(space, planned, run_id=context.run_id, started=options["started"], ended=now)
     forget(context.run_id)
-    results = results_of(space, found)
     fresh = sum(shard["finished"] for shard in shards)
     yield dg.Output(
         None,
-        metadata=metadata.of_candidates(space, found, results, len(results) - fresh),
+        metadata=metadata.of_candidates(space, found, results_of(space, found), fresh),
         data_version=dg.DataVersion(fingerprint(str(document.result_key) for document in found.documents)),
     )
 

@@ -55,9 +55,9 @@ def _validated_by_itself(pair: QAPair) -> bool:
 
 
 def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
-    results = results_of(space, space.store.read(CandidateSet.key(combination), CandidateSet))
-    validated = sum(len(result.verdicts) for result in results)
-    accepted = sum(len(result.accepted) for result in results)
+    candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
+    counts = [(len(result.verdicts), len(result.accepted)) for result in results_of(space, candidates)]
+    validated, accepted = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
     minimum = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
     rate = accepted / validated if validated else None
     return dg.AssetCheckResult(

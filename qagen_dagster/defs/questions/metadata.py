@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import dagster as dg
 
@@ -13,13 +13,16 @@ from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, pat
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.call import CallSummary
 from qagen_dagster.records.document import VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     GenerationResult,
     QAPair,
+    RejectedQA,
+    Shortfall,
     ValidatedSet,
 )
 
@@ -53,12 +56,22 @@ def log_comparisons(context: dg.AssetExecutionContext) -> Callable[[int, int], N
 
 
 def of_candidates(
-    space: Workspace, found: CandidateSet, results: Sequence[GenerationResult], reused: int
+    space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
 ) -> Metadata:
-    """Counts, a row per document, accepted and rejected questions, cost."""
+    """Counts, a row per document, accepted and rejected questions, cost. `fresh` documents were worked on in this run."""
     combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
-    accepted = [pair for result in results for pair in result.accepted]
-    rejected = [one for result in results for one in result.rejected]
+    accepted: list[QAPair] = []
+    rejected: list[RejectedQA] = []
+    missing: list[tuple[str, Shortfall]] = []
+
+    def read() -> Iterator[CallSummary]:
+        for result in results:
+            accepted.extend(result.accepted)
+            rejected.extend(result.rejected)
+            missing.extend((result.document_id, one) for one in result.shortfalls)
+            yield from result.calls
+
+    spent = cost(read(), sum(one.accepted for one in found.documents))
     reasons = Counter(one.rejection_reason.value for one in rejected)
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
@@ -69,11 +82,11 @@ def of_candidates(
         **rejections.told(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
-        "documents_reused": reused,
-        **_missing(results),
+        "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
+        **_missing(missing),
         "profile": found.profile,
         "models": found.models,
-        **cost((call for result in results for call in result.calls), len(accepted)),
+        **spent,
         "fingerprint": found.fingerprint,
     }
 
@@ -99,7 +112,7 @@ def of_published(combination: Combination, published: Published) -> Metadata:
         "dagster/row_count": len(published.eval_set.questions),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
-        "corpus_json": path(published.paths[0]),
+        "corpus_json": path(CorpusGenerationResult.key(combination)),  # in the store: a whole path is cut off
         "files": [name.rpartition("/")[2] for name in published.paths],
         "changed": list(published.changed),
         **review_of(combination),
@@ -125,17 +138,13 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
     return markdown_table(("id", "question", "answer", "document"), rows)
 
 
-def _missing(results: Sequence[GenerationResult]) -> Metadata:
+def _missing(shortfalls: Sequence[tuple[str, Shortfall]]) -> Metadata:
     """How many questions of the requested types are missing, with a row per document and type."""
-    rows = [
-        (result.document_id, one.question_type, one.wanted, one.accepted, one.reason)
-        for result in results
-        for one in result.shortfalls
-    ]
-    if not rows:
+    if not shortfalls:
         return {}
+    rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]
     header = ("document", "type", "wanted", "accepted", "reason")
-    count = sum(one.missing for result in results for one in result.shortfalls)
+    count = sum(one.missing for _, one in shortfalls)
     return {"missing": count, "missing_by_type": markdown_table(header, rows)}
 
 

@@ -65,7 +65,7 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
     """The questions of the combination's current set, accepted ones first. Nothing when there is none."""
     validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    results = results_of(workspace, candidates) if candidates else []
+    results = results_of(workspace, candidates) if candidates else ()
     accepted = validated.questions if validated else ()
     removed = validated.removed if validated else ()
     every = [_accepted(combination, pair) for pair in accepted]

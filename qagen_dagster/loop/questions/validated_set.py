@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
 from qagen_dagster.errors import BudgetExhaustedError
@@ -30,13 +30,11 @@ from qagen_dagster.records.questions.results import (
 )
 
 
-def results_of(workspace: Workspace, candidates: CandidateSet) -> list[GenerationResult]:
-    """The results in a candidate set, in document order."""
-    return [
-        workspace.store.read(document.result_key, GenerationResult)
-        for document in candidates.documents
-        if document.result_key is not None
-    ]
+def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[GenerationResult]:
+    """The results in a candidate set, in document order. They are read one at a time: a large corpus has too many to keep."""
+    for document in candidates.documents:
+        if document.result_key is not None:
+            yield workspace.store.read(document.result_key, GenerationResult)
 
 
 def validate_set(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.call import CallSummary
+from qagen_dagster.records.call import CallSummary, Usage
 from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import (
@@ -56,7 +56,7 @@ class Spent(Record):
     seconds: float = 0.0
 
     @classmethod
-    def on(cls, calls: Sequence[CallSummary]) -> Self:
+    def on(cls, calls: Sequence[CallSummary | Usage]) -> Self:
         paid = [call for call in calls if not call.replayed]
         prices = [call.usd for call in paid if call.usd is not None]
         return cls(

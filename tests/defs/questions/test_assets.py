@@ -70,7 +70,7 @@ def test_the_validated_and_published_sets_are_shown_and_checked(made: Made) -> N
     validated, published = metadata(run, "validated_qa"), metadata(run, "corpus_json")
     assert validated["dagster/row_count"] == published["dagster/row_count"] == 6
     assert validated["removed"] == 0
-    assert published["corpus_json"] == f"{made.project.assets}/published/{TEXTUAL}/{FILE}"
+    assert published["corpus_json"] == f"published/{TEXTUAL}/{FILE}"
     assert published["review"].startswith("qagen review --corpus ")
     assert published["review_page"].startswith("http://127.0.0.1:3100/#set=")
     assert published["changed"] == [

@@ -74,6 +74,15 @@ def test_every_document_gives_a_durable_result(workspace: PlayedWorkspace) -> No
     assert unfinished(workspace, planned) == []
 
 
+def test_results_of_a_set_are_read_one_at_a_time(workspace: PlayedWorkspace) -> None:
+    candidates = gather(workspace, run(workspace, Play(PIECE))[1])
+    results = results_of(workspace, candidates)
+    assert next(results).document_id == "a.txt"
+    workspace.store.remove(str(candidates.documents[1].result_key))
+    with pytest.raises(StoreError, match="is missing"):
+        next(results)
+
+
 def test_what_is_done_is_never_done_again(workspace: PlayedWorkspace) -> None:
     run(workspace, Play(PIECE), ids=["a.txt"])
     again = Play(PIECE)

@@ -13,7 +13,7 @@ from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.questions.publication.set_facts import set_facts
-from qagen_dagster.loop.questions.validated_set import broken_evidence
+from qagen_dagster.loop.questions.validated_set import broken_evidence, results_of
 from qagen_dagster.loop.review.agreement import review_facts
 from qagen_dagster.loop.review.decisions import decision_ids
 from qagen_dagster.loop.workspace import Workspace
@@ -214,7 +214,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         retired=rows.retired(),
         made=None
         if rows.candidates is None
-        else set_facts(workspace, rows.candidates, validated, rows.results.values()),
+        else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 

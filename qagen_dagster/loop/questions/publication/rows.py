@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -24,12 +25,20 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     Evidence,
-    GenerationResult,
     QAPair,
     RejectedQA,
     RetiredQA,
     ValidatedSet,
+    VerdictRecord,
 )
+
+
+class _Given(NamedTuple):
+    """What rows show of the result of a document."""
+
+    rejected: tuple[RejectedQA, ...]
+    retired: tuple[RetiredQA, ...]
+    verdicts: tuple[VerdictRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -45,13 +54,13 @@ class PublishedRows:
 
     def rejected(self) -> tuple[RejectedQuestion, ...]:
         """Rejected candidates of each document, then the duplicates of other documents."""
-        found = (one for result in self.results.values() for one in result.rejected)
+        found = (one for given in self._given.values() for one in given.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
     def retired(self) -> tuple[RetiredQA, ...]:
         """The questions of earlier versions of the corpus that are not published any more, by document."""
         published = {pair.id for pair in self.validated.questions}
-        found = (one for result in self.results.values() for one in result.retired)
+        found = (one for given in self._given.values() for one in given.retired)
         removed = self.candidates.retired if self.candidates is not None else ()
         lost = {one.id: one for one in (*found, *removed) if one.id not in published}
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
@@ -83,9 +92,9 @@ class PublishedRows:
         )
 
     @cached_property
-    def results(self) -> Mapping[str, GenerationResult]:
+    def _given(self) -> Mapping[str, _Given]:
         found = results_of(self.space, self.candidates) if self.candidates is not None else ()
-        return {result.document_id: result for result in found}
+        return {one.document_id: _Given(one.rejected, one.retired, one.verdicts) for one in found}
 
     @cached_property
     def candidates(self) -> CandidateSet | None:
@@ -125,14 +134,11 @@ class PublishedRows:
         return self._verdict(pair.document_id, pair.generation_metadata.attempt_number, pair.question)
 
     def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
-        result = self.results.get(document_id)
-        found = (
-            (one for one in result.verdicts if (one.attempt, one.question) == (attempt, question))
-            if result
-            else ()
-        )
-        verdict = next(iter(found), None)
-        return None if verdict is None else PublishedVerdict.of(verdict)
+        given = self._given.get(document_id)
+        for one in () if given is None else given.verdicts:
+            if (one.attempt, one.question) == (attempt, question):
+                return PublishedVerdict.of(one)
+        return None
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
