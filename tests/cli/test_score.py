@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.support import waterworks
+from tests.support.once import once
+from tests.support.project import Project
 from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 
 KEY = "water/facts/textual"
@@ -20,10 +23,21 @@ roles:
 """
 
 
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a published set."""
+    return Project(once(tmp_path_factory, "scored", _publish)).assets
+
+
+def _publish(folder: Path) -> None:
+    project = Project.make(folder)
+    project.corpus("water", waterworks.corpus(3), {"ridge.txt": waterworks.notes("ridge")})
+    assert project.qagen("run", "--json").code == 0
+
+
 @pytest.fixture
-def questions(qagen: Command) -> list[dict[str, Any]]:
-    qagen.project.corpus("water", waterworks.corpus(3), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
+def questions(qagen: Command, published: Path) -> list[dict[str, Any]]:
+    shutil.copytree(published, qagen.project.assets)
     return qagen.project.published(KEY)["questions"]
 
 

@@ -22,7 +22,11 @@ from qagen_dagster.loop.questions.state import Accepted, Done, QALimits, QAState
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.published import CorpusGenerationResult, RetiredQuestion
+from qagen_dagster.records.questions.published import (
+    CorpusGenerationResult,
+    PublishedQuestion,
+    RetiredQuestion,
+)
 from qagen_dagster.records.questions.results import (
     Candidate,
     CandidateSet,
@@ -72,10 +76,15 @@ def run(
     return reader
 
 
+def rows(workspace: PlayedWorkspace) -> dict[str, PublishedQuestion]:
+    """The published rows by id."""
+    found = workspace.store.read(CorpusGenerationResult.key(COMBINATION), CorpusGenerationResult)
+    return {one.id: one for one in found.questions}
+
+
 def published(workspace: PlayedWorkspace) -> dict[str, tuple[str, str]]:
     """Question and document by id."""
-    found = workspace.store.read(CorpusGenerationResult.key(COMBINATION), CorpusGenerationResult)
-    return {one.id: (one.question, one.document_id) for one in found.questions}
+    return {name: (one.question, one.document_id) for name, one in rows(workspace).items()}
 
 
 def results(workspace: PlayedWorkspace) -> dict[str, GenerationResult]:
@@ -103,7 +112,7 @@ def calls(reader: Reader) -> dict[str, dict[str, int]]:
 def test_only_what_changed_is_retired_judged_again_or_paid(workspace: PlayedWorkspace) -> None:
     texts = corpus()
     run(workspace, texts)
-    before = published(workspace)
+    before, before_rows = published(workspace), rows(workspace)
     assert len(before) == 36
     texts["a.txt"] = texts["a.txt"].replace(
         fact(SECOND, "a", 20), f"{fact(SECOND, 'a', 20)}\n\nIt was painted green in the spring."
@@ -126,6 +135,8 @@ def test_only_what_changed_is_retired_judged_again_or_paid(workspace: PlayedWork
     }
     assert calls(reader) == {"a": {"validator": 2}, "b": QUESTION, "c": QUESTION}
     assert {one.id for one in retired(workspace)} == before.keys() - after.keys()
+    same = [one for one in before_rows.values() if one.document_id[0] not in "abcd"]
+    assert same == [one for one in rows(workspace).values() if one.document_id[0] not in "abcd"]
     renamed = [one for one, (_, document) in after.items() if document == "d2.txt"]
     assert [before[one][1] for one in renamed] == ["d.txt"] * 3
     assert run(workspace, texts, run_id="run-3").requests == []
@@ -200,14 +211,14 @@ def test_a_removed_document_retires_its_questions_and_a_copy_is_no_rename(worksp
 
 
 def test_rows_that_move_in_a_file_without_ids_keep_everything(workspace: PlayedWorkspace) -> None:
-    rows = [station(letter) for letter in "abc"]
+    texts = [station(letter) for letter in "abc"]
 
-    def numbered(*texts: str) -> dict[str, str]:
-        return {f"{number}.txt": text for number, text in enumerate(texts, 1)}
+    def numbered(*rows: str) -> dict[str, str]:
+        return {f"{number}.txt": text for number, text in enumerate(rows, 1)}
 
-    run(workspace, numbered(*rows))
+    run(workspace, numbered(*texts))
     before = published(workspace)
-    reader = run(workspace, numbered(station("d"), rows[0], rows[2]), run_id="run-2")
+    reader = run(workspace, numbered(station("d"), texts[0], texts[2]), run_id="run-2")
     assert calls(reader) == {"1": {"generator": 6, "validator": 6}}
     after = published(workspace)
     assert {document for one, (_, document) in before.items() if one in after} == {"1.txt", "3.txt"}
