@@ -12,8 +12,11 @@ from qagen_dagster.loop.workspace import Workspace
 from tests.support.chromium import Tab, chromium, needs_chromium
 from tests.support.exams.items import hard_item
 from tests.support.exams.mini import accepted, store_part, write_exam
+from tests.support.graph import DAGSTER_WARNINGS
+from tests.support.history_project import history
 from tests.support.reviewed import KEY, page, report, reviewed
 
+pytestmark = [*DAGSTER_WARNINGS]
 DECISIONS = 50
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="there is no axe-core: `make browser` installs it")
@@ -184,3 +187,28 @@ def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
         tab.run("showDetail()")
         assert serious(tab) == []
         assert tab.run("document.documentElement.scrollWidth") == 360
+
+
+@needs_chromium
+def test_versions_stand_side_by_side_and_costs_can_be_sorted(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    space = Workspace(history(tmp_path_factory).project.settings())
+    with page(space, read_only=True) as address, chromium(tmp_path / "browser") as tab:
+        tab.open(address)
+        tab.run("list.reset(); list.order.value = 'usd'; list.apply()")
+        costs = tab.run("list.shown.map((row) => row.usd ?? -1)")
+        assert costs == sorted(costs, reverse=True)
+        assert costs[0] > 0
+        assert "$0.00" in tab.run("document.querySelector('.row-about').textContent")
+        tab.press("v")
+        tab.wait("byId('versions').textContent.includes('questions in both')")
+        tab.run("byId('first-version').value = 1; byId('first-version').onchange()")
+        tab.wait("document.querySelector('#versions th:nth-child(2)').textContent === 'version 1'")
+        both = tab.run(
+            "[...document.querySelectorAll('#versions [aria-label=Questions] tbody tr')].map((row) =>"
+            " [...row.cells].slice(1).map((cell) => Boolean(cell.textContent)))"
+        )
+        assert both
+        assert all(any(sides) for sides in both)
+        assert tab.run("byId('actions').hidden") is True
