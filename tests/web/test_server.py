@@ -67,9 +67,12 @@ def test_a_decision_is_stored_and_answered_with_the_state(client: httpx.Client, 
         ("ann", "accept", "10 bar")
     ]
     assert (
-        client.get("reviews?known=0").json()["sets"][KEY.key][decisions[0].question_id]["state"] == "accepted"
+        client.get("reviews?known=0&read=1").json()["reviews"]["sets"][KEY.key][decisions[0].question_id][
+            "state"
+        ]
+        == "accepted"
     )
-    assert client.get("reviews?known=1").json() is None
+    assert client.get("reviews?known=1&read=1").json() is None
 
 
 def test_a_page_to_read_refuses_decisions(space: Workspace) -> None:
