@@ -7,7 +7,7 @@ MANY := .venv-distributed
 PORT ?= 3000
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: setup demo browser test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
+.PHONY: setup demo review browser test test-daemon test-distributed check ui bench bench-answering bench-chain bench-dedupe bench-engine bench-estimate bench-grounding bench-growth bench-index bench-limit bench-limits bench-parsing bench-peers bench-planted bench-resume bench-review bench-start attack soak fuzz test-exports test-real test-tex samples lock clean
 
 setup: $(READY) ## install the locked dependencies and the command
 
@@ -22,6 +22,10 @@ demo: $(READY) ## questions from the sample corpora, with the models that need n
 	$(BIN)/qagen run
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
 	@$(BIN)/qagen questions --outcome accepted --corpus town_records --limit 3
+	@echo '`make review` opens all of them beside their evidence; what you decide there takes effect with the next `$(BIN)/qagen run`.'
+
+review: $(READY) ## a page on http://127.0.0.1:3100 to look at all questions and decide on them
+	@$(BIN)/qagen review
 
 browser: ## Chromium and axe-core, which the tests of the review page need (Debian, Ubuntu, as root; npm)
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }

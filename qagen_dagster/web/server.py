@@ -117,15 +117,20 @@ class ReviewServer:
         }
 
     def _data(self, _request: Request) -> Response:
+        found = list(self._sets.all())
         settings: dict[str, object] = {"readOnly": self._read_only, "reviewer": self._reviewer}
-        return _json(page.data_json(self._sets.all(), self._decided, settings))
+        return _json(page.data_json(found, self._decided, {**settings, "timesRead": self._sets.times_read}))
 
     def _reviews(self, request: Request) -> Response:
-        """The decisions; null if there are no others than those that the page knows."""
-        sets = list(self._sets.all())
-        if self._decided.count(sets) == _number(request, "known"):
+        """The decisions, and how often sets were read; null if the page knows both."""
+        found = list(self._sets.all())
+        known = _number(request, "known"), _number(request, "read")
+        if known == (self._decided.count(found), self._sets.times_read):
             return _json(b"null")
-        return _json(page.reviews_json(sets, self._decided))
+        return _json(
+            b'{"timesRead":%d,"reviews":%b}'
+            % (self._sets.times_read, page.reviews_json(found, self._decided))
+        )
 
     def _agreement(self, _request: Request) -> Response:
         return _json(page.agreement_json(self._sets.all(), self._decided))

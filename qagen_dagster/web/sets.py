@@ -23,6 +23,7 @@ class Sets:
         self.space = space
         self._sources = {one.key: one for one in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
+        self.times_read = 0  # of any set: a page that knows another number shows old questions
         self._lock = Lock()
 
     def all(self) -> Iterator[ReviewSet]:
@@ -48,6 +49,7 @@ class Sets:
             known = self._read.get(source.key)
             if known is None or known[0] != state:
                 known = state, source.read()
+                self.times_read += 1
                 self._read[source.key] = known
             return known[1]
 

@@ -9,11 +9,18 @@ import pytest
 from qagen_dagster.loop.exams.bank import publish_bank
 from qagen_dagster.loop.review.decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
+from tests.support import waterworks
 from tests.support.chromium import Tab, chromium, needs_chromium
 from tests.support.exams.items import hard_item
 from tests.support.exams.mini import accepted, store_part, write_exam
+from tests.support.graph import DAGSTER_WARNINGS, DOCUMENTS, QUESTIONS, GraphRun
+from tests.support.history_project import history
+from tests.support.project import Project
 from tests.support.reviewed import KEY, page, report, reviewed
+from tests.support.wire_reader import read
+from tests.support.wire_server import WireServer
 
+pytestmark = [*DAGSTER_WARNINGS]
 DECISIONS = 50
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="there is no axe-core: `make browser` installs it")
@@ -184,3 +191,78 @@ def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
         tab.run("showDetail()")
         assert serious(tab) == []
         assert tab.run("document.documentElement.scrollWidth") == 360
+
+
+@needs_chromium
+def test_versions_stand_side_by_side_and_costs_can_be_sorted(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    space = Workspace(history(tmp_path_factory).project.settings())
+    with page(space, read_only=True) as address, chromium(tmp_path / "browser") as tab:
+        tab.open(address)
+        tab.run("list.reset(); list.order.value = 'usd'; list.apply()")
+        costs = tab.run("list.shown.map((row) => row.usd ?? -1)")
+        assert costs == sorted(costs, reverse=True)
+        assert costs[0] > 0
+        assert "$0.00" in tab.run("document.querySelector('.row-about').textContent")
+        tab.press("v")
+        tab.wait("byId('versions').textContent.includes('questions in both')")
+        tab.run("byId('first-version').value = 1; byId('first-version').onchange()")
+        tab.wait("document.querySelector('#versions th:nth-child(2)').textContent === 'version 1'")
+        both = tab.run(
+            "[...document.querySelectorAll('#versions [aria-label=Questions] tbody tr')].map((row) =>"
+            " [...row.cells].slice(1).map((cell) => Boolean(cell.textContent)))"
+        )
+        assert both
+        assert all(any(sides) for sides in both)
+        assert tab.run("byId('actions').hidden") is True
+
+
+@needs_chromium
+def test_decisions_apply_to_the_set_of_another_model(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project")
+    project.corpus(KEY.corpus, waterworks.corpus(), {"ridge.txt": waterworks.notes("ridge")})
+    space = Workspace(project.settings())
+    with WireServer(waterworks.answer) as server, chromium(tmp_path / "browser") as tab:
+        made_by(project, "asker", server)
+        with page(space) as address:
+            tab.open(address)
+            edited, rejected = tab.run("list.shown.map((row) => row.question)")
+            tab.press("e")
+            tab.wait("byId('edit-dialog').open")
+            tab.run("byId('edit-question').select()")
+            tab.type(f"Briefly: {edited}")
+            tab.press("Enter", ctrl=True)
+            tab.wait("!sending && list.at === 1")
+            tab.press("r")
+            tab.wait("byId('reason-dialog').open")
+            tab.press("4")
+            tab.press("Enter", ctrl=True)
+            tab.wait("byId('progress').textContent.startsWith('2 judged') && !sending")
+            asked = len(server.requests)
+            made_by(project, "another", server)
+            tab.run("poll()")
+            tab.wait("byId('message').textContent.startsWith('A set was made again')")
+            tab.open(f"{address}?")
+            shown = dict(tab.run("list.shown.map((row) => [row.question, row.model])"))
+            lost = tab.run("list.rows.filter((row) => row.reason).map((row) => [row.question, row.reason])")
+    assert set(shown.values()) == {"openai_compatible:another"}
+    assert f"Briefly: {edited}" in shown
+    assert not shown.keys() & {edited, rejected}
+    assert lost == [[edited, "edited_by_reviewer"]]
+    later = [(read(one).role, str(one.body)) for one in server.requests[asked:]]
+    assert "validator" in [role for role, text in later if f"Briefly: {edited}" in text]
+    assert "generator" in [role for role, text in later if "rejected_by_reviewer: trivial" in text]
+
+
+def made_by(project: Project, model: str, server: WireServer) -> None:
+    """Make the set again, with other models."""
+    url = server.url("openai_compatible")
+    roles = "".join(
+        f'  {role}: {{provider: openai_compatible, model: {name}, base_url: "{url}"}}\n'
+        for role, name in (("generator", model), ("validator", f"{model}-judge"), ("deduplicator", "twin"))
+    )
+    project.profile(model, f"roles:\n{roles}")
+    with GraphRun(project, profile=model) as graph:
+        assert graph.materialize(KEY.corpus, *DOCUMENTS).success
+        assert graph.materialize(KEY.key, *QUESTIONS).success

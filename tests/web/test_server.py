@@ -10,6 +10,7 @@ import pytest
 
 from qagen_dagster.loop.review.decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
+from tests.support.history_project import COMBINATION, history
 from tests.support.reviewed import KEY, page, reviewed
 
 
@@ -66,9 +67,12 @@ def test_a_decision_is_stored_and_answered_with_the_state(client: httpx.Client, 
         ("ann", "accept", "10 bar")
     ]
     assert (
-        client.get("reviews?known=0").json()["sets"][KEY.key][decisions[0].question_id]["state"] == "accepted"
+        client.get("reviews?known=0&read=1").json()["reviews"]["sets"][KEY.key][decisions[0].question_id][
+            "state"
+        ]
+        == "accepted"
     )
-    assert client.get("reviews?known=1").json() is None
+    assert client.get("reviews?known=1&read=1").json() is None
 
 
 def test_a_page_to_read_refuses_decisions(space: Workspace) -> None:
@@ -113,3 +117,32 @@ def test_one_question_has_its_lines_and_its_similar_questions(client: httpx.Clie
     assert rows[1]["id"] not in [one["id"] for one in near]
     assert "qagen run" in client.get("lineage", params=asked).json()["note"]
     assert client.get("lines", params={**asked, "first": "x", "last": 1}).status_code == 400
+
+
+def test_agreement_has_the_facts_of_the_sets_on_which_somebody_decided(client: httpx.Client) -> None:
+    assert client.get("agreement").json() == {}
+    sent(client)
+    facts = client.get("agreement").json()[KEY.key]
+    assert facts["states"] == {"accepted": 1, "unreviewed": 5}
+    assert facts["reviewers"] == {"ann": 1}
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
+@pytest.mark.filterwarnings("ignore:Property `OpDefinition.version`:DeprecationWarning")
+def test_versions_can_be_compared_and_attempts_have_their_cost(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    space = Workspace(history(tmp_path_factory).project.settings())
+    with page(space, read_only=True) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        asked = {"set": COMBINATION}
+        versions = client.get("versions", params=asked).json()
+        assert [one["version"] for one in versions] == [*range(len(versions), 0, -1)]
+        assert versions[-1]["questions"] == 4
+        assert versions[-1]["profile"]
+        found = client.get("compare", params={**asked, "first": 1, "second": len(versions)}).json()
+        assert (found["first"]["version"], found["second"]["version"]) == (1, len(versions))
+        assert found["in_both"] + len(found["only_in_first"]) == 4
+        data = client.get("data").json()
+        assert all(row["usd"] > 0 for row in data["rows"] if row["outcome"] == "accepted")
+        lost = client.get("compare", params={**asked, "first": 1, "second": 99})
+        assert (lost.status_code, "99" in lost.json()["error"]) == (404, True)

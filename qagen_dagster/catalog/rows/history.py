@@ -9,6 +9,7 @@ from datetime import datetime
 from qagen_dagster.catalog.rows.base import Row, TableRow, combination_row, utc
 from qagen_dagster.catalog.source import CatalogSource, RunDocumentRow, RunRow, SetRow, VersionRow
 from qagen_dagster.records.questions.history import Spent
+from qagen_dagster.records.questions.results import RejectionReason
 from qagen_dagster.records.run import RunRecord
 
 
@@ -27,14 +28,21 @@ def history_rows(source: CatalogSource) -> Iterator[TableRow]:
 
 
 def run_document(row: RunDocumentRow) -> Row:
-    """The numbers of a document in a run, with the questions that corpus-wide deduplication removed counted as rejected."""
-    one, removed = row.document, len(row.removed)
+    """The numbers of a document in a run. Questions that duplicates and reviewers removed from its set count as rejected.
+
+    A question that a reviewer edited is one of them, and the edited one counts as accepted in its place. If that one was removed too,
+    it is a row of its own.
+    """
+    one = row.document
+    lost = [
+        found for found in row.removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER
+    ]
     reasons = None if one.rejected_by_reason is None else dict(one.rejected_by_reason)
     types = None if one.accepted_by_type is None else dict(one.accepted_by_type)
     if reasons is not None:
         reasons = Counter(reasons) + Counter(found.rejection_reason.value for found in row.removed)
     if types is not None:
-        types = Counter(types) - Counter(found.question_type or "" for found in row.removed)
+        types = Counter(types) - Counter(found.question_type or "" for found in lost)
     return {
         **combination_row(row.combination),
         **_sum(one.spent or Spent(), row.deduplication),
@@ -42,8 +50,8 @@ def run_document(row: RunDocumentRow) -> Row:
         "run_id": row.run_id,
         "outcome": one.end,
         "detail": one.detail or None,
-        "accepted": one.accepted - removed,
-        "rejected": one.rejected + removed,
+        "accepted": one.accepted - len(lost),
+        "rejected": one.rejected + len(row.removed),
         "rejected_by_reason": reasons,
         "accepted_by_type": types,
     }

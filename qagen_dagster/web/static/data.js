@@ -23,7 +23,7 @@ const DATA = EMBEDDED
   : {
       live: true,
       load: () => ask("data"),
-      reviews: (known) => ask("reviews", { known }),
+      reviews: (known, read) => ask("reviews", { known, read }),
       agreement: () => ask("agreement"),
       versions: (set) => ask("versions", { set }),
       compare: (set, first, second) => ask("compare", { set, first, second }),

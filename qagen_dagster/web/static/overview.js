@@ -51,6 +51,7 @@ async function showVersions(row) {
   };
   try {
     const known = await DATA.versions(row.set_key);
+    first.parentElement.hidden = known.length < 2;
     if (known.length < 2) return box.replaceChildren(note("There is only one version: the next run that changes the set makes another."));
     for (const [input, chosen] of [[first, known[1]], [second, known[0]]]) {
       input.replaceChildren(...known.map((one) => element("option", { value: one.version, selected: one === chosen }, versionName(one))));

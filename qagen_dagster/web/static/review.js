@@ -6,6 +6,7 @@ const POLL = 20_000; // milliseconds between looks at the decisions of others
 
 let reviews = { count: 0, sets: {} };
 let sets = {};
+let timesRead = 0; // how often the server had read sets when this page was loaded
 let list = null;
 let sending = false;
 
@@ -177,7 +178,7 @@ function select(row) {
 }
 
 function start(data) {
-  ({ reviews, sets } = data);
+  ({ reviews, sets, timesRead } = data);
   byId("reviewer").value = (DATA.live && localStorage.getItem("reviewer")) || data.reviewer;
   byId("reviewer").addEventListener("change", () => {
     localStorage.setItem("reviewer", reviewer());
@@ -211,9 +212,10 @@ function start(data) {
 
 async function poll() {
   if (document.hidden || sending) return;
-  const found = await DATA.reviews(reviews.count).catch(() => null);
+  const found = await DATA.reviews(reviews.count, timesRead).catch(() => null);
   if (!found || sending) return;
-  reviews = found;
+  if (found.timesRead !== timesRead) say("A set was made again: load the page again to see it.");
+  reviews = found.reviews;
   refresh(list.row);
 }
 
