@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 
+from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.lettering import MARK
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import PdfText
@@ -124,8 +125,9 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     body = _body(text)
     lines, fonts = text.lines, text.fonts
     heads: list[int] = []
+    special = {font for font in text.letters if _differs(font, body)}
     for n in range(len(lines) - 1, -1, -1):
-        if fonts[n].size and _is_heading(text, n, body, heads[-1:]):
+        if fonts[n] in special and _is_heading(text, n, body, heads[-1:]):
             heads.append(n)
     often = Counter(lines[n] for n in heads)
     heads = [n for n in reversed(heads) if often[lines[n]] <= _OFTEN or NAMED.fullmatch(lines[n])]
@@ -147,8 +149,8 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
 def body_size(text: PdfText) -> int:
     """The size of most letters in tenths of a point, 0 if unknown; sizes that differ only by rounding are added up."""
     weights: Counter[int] = Counter()
-    for line, font in zip(text.lines, text.fonts, strict=True):
-        weights[font.size] += len(line) if font.size else 0
+    for font, letters in text.letters.items():
+        weights[font.size] += letters if font.size else 0
     return max(
         weights,
         key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)),
@@ -159,18 +161,23 @@ def body_size(text: PdfText) -> int:
 def _body(text: PdfText) -> _Body:
     size = body_size(text)
     weights: Counter[str] = Counter()
-    for line, font in zip(text.lines, text.fonts, strict=True):
-        if abs(font.size - size) <= 3:
-            weights[font.name] += len(line)
+    for font, letters in text.letters.items():
+        weights[font.name] += letters if abs(font.size - size) <= 3 else 0
     much = _MUCH * weights.total()
     return _Body(size, frozenset(name for name, weight in weights.items() if weight >= much))
+
+
+def _differs(font: Font, body: _Body) -> bool:
+    """Whether headings may be printed in the font."""
+    if not font.size or font.size < (1 - _NEAR) * body.size:
+        return False
+    return font.bold or font.size >= _LARGER * body.size or font.name not in body.names
 
 
 def _is_heading(text: PdfText, n: int, body: _Body, below: list[int]) -> bool:
     line, font = text.lines[n], text.fonts[n]
     larger = font.size >= _LARGER * body.size
-    differs = larger or font.bold or font.name not in body.names
-    if not differs or font.size < (1 - _NEAR) * body.size or not _may_be_heading(line):
+    if not _may_be_heading(line):
         return False
     if font.size >= _LARGE * body.size or NAMED.fullmatch(line):
         return True
@@ -254,7 +261,7 @@ def _after_front(runs: list[list[int]], text: PdfText, title: str, body: float) 
     if len(text.pages) > 1 and not any(_is_running(text, n, body) for n in range(end)):
         return [run for run in runs if run[0] >= end]  # a cover
     largest = max((text.fonts[n].size for n in range(end) if text.lines[n]), default=0)
-    after = _title_end(text, largest, title, end)
+    after = _title_end(text, largest, title, body)
     peers = [run for run in runs if run[0] >= after and text.fonts[run[0]].size >= (1 - _NEAR) * largest]
     if not after or peers:
         return runs
@@ -268,9 +275,9 @@ def _repeats(run: list[int], text: PdfText, title: str) -> bool:
     return shown == title or (len(shown) > 20 and (title.startswith(shown) or title.endswith(shown)))
 
 
-def _title_end(text: PdfText, largest: int, title: str, end: int) -> int:
+def _title_end(text: PdfText, largest: int, title: str, body: float) -> int:
     """The 1-based number of the title's last line on the first page; 0 if the page does not show it."""
-    shown = [n for n in range(end) if text.lines[n]]
+    shown = [n for n in range(text.pages[0].end_line) if text.lines[n]]
     for place in range(len(shown)):
         joined = ""
         for m in shown[place : place + 4]:
@@ -280,7 +287,7 @@ def _title_end(text: PdfText, largest: int, title: str, end: int) -> int:
             if not title.startswith(joined):
                 break
     tall = [n for n in shown if text.fonts[n].size >= (1 - _NEAR) * largest]
-    return tall[-1] + 1 if tall and largest else 0
+    return tall[-1] + 1 if tall and largest > _LARGER * body else 0
 
 
 def _is_running(text: PdfText, n: int, body: float) -> bool:

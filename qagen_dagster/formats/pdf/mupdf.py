@@ -171,11 +171,6 @@ class Printed:
         self._structured = _mupdf.FzStextPage(structured)
         self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
 
-    @property
-    def has_raised(self) -> bool:
-        """Whether any letter stands above the baseline of its line's first letter."""
-        return b"<sup>" in self._print(_mupdf.fz_print_stext_page_as_xhtml, 0)
-
     def html(self) -> str:
         """Each line as a paragraph, with the font and size of its letters and with raised ones marked."""
         return self._print(_mupdf.fz_print_stext_page_as_html, 0).decode("utf-8", "replace")

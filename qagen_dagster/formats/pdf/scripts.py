@@ -9,15 +9,18 @@ import re
 from functools import cache
 from html import unescape
 from itertools import pairwise
+from operator import sub
 from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.fragments import Fragments, clean
+from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import Printed
 
 _RUN = re.compile(
     r'(<sup>)?(?:<(?:tt|b|i)>)*<span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*)'
 )
-_LETTERED = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
+_SIZE = re.compile("font-size:([0-9.]+)")
+_NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
+_TALLER = 2  # tenths of a point
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
@@ -53,10 +56,12 @@ class _Run(NamedTuple):
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     """Write "^" before raised letters and "_" before lowered ones, and signs of symbol fonts as they look."""
-    if not (symbols or printed.has_raised or _LETTERED.search(" ".join(f.text))):
+    if not (symbols or _is_suspect(f)):
         return
     marked: dict[str, str] = {}
     for line in printed.html().split("<p style=")[1:]:
+        if not symbols and len(set(_SIZE.findall(line))) < 2:
+            continue
         found = _RUN.findall(line)
         plain = unescape("".join([text for *_, text in found]))
         shown = _marked([_run(*one) for one in found])
@@ -64,6 +69,26 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
             marked["".join(clean(plain).split())] = clean(shown).strip()
     if marked:
         f.text[:] = [marked.get("".join(text.split()), text) for text in f.text]
+
+
+def _is_suspect(f: Fragments) -> bool:
+    """Whether some line with a number is taller than others of its font, or, if there are none, than lines of all fonts."""
+    heights = list(map(sub, f.y1, f.y0))
+    usual: dict[Font, int] = {}
+    several: set[Font] = set()
+    for font, high in zip(f.font, heights, strict=True):
+        if font not in usual:
+            usual[font] = high
+            continue
+        several.add(font)
+        if high < usual[font]:
+            usual[font] = high
+    most = max([usual[font] / font.size for font in several if font.size], default=0.0)
+    return any(
+        (high >= usual[font] + _TALLER or (font not in several and high > most * font.size))
+        and _NUMBER.search(text)
+        for font, high, text in zip(f.font, heights, f.text, strict=True)
+    )
 
 
 def _run(raised: str, family: str, size: str, text: str) -> _Run:

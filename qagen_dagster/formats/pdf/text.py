@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from qagen_dagster.errors import DocumentError
@@ -48,6 +50,14 @@ class PdfText:
     recognised: list[int] = field(default_factory=list[int])
     unreadable: list[int] = field(default_factory=list[int])  # without meaningful letters, and not recognised
     note: str = ""  # why they were not recognised
+
+    @cached_property
+    def letters(self) -> Counter[Font]:
+        """How many characters are printed in each font."""
+        counted = Counter[Font]()
+        for line, font in zip(self.lines, self.fonts, strict=True):
+            counted[font] += len(line)
+        return counted
 
 
 def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:

@@ -35,7 +35,7 @@ def with_raised(base: str, raised: str, after: str = "", up: float = 5) -> Draw:
         ("There are 2", "64", " keys in all", "There are 2^64 keys in all"),
         ("The energy is mc", "2", " for a body at rest", "The energy is mc^2 for a body at rest"),
         ("A sum of 2", "n-1", " terms", "A sum of 2^(n-1) terms"),
-        ("It grows with x", "n", " only", "It grows with x^n only"),
+        ("It grows with 2x", "n", " only", "It grows with 2x^n only"),
         ("On the 21", "st", " of May", "On the 21st of May"),
         ("At 25", "o", " C it melts", "At 25\u00b0 C it melts"),
         ("The word ", "2", " stands alone", "The word 2 stands alone"),

@@ -1,0 +1,89 @@
+"""Headings of PDFs: what is taken for one beside the outline and the size of letters, and what is not."""
+
+from __future__ import annotations
+
+import pymupdf
+import pytest
+
+from tests.formats.pdf.samples import Draw, parse, pdf, write
+
+BODY = "Most of what stands on a page is such a line of running text as this one here."
+
+
+def page(*parts: str | tuple[str, str], gap: float = 26) -> Draw:
+    """A page of paragraphs; a tuple is a line and its font."""
+
+    def draw(drawn: pymupdf.Page) -> None:
+        y = 80.0
+        for part in parts:
+            text, font = (part, "helv") if isinstance(part, str) else part
+            lines = [BODY] * 3 if text == BODY else [text]
+            for line in lines:
+                drawn.insert_text((60, y), line, fontsize=11, fontname=font)
+                y += 14
+            y += gap - 14
+
+    return draw
+
+
+def titles(*pages: Draw, toc: list[list[object]] | None = None) -> list[str]:
+    document = pymupdf.open("pdf", pdf(*pages))
+    if toc:
+        document.set_toc(toc)
+    return [one.title for one in parse(document.tobytes()).sections]
+
+
+def test_a_short_line_of_another_font_between_paragraphs_is_a_heading() -> None:
+    parts = [BODY, ("Wheels", "hebo"), BODY, ("Of ponds", "tiit"), BODY, "Sluices", BODY, BODY]
+    assert titles(page(*parts)) == ["Wheels", "Of ponds"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Note: the wheel is wet",
+        "Wheels turn. They do",
+        "and then the wheel",
+        "F = m a [N]",
+        "Figure 3 A wheel",
+        "A wheel of oak,",
+        "1999 2000 2001 2002",
+    ],
+)
+def test_bold_lines_that_are_no_headings(line: str) -> None:
+    assert titles(page(BODY, (line, "hebo"), BODY, BODY)) == []
+
+
+def test_bold_numbered_lines_that_end_in_a_full_stop_are_headings() -> None:
+    parts = [BODY, ("1. Open the sluice.", "hebo"), BODY, ("2. Turn the wheel.", "hebo"), BODY]
+    assert titles(page(*parts)) == ["1. Open the sluice.", "2. Turn the wheel."]
+
+
+def test_a_bold_line_below_the_end_of_a_paragraph_is_a_heading_without_a_gap() -> None:
+    assert titles(page(BODY, ("Wheels", "hebo"), BODY, BODY, gap=14)) == ["Wheels"]
+
+
+def test_labels_that_occur_often_are_no_headings() -> None:
+    labelled = [part for _ in range(5) for part in (BODY, ("Returns", "hebo"))]
+    assert titles(page(*labelled, BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]
+
+
+def test_lines_printed_like_entries_of_the_outline_are_headings_too() -> None:
+    entries: list[list[object]] = [[1, "Wheels", 1], [1, "Ponds", 2]]
+    first = page(BODY, ("Wheels", "hebo"), BODY, ("Paddles", "hebo"), BODY, ("A note", "tiit"), BODY)
+    second = page(BODY, ("Ponds", "hebo"), BODY, ("References", "tiit"), "[1] A book.")
+    assert titles(first, second, toc=entries) == ["Wheels", "Paddles", "Ponds", "References"]
+
+
+def test_captions_in_the_outline_are_no_headings() -> None:
+    entries: list[list[object]] = [[1, "Figure 1: A wheel", 1], [1, "Table 2: Ponds", 1]]
+    assert titles(page(BODY, ("Wheels", "hebo"), BODY), toc=entries) == ["Wheels"]
+
+
+def test_a_cover_has_no_headings() -> None:
+    def cover(drawn: pymupdf.Page) -> None:
+        write(drawn, ["Mills of the Upper Kest"], y=100, size=24)
+        write(drawn, ["Ann Author"], y=300, size=18)
+        write(drawn, ["June"], y=500, size=11)
+
+    assert titles(cover, page(BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]
