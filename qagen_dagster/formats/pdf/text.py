@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
@@ -119,8 +120,16 @@ def page_fragments(pdf: Pdf, number: int, printed: Print) -> Fragments:
     return fragments
 
 
-def lines_of_page(fragments: Fragments, printed: Print) -> tuple[Fragments, list[Line]]:
-    """The lines of a page and their fragments; ruling lines are looked at only if some lines have cells."""
+class PageLines(NamedTuple):
+    """The lines of a page, their fragments, and the tables among them."""
+
+    fragments: Fragments
+    lines: list[Line]
+    tables: list[Ruled]
+
+
+def lines_of_page(fragments: Fragments, printed: Print) -> PageLines:
+    """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     lines = _flowing(f, rows)
     rules = printed.rules() if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS else []
@@ -132,7 +141,7 @@ def lines_of_page(fragments: Fragments, printed: Print) -> tuple[Fragments, list
         tables = ruled_tables(fragments, rules)
     if tables:
         lines = _with_tables(f, rows, fragments, tables)
-    return fragments, merge_lettering(f, lines) if f.figures else lines
+    return PageLines(fragments, merge_lettering(f, lines) if f.figures else lines, tables)
 
 
 def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
@@ -229,7 +238,7 @@ def _read(
         text.broken.append(number + 1)
         return [], []
     fragments = page_fragments(pdf, number, printed)
-    fragments, lines = lines_of_page(fragments, printed)
+    fragments, lines, _ = lines_of_page(fragments, printed)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font
