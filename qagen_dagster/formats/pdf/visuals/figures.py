@@ -220,7 +220,8 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
         if one not in text.prose
         and one not in skip
         and contains(within, one.box)
-        and not contains(box, one.box)
+        and union((box, one.box)) != box
+        and one.size < 2 * text.body  # no watermark
     ]
     for _ in range(4):
         near = [one for one in loose if _is_label(one, box, text.body)]
