@@ -221,7 +221,7 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
         and one not in skip
         and contains(within, one.box)
         and union((box, one.box)) != box
-        and one.size < 2 * text.body  # no watermark
+        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # not across the page
     ]
     for _ in range(4):
         near = [one for one in loose if _is_label(one, box, text.body)]
