@@ -66,6 +66,7 @@ class ParserPool:
             raise ValueError("workers, seconds and memory_bytes must be positive")
         self._limits = Limits(seconds, memory_bytes)
         self._factory = formats
+        self._slow: dict[tuple[int, int], str] = {}  # by document and page: why it cannot be rendered
         self._lock = threading.Lock()
         self._closed = False
         self._slots = [_Slot() for _ in range(workers)]
@@ -120,8 +121,16 @@ class ParserPool:
     def render(
         self, source: Source | FileSource, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """A picture of a page. Raises DocumentError, also when the worker ends."""
-        return cast("PageImage | None", self._call(Job("render", source, options, page=page, how=how)))
+        """A picture of a page. Raises DocumentError, also when the worker ends; a page that took too long is not tried again."""
+        key = (hash(source), page)
+        if key in self._slow:
+            raise DocumentError(Outcome.TIMEOUT, self._slow[key])
+        try:
+            return cast("PageImage | None", self._call(Job("render", source, options, page=page, how=how)))
+        except DocumentError as error:
+            if error.outcome == Outcome.TIMEOUT:
+                self._slow[key] = error.detail
+            raise
 
     def _call(self, job: Job) -> object:
         with self._slot() as slot:

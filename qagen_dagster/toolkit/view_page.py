@@ -17,7 +17,7 @@ from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import one_line, shown_label
 from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 
-MARGIN_POINTS = 18.0  # around a visual: about one line of text, to include axis labels and notes
+MARGIN_POINTS = 2.0  # around a visual; columns and lines of text beside it are hardly farther away
 MIN_FRACTION = 0.02  # a narrower box shows nothing
 _MAX_NAMED = 20
 _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")

@@ -88,6 +88,14 @@ def _busy(_: str) -> str:
     return str(subprocess.run([sys.executable, "-c", "while True: pass"], check=False).returncode)
 
 
+def _count(note: str) -> str:
+    """Note the call and hang."""
+    with Path(note).open("a") as file:
+        file.write("called ")
+    time.sleep(600)
+    return ""
+
+
 def _grow(_: str) -> str:
     pile: list[bytes] = []
     while True:
@@ -108,6 +116,7 @@ _ACTS: dict[str, Callable[[str], str]] = {
     "abort": lambda _: str(os.abort()),
     "exit": lambda _: str(os._exit(3)),
     "segfault": lambda _: str(os.kill(os.getpid(), signal.SIGSEGV)),
+    "count": _count,
     "hang": lambda _: str(time.sleep(600)),
     "slow": _slow,
     "spin": _spin,

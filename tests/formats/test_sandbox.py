@@ -84,6 +84,15 @@ def test_a_hang_is_a_timeout(words: str, said: str) -> None:
         assert text(pool, "next") == "next"
 
 
+def test_a_page_that_takes_too_long_is_not_tried_again(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with ParserPool(workers=1, seconds=1, formats=misbehaving.formats) as pool:
+        for page, calls in ((1, 1), (1, 1), (2, 2)):
+            with pytest.raises(DocumentError, match="nothing was done for 1 seconds"):
+                pool.render(order(f"count {note}"), page, OPTIONS, RenderOptions())
+            assert note.read_text().split() == ["called"] * calls
+
+
 def test_a_parser_that_a_busy_machine_slows_down_is_no_timeout() -> None:
     with ParserPool(workers=1, seconds=1, formats=misbehaving.formats) as pool:
         assert text(pool, "slow") == "0.3 seconds of work"

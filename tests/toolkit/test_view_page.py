@@ -60,7 +60,7 @@ def test_visual_is_cropped_with_a_margin(make_view) -> None:
     assert isinstance(text, Text)
     assert 'cut out: "Table 2"' in text.text
     assert isinstance(image, Image)
-    assert painter.asked[0][1].crop == Box(x0=0, y0=82, x1=218, y1=318)
+    assert painter.asked[0][1].crop == Box(x0=8, y0=98, x1=202, y1=302)
 
 
 def test_visual_without_a_place_shows_the_page(make_view) -> None:

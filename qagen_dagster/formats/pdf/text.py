@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
@@ -129,10 +130,16 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     return fragments
 
 
-def lines_of_page(
-    fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]
-) -> tuple[Fragments, list[Line]]:
-    """The lines of a page and their fragments; ruling lines are looked at only if some lines have cells."""
+class PageLines(NamedTuple):
+    """The lines of a page, their fragments, and the tables among them."""
+
+    fragments: Fragments
+    lines: list[Line]
+    tables: list[Ruled]
+
+
+def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]]) -> PageLines:
+    """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     lines = _flowing(f, rows)
     rules: Sequence[Box] = (
@@ -146,7 +153,7 @@ def lines_of_page(
         tables = ruled_tables(fragments, rules)
     if tables:
         lines = _with_tables(f, rows, fragments, tables)
-    return fragments, merge_lettering(f, lines) if f.figures else lines
+    return PageLines(fragments, merge_lettering(f, lines) if f.figures else lines, tables)
 
 
 def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:
@@ -253,7 +260,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

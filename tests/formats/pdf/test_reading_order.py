@@ -150,7 +150,7 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
 
 
 def test_right_to_left_rows_begin_at_the_right():
-    _, found = lines_of_page(
+    found = lines_of_page(
         fragments(
             (100, 100, 300, 220, "\u05d3\u05d4"),
             (320, 100, 600, 220, "\u05d0\u05d1\u05d2"),
@@ -159,15 +159,15 @@ def test_right_to_left_rows_begin_at_the_right():
         ),
         list,
     )
-    assert [text for text, _ in found] == ["\u05d0\u05d1\u05d2 \u05d3\u05d4", "\u05d5\u05d6"]
+    assert [text for text, _ in found.lines] == ["\u05d0\u05d1\u05d2 \u05d3\u05d4", "\u05d5\u05d6"]
 
 
 def test_right_to_left_columns_begin_at_the_right():
     rows = range(6)
     right = [(1000, 100 + 150 * n, 1900, 220 + 150 * n, "\u05d0" * 20 + str(n)) for n in rows]
     left = [(0, 100 + 150 * n, 800, 220 + 150 * n, "\u05d1" * 20 + str(n)) for n in rows]
-    _, found = lines_of_page(fragments(*left, *right, rtl=True), list)
-    assert [text[0] for text, _ in found if text] == ["\u05d0"] * 6 + ["\u05d1"] * 6
+    found = lines_of_page(fragments(*left, *right, rtl=True), list)
+    assert [text[0] for text, _ in found.lines if text] == ["\u05d0"] * 6 + ["\u05d1"] * 6
 
 
 @given(

@@ -11,7 +11,7 @@ from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 _NEAR = 30.0  # points between a caption and its shape or frame
-_STACKED = 14.0  # points between frames of one figure
+_STACKED = 24.0  # points between frames of one figure
 
 
 def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:

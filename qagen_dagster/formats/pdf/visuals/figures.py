@@ -21,11 +21,13 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
 
 _MIN_SIDE = 16.0  # points, of a shape
+_LONG = 100.0  # points, of a shape that may be half as high, such as a number line
 _WHOLE = 0.8  # share of the page from which a shape is its background
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # lines of prose that make a box a frame
 _LABEL_CHARS = 60
+_LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
 
 
@@ -206,7 +208,8 @@ def _runs(bits: int) -> Iterable[tuple[int, int]]:
 
 def _is_shape(one: Shape) -> bool:
     wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
-    return min(wide, high) >= _MIN_SIDE and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
+    large = min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
+    return large and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
@@ -217,18 +220,19 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
         if one not in text.prose
         and one not in skip
         and contains(within, one.box)
-        and not contains(box, one.box)
+        and union((box, one.box)) != box
+        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # not across the page
     ]
     for _ in range(4):
-        near = [one for one in loose if _is_label(one, box)]
+        near = [one for one in loose if _is_label(one, box, text.body)]
         if not near:
             break
-        box = union((box, *(intersection(one.box, within) for one in near)))
+        box = union((box, *(one.box for one in near)))
         loose = [one for one in loose if one not in near]
     return box
 
 
-def _is_label(piece: Piece, box: Rect) -> bool:
+def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     """Whether a text touches a drawing, or is short and right beside, above or below it."""
     if not touch(expanded(box, _LABEL_GAP), piece.box):
         return False
@@ -236,6 +240,5 @@ def _is_label(piece: Piece, box: Rect) -> bool:
         return len(piece.text) <= _LABEL_CHARS or shared_width(piece.box, box) > 0
     middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
-    return len(piece.text) <= _LABEL_CHARS and (
-        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
-    )
+    most = _LABEL_CHARS if piece.size < 0.95 * body else _LARGE_CHARS
+    return len(piece.text) <= most and (inside or (len(piece.text) < 12 and box[0] <= middle <= box[2]))

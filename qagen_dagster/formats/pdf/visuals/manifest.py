@@ -147,7 +147,7 @@ class _Search:
         try:
             page = self._pdf.page(span.page - 1)
             printed = self._pdf.print_text(span.page - 1)
-            fragments, lines = lines_of_page(page_fragments(self._pdf, printed), printed.rules)
+            fragments, lines, written = lines_of_page(page_fragments(self._pdf, printed), printed.rules)
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
@@ -162,7 +162,7 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text, shown.rules)
-        tables = self._tables.ruled(page, span.page, marks, shown, text)
+        tables = self._tables.ruled(page, span.page, marks, shown, text, written)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():

@@ -28,7 +28,7 @@ from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside
 _FAR = 70.0  # points between a caption and its visual
 _NEAR = 30.0
 _ASIDE, _APART = (
-    40.0,
+    75.0,
     85.0,
 )  # points between the parts of one visual, horizontally and vertically (captions may stand between)
 _BIT = 14.0  # points between a drawing and a stray line of it

@@ -18,7 +18,8 @@ from qagen_dagster.formats.pdf.layout import (
     shared_width,
     union,
 )
-from qagen_dagster.formats.pdf.mupdf import Page, Rect, Table
+from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Rect, Table
+from qagen_dagster.formats.pdf.ruling import Ruled
 from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown
 
 MAX_MARKS = 3_000  # paths on a page above which the search for ruled tables takes too long
@@ -44,9 +45,14 @@ class TableFinder:
         self._searched = 0
         self.left_out: list[int] = []
 
-    def ruled(self, page: Page, number: int, marks: int, shown: Shown, text: Text) -> list[Rect]:
-        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms."""
-        tables: list[Table] = []
+    def ruled(
+        self, page: Page, number: int, marks: int, shown: Shown, text: Text, written: Sequence[Ruled]
+    ) -> list[Rect]:
+        """Tables with ruled or boxed cells, without frames around prose, page borders and empty forms.
+
+        `written` are those that the text shows as rows.
+        """
+        tables = [_as_table(one) for one in written]
         unclear = False
         for shape in shown.shapes:
             grid = _grid(shape, text)
@@ -61,6 +67,13 @@ class TableFinder:
             with suppress(Exception):  # the library's search fails on some pages
                 tables += page.tables()
         return _distinct([one for one in tables if _is_table(one, text)])
+
+
+def _as_table(one: Ruled) -> Table:
+    x0, y0, x1, y1 = (side / SCALE for side in one.box)
+    return Table(
+        (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
+    )
 
 
 def _distinct(tables: list[Table]) -> list[Rect]:

@@ -1,0 +1,80 @@
+"""What the box of a visual holds: all panels and labels of it, and nothing of the text around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymupdf
+
+from qagen_dagster.records.document import VisualType
+from tests.formats.pdf.visuals.test_manifest import CELLS, caption, chart, covers, pages, prose, visuals_of
+
+
+def number_line(page: Any, y: float) -> None:
+    page.draw_line((170, y), (450, y))
+    for mark in range(5):
+        page.draw_line((170 + 70 * mark, y - 6), (170 + 70 * mark, y + 6))
+
+
+def test_a_table_between_rules_needs_no_caption() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (200, 220, 262):
+        page.draw_line((60, y), (400, y))
+    for row, texts in enumerate(CELLS):
+        for column, text in enumerate(texts):
+            page.insert_text((64 + column * 110, 213 + row * 20), text, fontsize=9)
+    prose(page, 60, 290, 535, 380)
+    (table,) = visuals_of(document)
+    assert table.type is VisualType.TABLE
+    assert covers(table, (60, 200, 400, 262))
+
+
+def test_panels_far_apart_under_one_caption_are_one_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 80, 200)
+    chart(page, 325, 200)
+    caption(page, 80, 340, "Figure 1. Rain by quarter.")
+    prose(page, 60, 360, 535, 440)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (80, 200, 500, 342))
+
+
+def test_a_number_line_is_the_figure_and_not_the_text_above_it() -> None:
+    document, (page,) = pages()
+    for n in range(6):
+        page.insert_text((110, 100 + 30 * n), f"x{n} = {n} + a", fontsize=10)
+    number_line(page, 300)
+    caption(page, 170, 330, "Figure 1. The numbers from one to five.")
+    prose(page, 60, 360, 535, 440)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (170, 294, 450, 332))
+
+
+def test_a_title_below_a_panel_is_not_cut() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 200, 200)
+    title = "(b) Rain at the old harbour gauge"
+    end = 345 + pymupdf.get_text_length(title, fontsize=9)
+    page.insert_text((205, 325), "(a) Rain at the pier", fontsize=9)
+    page.insert_text((345, 325), title, fontsize=9)
+    caption(page, 240, 350, "Figure 1. Rain by quarter.")
+    prose(page, 60, 370, 535, 450)
+    (figure,) = visuals_of(document)
+    assert end > 440
+    assert covers(figure, (200, 200, end, 352))
+
+
+def test_frames_below_each_other_are_one_figure() -> None:
+    document, (page,) = pages()
+    for n in range(3):
+        page.draw_rect(pymupdf.Rect(60, 98 + 100 * n, 535, 180 + 100 * n))
+        page.insert_textbox(
+            (64, 100 + 100 * n, 531, 178 + 100 * n), "A frame holds a text of its own. " * 20, fontsize=8
+        )
+    caption(page, 60, 395, "Figure 1. Three answers of the program.")
+    prose(page, 60, 410, 535, 480)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (60, 98, 535, 397))
