@@ -33,6 +33,7 @@ _LIMIT_AFTER = re.compile(
     re.IGNORECASE,
 )
 _METHOD = "facts of the question"
+_SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the sign, questions the name
 
 
 def grade_question(
@@ -66,7 +67,12 @@ def grade_question(
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
     """Names and values of the question that the document lacks, as written."""
     mine, beside, whole = facts(question).exact(), facts_of_document(metadata).exact(), source.facts.exact()
-    yield from (name for name in missing_names(mine, whole) if name in missing_names(mine, beside))
+    folded = source.text.casefold()
+    signed = {name for name, sign in _SIGNS.items() if sign in folded}
+    lacking = {*missing_names(mine, beside)}
+    yield from (
+        name for name in missing_names(mine, whole) if name in lacking and name.casefold() not in signed
+    )
     if not hypothetical:
         elsewhere = (missing_amounts(mine, beside), missing_dates(mine, beside))
         for found, other in zip(
