@@ -23,6 +23,7 @@ from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceSt
 LEAST_WORDS = 0.5  # minimum share of its content words in the document
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
 _METHOD = "facts of the question"
+_SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the sign, questions the name
 
 
 def grade_question(
@@ -55,7 +56,11 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )
-    yield from (name for name in missing_names(mine, whole) if name in missing_names(mine, beside))
+    folded, elsewhere = source.text.casefold(), missing_names(mine, beside)
+    signed = {name for name, sign in _SIGNS.items() if sign in folded}
+    for name in missing_names(mine, whole):
+        if name in elsewhere and name.casefold() not in signed:
+            yield name
     limits = {one.start for one in facts(question).amounts if one.bound}
     for missing in () if hypothetical else (missing_amounts, missing_dates):
         elsewhere = missing(mine, beside)

@@ -75,3 +75,14 @@ def test_odd_questions_get_a_grade(question: str) -> None:
     assert found.confidence is not None
     assert 0 <= found.confidence <= 1
     assert found.is_grounded == (found.confidence == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "grounded"),
+    [("The quartz tube was baked at 600\u00b0C.", True), ("The quartz tube was baked at 600 K.", False)],
+)
+def test_a_question_may_name_the_scale_whose_sign_the_document_has(text: str, grounded: bool) -> None:
+    assert (
+        grade_question("To how many degrees Celsius was the quartz tube baked?", source(text)).is_grounded
+        is grounded
+    )

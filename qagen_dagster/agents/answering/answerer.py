@@ -27,7 +27,10 @@ LONGEST_ROW = 4_000
 class SubmittedAnswer(Record):
     """Give the answer to the question, with the excerpts it rests on."""
 
-    answer: str = Field(description="The answer in as few words as it takes.", max_length=20_000)
+    answer: str = Field(
+        description="The answer in as few words as it takes; if not answerable, what the excerpts do not tell.",
+        max_length=20_000,
+    )
     answerable: bool = Field(description="Whether the excerpts answer the question.")
     confidence: Share = Field(description="How sure you are that the document says so, from 0 to 1.")
     chunks: tuple[int, ...] = Field(

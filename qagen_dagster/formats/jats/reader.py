@@ -108,9 +108,11 @@ def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
     writer.block([title_of(meta)] if title_of(meta) else [])
     writer.paragraph(", ".join(authors_of(meta)))
     for abstract in abstracts_of(meta):
+        before = writer.mark()
         writer.heading(abstract_heading(abstract), 1)
         for child in children(abstract):
             body.write(child, 2)
+        writer.close_headings(before)
     keywords = keywords_of(meta)
     if keywords:
         writer.paragraph(f"Keywords: {', '.join(keywords)}")

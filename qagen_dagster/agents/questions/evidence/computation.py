@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
+from qagen_dagster.facts.amounts import amounts
 from qagen_dagster.records.questions.submissions import Computation
 
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
@@ -56,10 +57,12 @@ def _is_told(item: str, told: str | None, computation: Computation) -> bool:
 
 
 def _numbers(text: str) -> list[float]:
-    return [
+    digits = [
         float(found["digits"].replace(",", "")) * (-1 if found["sign"] else 1)
         for found in _NUMBER.finditer(text)
     ]
+    words = [one.value for one in amounts(text) if not any(map(str.isdigit, one.text))]
+    return [*digits, *words]
 
 
 def _value(computation: Computation) -> float | None:

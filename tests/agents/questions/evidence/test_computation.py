@@ -25,6 +25,8 @@ RIGHT: list[tuple[str, tuple[str, ...], str]] = [
     ("percent_change", ("1,000", "1,250"), "20 %"),
     ("ratio", ("640.5", "1,250"), "51.2 %"),
     ("count", ("the Heron", "the Teal", "the Grebe"), "3"),
+    ("product", ("three", "1,000"), "3,000"),
+    ("difference", ("1,000", "three boats"), "997"),
 ]
 
 
