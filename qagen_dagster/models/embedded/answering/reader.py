@@ -6,11 +6,9 @@ from other parts of the document, and less reliably another name from the same s
 
 from __future__ import annotations
 
-import hashlib
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 
 from qagen_dagster.models.embedded.answering.choose import choose
 from qagen_dagster.models.embedded.answering.excerpts import answer_from_excerpts
@@ -20,7 +18,6 @@ from qagen_dagster.models.embedded.answering.units import Unit, units
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.conversation import (
     Action,
-    Card,
     Conversation,
     Line,
     card,
@@ -38,8 +35,6 @@ LIKELY = 0.25  # least chance of a span
 CLOSE = 0.04
 CACHED_DOCUMENTS = 64
 
-_lock = threading.Lock()
-_indexes: OrderedDict[str, Index] = OrderedDict()
 _BOILERPLATE = re.compile(
     r"\b(?:copyright|all rights reserved|isbn|issn|licen[cs]e|permission|library stamp|watermark|page number)\b",
     re.IGNORECASE,
@@ -67,7 +62,10 @@ class Reader:
         more = self._more(question, conversation)
         if more and len(reads) + len(more) <= MAX_READS:
             return more
-        return [self.answer(question, indexed(document_rows(reads), card(conversation.prompt)))]
+        known, about = document_rows(reads), card(conversation.prompt)
+        lines = tuple(known[number] for number in sorted(known))
+        title = about.title or (known[1].text if 1 in known else "")
+        return [self.answer(question, indexed(lines, title, tuple(about.headings.items())))]
 
     def _more(self, question: str, conversation: Conversation) -> list[Action]:
         """Read a short document completely; search a long one for the question's rarest words."""
@@ -143,22 +141,10 @@ def _alike(left: Unit, right: Unit) -> bool:
     return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
 
 
-def indexed(known: dict[int, Line], about: Card) -> Index:
-    """The index of the lines read, cached for the next question about them."""
-    text = "\n".join(f"{number}|{known[number].text}" for number in sorted(known))
-    text = f"{about.title}\n{sorted(about.headings.items())}\n{text}"
-    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    with _lock:
-        if key in _indexes:
-            _indexes.move_to_end(key)
-            return _indexes[key]
-    title = about.title or (known[1].text if 1 in known else "")
-    made = make_index(units(known, about.headings), title)
-    with _lock:
-        _indexes[key] = made
-        while len(_indexes) > CACHED_DOCUMENTS:
-            _indexes.popitem(last=False)
-    return made
+@lru_cache(maxsize=CACHED_DOCUMENTS)
+def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
+    """The index of the lines read, which the next question about them needs again."""
+    return make_index(units({line.number: line for line in lines}, dict(headings)), title)
 
 
 def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,6 @@ from qagen_dagster.models.vectors.minilm import DIMENSIONS, Vectors, shared
 
 CACHED_SENTENCES = 2_000
 FAR = 20  # maximum distance in the tree; larger ones are cut to it
-
-_lock = threading.Lock()
-_ready: OrderedDict[str, Sentence] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -38,21 +34,9 @@ class Sentence:
     right: NDArray[np.int64]  # end (exclusive) of each token's subtree
 
 
+@lru_cache(maxsize=CACHED_SENTENCES)
 def ready(text: str, threads: int) -> Sentence:
     """The sentence, computed once."""
-    with _lock:
-        if text in _ready:
-            _ready.move_to_end(text)
-            return _ready[text]
-    made = _make(text, threads)
-    with _lock:
-        _ready[text] = made
-        while len(_ready) > CACHED_SENTENCES:
-            _ready.popitem(last=False)
-    return made
-
-
-def _make(text: str, threads: int) -> Sentence:
     doc = parse([text])[0]
     words = tuple(frozenset(keys(token)) if is_content(token) else frozenset[str]() for token in doc)
     return Sentence(

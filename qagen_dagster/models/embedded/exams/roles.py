@@ -139,43 +139,29 @@ def _number(value: Quantity) -> float | None:
 
 
 def _solution(solved: Solved | None, right: list[str]) -> Action:
-    if solved is None:
-        reasoning = "embedded:exam-verifier has no method for this stem, so it can call no option right."
-        return Action(
-            "submit_solution",
-            {"chosen_option": None, "right_options": [], "value": "", "reasoning": reasoning},
-        )
-    said = f"{solved.value:.10g}{solved.symbol}"
-    return Action(
-        "submit_solution",
-        {
-            "chosen_option": right[0] if len(right) == 1 else None,
-            "right_options": right,
-            "value": said,
-            "reasoning": f"embedded:exam-verifier, from the stem alone: {solved.how}. That gives {said}.",
-        },
-    )
+    value, chosen = "", right[0] if len(right) == 1 else None
+    why = "embedded:exam-verifier has no method for this stem, so it can call no option right."
+    if solved is not None:
+        value = f"{solved.value:.10g}{solved.symbol}"
+        why = f"embedded:exam-verifier, from the stem alone: {solved.how}. That gives {value}."
+    said = {"chosen_option": chosen, "right_options": right, "value": value, "reasoning": why}
+    return Action("submit_solution", said)
 
 
 def _verdict(solved: Solved | None, right: list[str]) -> Action:
     if solved is not None and len(right) == 1:
         return Action("submit_verdict", {"verdict": "PASS", "confidence": "medium"})
-    kind = "no_right_option" if not right else "several_right_options"
-    why = (
-        "no method is known for this stem"
-        if solved is None
-        else f"{len(right)} options have the value {solved.value:.10g}"
-    )
-    return Action(
-        "submit_verdict",
-        {
-            "verdict": "FAIL",
-            "failure_type": kind,
-            "reasons": [f"embedded:exam-verifier: {why}."],
-            "severity": "fixable_with_regeneration",
-            "regen_instructions": "Give exactly one option the value that the stem determines.",
-        },
-    )
+    why = "no method is known for this stem"
+    if solved is not None:
+        why = f"{len(right)} options have the value {solved.value:.10g}"
+    verdict = {
+        "verdict": "FAIL",
+        "failure_type": "several_right_options" if right else "no_right_option",
+        "reasons": [f"embedded:exam-verifier: {why}."],
+        "severity": "fixable_with_regeneration",
+        "regen_instructions": "Give exactly one option the value that the stem determines.",
+    }
+    return Action("submit_verdict", verdict)
 
 
 def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
@@ -191,13 +177,18 @@ def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
         "distractors": 8 if 4 <= len(texts) <= 8 else 6,
         "plausibility": 8,
     }
-    passed = min(scores.values()) >= 7
+    if min(scores.values()) >= 7:
+        return {
+            "verdict": "PASS",
+            "scores": scores,
+            "failure_type": "",
+            "regen_instructions": "",
+            "severity": None,
+        }
     return {
-        "verdict": "PASS" if passed else "FAIL",
+        "verdict": "FAIL",
         "scores": scores,
-        "failure_type": "" if passed else "wordy" if long else "calculator",
-        "regen_instructions": ""
-        if passed
-        else "Shorten the stem, ask one thing, choose numbers of fewer digits.",
-        "severity": None if passed else "fixable_with_regeneration",
+        "failure_type": "wordy" if long else "calculator",
+        "regen_instructions": "Shorten the stem, ask one thing, choose numbers of fewer digits.",
+        "severity": "fixable_with_regeneration",
     }

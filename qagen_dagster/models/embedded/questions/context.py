@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from qagen_dagster.models.embedded.conversation import Card, Line
@@ -40,11 +40,13 @@ class Context:
 
     title: str = ""
     thing: str = ""
-    words: Counter[str] = field(default_factory=Counter[str])  # number of occurrences in lower case
+    words: Counter[str] = field(
+        default_factory=Counter[str], compare=False
+    )  # number of occurrences in lower case
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
-    headings: Mapping[int, str] = field(default_factory=dict[int, str])
+    headings: tuple[tuple[int, str], ...] = ()  # lines and titles
     long: bool = False  # a question then names its section, too
 
     @property
@@ -112,7 +114,9 @@ def read_context(about: Card, head: Sequence[Line]) -> Context:
         title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
     text = " ".join(block.passage.text for block in segment(head) if block.kind in (Kind.TEXT, Kind.ITEM))
     long = about.lines > LONG
-    return Context(title, "" if long else thing_of(title, text), headings=about.headings, long=long)
+    return Context(
+        title, "" if long else thing_of(title, text), headings=tuple(about.headings.items()), long=long
+    )
 
 
 def thing_of(title: str, text: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import zip_longest
 
 from qagen_dagster.models.embedded.conversation import Line
@@ -37,8 +37,6 @@ from qagen_dagster.models.embedded.text.tables import tables
 CACHED_WINDOWS = 256
 STRONG = 0.5  # weaker candidates are asked only after all others
 
-_lock = threading.Lock()
-_known: OrderedDict[str, tuple[Candidate, ...]] = OrderedDict()
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
 _REFERENCE = re.compile(
     r"\b\d{4};\s?\d+|\b\d{1,4}\s?\(\d{1,4}\):\s?\d+|\bdoi:\s?10\.|\barXiv:\d|, \d{4}[a-z]?\. .{5,200}(?:, pages |[Pp]roceedings|, \d+[\u2013-]\d+\.)"
@@ -53,24 +51,10 @@ _BACK_MATTER = frozenset(
 _STRUCTURED = frozenset({"key", "entry", "cell", "extreme", "acronym"})
 
 
-def candidates(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
+@lru_cache(maxsize=CACHED_WINDOWS)
+def candidates(lines: tuple[Line, ...], context: Context) -> tuple[Candidate, ...]:
     """Candidates of consecutive lines, best and most varied first."""
-    text = "\n".join([context.title, context.thing, *(f"{line.number}|{line.text}" for line in lines)])
-    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    with _lock:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
-    found = _extract(lines, context)
-    with _lock:
-        _known[key] = found
-        while len(_known) > CACHED_WINDOWS:
-            _known.popitem(last=False)
-    return found
-
-
-def _extract(lines: Sequence[Line], context: Context) -> tuple[Candidate, ...]:
-    blocks = [block for block in segment(lines, context.headings) if not _is_left_out(block)]
+    blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(
         context,
         words=Counter(context.words) + word_counts(blocks),

@@ -26,7 +26,6 @@ _DEICTIC = re.compile(
     r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
-_DEFINITE = re.compile(r"\bthe ([a-z][a-z-]+)(?= (?:[a-z]+(?:s|ed|es)?\b|\?)|\?)", re.IGNORECASE)
 _BAD_ANSWER = re.compile(
     r"^(?:this|that|these|those|it|its|their|his|her|our|my|your|one|such|many|some|several|both|all|a lot|them|"
     r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|a number of|recent|each|the following|what|which|who|how)\b",

@@ -55,14 +55,18 @@ class Rules:
         if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
             return [_exhausted(_OTHER_LANGUAGE)]
         context = _context(conversation, known)
-        for window in _windows(known, total, _resume_line(conversation.prompt)):
-            fresh = _first_fresh(candidates(window, context), conversation)
-            if fresh is not None:
-                return [_submit(fresh)]
-        more = list(_unread(known, total, _resume_line(conversation.prompt)))
-        if not more or len(reads) >= MAX_READS:
-            return [_exhausted(_summary(known, total))]
-        return [_read(start, end) for start, end in more[:READS_PER_TURN]]
+        wanted: list[Action] = []
+        full = len(reads) >= MAX_READS
+        for numbers in _windows(total, _resume_line(conversation.prompt)):
+            gap = [number for number in numbers if number not in known]
+            if gap:
+                wanted.append(_read(gap[0], gap[-1]))
+            elif full or not wanted:
+                lines = tuple(known[number] for number in numbers)
+                fresh = _first_fresh(candidates(lines, context), conversation)
+                if fresh is not None:
+                    return [_submit(fresh)]
+        return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
 
     def _visual(self, conversation: Conversation) -> list[Action]:
         listings = conversation.named("list_visual_content")
@@ -119,47 +123,16 @@ def _resume_line(prompt: str) -> int:
     return int(found[-1].group(2) or found[-1].group(1)) + 1 if found else 1
 
 
-def _windows(known: dict[int, Line], total: int, resume: int) -> Iterator[list[Line]]:
-    """Runs of read lines to search, in order.
+def _windows(total: int, resume: int) -> Iterator[range]:
+    """Runs of lines to search: from `resume` to the end, then from the start, so that attempts move through the document.
 
-    A completely read document is one window. In a longer one each window is a run of lines, and the one at `resume`
-    is first, so that attempts move through the document.
+    A short document is one run.
     """
-    runs: list[list[Line]] = []
-    for number in sorted(known):
-        if (
-            runs
-            and runs[-1][-1].number == number - 1
-            and (len(runs[-1]) < WINDOW_LINES or len(known) == total)
-        ):
-            runs[-1].append(known[number])
-        else:
-            runs.append([known[number]])
-    if len(runs) == 1 and resume <= runs[0][-1].number:
-        yield runs[0]
-        return
-    yield from (run for run in runs if run[-1].number >= resume)
-    if _covered(known, resume, total):
-        yield from (run for run in runs if run[-1].number < resume)
-
-
-def _covered(known: dict[int, Line], start: int, total: int) -> bool:
-    return all(number in known for number in range(start, total + 1))
-
-
-def _unread(known: dict[int, Line], total: int, resume: int) -> Iterator[tuple[int, int]]:
-    """Unread ranges: from `resume` to the end, then from the start."""
-    order = [*range(min(resume, total), total + 1), *range(1, min(resume, total))]
-    start: int | None = None
-    last = 0
-    for number in [*order, 0]:
-        fresh = number > 0 and number not in known
-        if start is not None and (not fresh or number != last + 1 or number - start >= WINDOW_LINES):
-            yield start, last
-            start = None
-        if fresh and start is None:
-            start = number
-        last = number
+    if total <= WINDOW_LINES:
+        resume = 1
+    for first, end in ((resume, total + 1), (1, min(resume, total + 1))):
+        for start in range(first, end, WINDOW_LINES):
+            yield range(start, min(start + WINDOW_LINES, end))
 
 
 def _first_fresh(

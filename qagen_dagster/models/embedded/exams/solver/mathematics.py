@@ -260,32 +260,16 @@ MATHEMATICS: tuple[Method, ...] = (
     method("It is even,...$f(x+#)=f(x)$...$f(#)=#$, what is the value of $f(#)+#f(#)$", _periodic(1)),
     method(r"satisfies $f(x)+#f\left(#-x\right)=@$ for all...What is the value of $f(#)$", _mirrored),
     method(r"satisfies $f(x)+#f\left(\frac{1}{x}\right)=@$ for all...What is the value of $f(#)$", _inverted),
-    *(
-        method(
-            f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible",
-            _distance(word),
-        )
-        for word in _EXTREMES
-    ),
+    *(method(f"on the circle $~x+~y=#$, and $P$ is the point $(#,#)$. What is the {word} possible", _distance(word)) for word in _EXTREMES),
     method("line through the point $(#,#)$ with gradient $#$ meets", _intercepts),
-    method(
-        "from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)
-    ),
+    method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...area of the quadrilateral", _tangents(area=True)),
     method("from the point $P(#,#)$ to the circle $x^2+y^2=#$...sum of the lengths", _tangents(area=False)),
-    *(
-        method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _wave_below(word, wave))
-        for word in _EXTREMES
-        for shown, wave in _WAVES
-    ),
+    *(method(f"What is the {word} value of $\\frac{{#}}{{#+§{shown}}}$", _wave_below(word, wave)) for word in _EXTREMES for shown, wave in _WAVES),
     method(r"$d=#+#\sin\theta+#\cos\theta$...greatest", _waves(True, 1, 1)),
     method(r"$T=#+#\cos\theta-#\sin\theta$...lowest", _waves(False, -1, 1, swapped=True)),
     method(r"$f(\theta)=#+#\sin\theta-#\cos\theta$...greatest", _waves(True, 1, -1)),
     method(r"$g(\theta)=#-#\cos\theta-#\sin\theta$...least", _waves(False, -1, -1, swapped=True)),
-    *(
-        method(f"What is the {word} value of $§\\{one} x+§\\{other}^2 x$", _wave_and_square(word, one))
-        for word in _EXTREMES
-        for one, other in (("sin", "cos"), ("cos", "sin"))
-    ),
+    *(method(f"What is the {word} value of $§\\{one} x+§\\{other}^2 x$", _wave_and_square(word, one)) for word in _EXTREMES for one, other in (("sin", "cos"), ("cos", "sin"))),
     method("re are $#$ ... with $#$ ... each. ... altogether?", _pairs),
     method(r"$\sum_{r=#}^{#}\frac{#}{r(r+#)}$", _sum),
     method("numbered from $1$ to $#$...a multiple of $#$; then...a multiple of $#$. How many", _switched),
@@ -294,13 +278,9 @@ MATHEMATICS: tuple[Method, ...] = (
     method("by $#$ m of rope; the beach", _fence),
     method("$#$ m of railing go along its other three sides", _fence),
     method("$#$ m of edging round a rectangular bed; the side along the house needs none", _fence),
-    method(
-        "of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _corner
-    ),
+    method("of $#$ cm and $#$ cm. A rectangle is cut...right angle. What is the greatest possible area", _corner),
     method("of $#$ cm and $#$ cm at right angles...What is the greatest possible area", _corner),
     method("shorter sides of $#$ cm and $#$ cm...What is the greatest possible area", _corner),
     method("measures $#$ cm and $#$ cm along the walls...What is the greatest possible area", _corner),
-    method(
-        "of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _cost
-    ),
-)
+    method("of area $#$ m$^2$...costs £$#$ per metre, on the other pair £$#$ per metre. What is the least", _cost),
+)  # fmt: skip

@@ -135,22 +135,17 @@ def _minimum(near: float, far: float, speed: float) -> Solved:
     return Solved(0.5 / delay, "made the delay of one wave half a period")
 
 
-def _closed(first: float, second: float) -> Solved | None:
-    """The base of which both are neighbouring odd multiples."""
-    for order in range(1, 60):
-        base = first / (2 * order - 1)
-        if math.isclose(base * (2 * order + 1), second):
-            return Solved(base, f"they are {2 * order - 1} and {2 * order + 1} times the lowest one")
-    return None
+def _lowest(step: int) -> Callable[[float, float], Solved | None]:
+    """The base of which both are neighbouring multiples: all of them for a step of 1, odd ones for 2."""
 
+    def answer(first: float, second: float) -> Solved | None:
+        for number in range(1, 60 * step, step):
+            base = first / number
+            if math.isclose(base * (number + step), second):
+                return Solved(base, f"they are {number} and {number + step} times the lowest one")
+        return None
 
-def _both_ends(first: float, second: float) -> Solved | None:
-    """The base of which both are neighbouring multiples."""
-    for order in range(1, 60):
-        base = first / order
-        if math.isclose(base * (order + 1), second):
-            return Solved(base, f"they are {order} and {order + 1} times the lowest one")
-    return None
+    return answer
 
 
 def _maxima(shift: float, ring: bool) -> Callable[[float, float], Solved]:
@@ -188,7 +183,6 @@ def _tip(height: float, width: float, friction: float) -> Solved:
     return Solved(low, "compared the force that slides with the force that tips, height by height")
 
 
-_HEARD = "A detector", "A microphone"
 _RING, _LINE = "is carried once round a large circle", "is moved along the straight line"
 
 
@@ -218,86 +212,31 @@ PHYSICS: tuple[Method, ...] = (
     *(method(f"{one}...$g=#$...What is its speed when", _slide) for one in _SLIDES),
     *(method(f"{one}...How much kinetic energy is lost", _crash) for one in _CRASHES),
     method("of mass $#$ g...at $#$ m s$^{-1}$...of mass $#$ g...How high", _rise),
-    method(
-        "constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m",
-        _engine,
-    ),
+    method("constant speed of $#$ m s$^{-1}$, for which its engine delivers $#$ kW...constant speed of $#$ m", _engine),
     method("orbit is $#$ times that of the inner one, whose period is $#$", _orbit),
     method("A wire of resistance $#\\,\\Omega$ is drawn out...until its diameter is $#$ of", _thinner),
-    method(
-        "A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long",
-        _wire(lambda k: k, lambda k: k**-0.5),
-    ),
-    method(
-        "A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and",
-        _wire(lambda k: k, lambda k: k),
-    ),
-    method(
-        "A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter",
-        _wire(lambda k: k**-2, lambda k: k),
-    ),
-    method(
-        "zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart",
-        _journey,
-    ),
-    method(
-        "of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m",
-        _push,
-    ),
+    method("A wire of resistance $#\\,\\Omega$ is drawn out...until it is $#$ times as long", _wire(lambda k: k, lambda k: k**-0.5)),
+    method("A wire of resistance $#\\,\\Omega$ is replaced...that is $#$ times as long and", _wire(lambda k: k, lambda k: k)),
+    method("A wire of resistance $#\\,\\Omega$ is melted down...of $#$ times the diameter", _wire(lambda k: k**-2, lambda k: k)),
+    method("zero to $#$ m s$^{-1}$ in $#$ s, is level for $#$ s, and falls straight to zero in $#$ s. How far apart", _journey),
+    method("of mass $#$ kg is at rest...from zero to $#$ N over the first $#$ m and is level at $#$ N over the next $#$ m", _push),
     method("falls from $#$ m s$^{-2}$ at the start to zero after $#$ s. How far", _fading),
-    *(
-        method(
-            f"{word} ..., each of resistance $#\\,\\Omega$, are...one further resistance of $#\\,\\Omega$...of $#$ V",
-            _branches(word),
-        )
-        for word in ("Two", "Three", "Four")
-    ),
-    method(
-        "A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor",
-        _pair,
-    ),
-    method(
-        "Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver",
-        _heaters,
-    ),
+    *(method(f"{word} ..., each of resistance $#\\,\\Omega$, are...one further resistance of $#\\,\\Omega$...of $#$ V", _branches(word)) for word in ("Two", "Three", "Four")),
+    method("A resistor of $#\\,\\Omega$ is in series with two resistors of $#\\,\\Omega$ and $#\\,\\Omega$...of $#$ V...in the $#\\,\\Omega$ resistor", _pair),
+    method("Two heaters of $#\\,\\Omega$ and $#\\,\\Omega$...a resistance of $#\\,\\Omega$ in the leads...gives $#$ V...heater of $#\\,\\Omega$ deliver", _heaters),
     method("Together they take $#$ W when they are in series, and $#$ W when they are in parallel", _ratio),
     method("Two bodies of masses $#m$ and $#m$ hang", _hanging),
     method("A bucket of mass $#m$ and a counterweight of mass $#m$ hang", _hanging),
     method("A body of mass $#m$ on a smooth table...hanging body of mass $#m$", _table),
     method("A glider of mass $#m$ on a level air track...hanging weight of mass $#m$", _table),
-    method(
-        "A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$",
-        _sensor,
-    ),
-    method(
-        "at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy",
-        _bounce,
-    ),
-    method(
-        "is $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency",
-        _minimum,
-    ),
-    method(
-        "sits $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency",
-        _minimum,
-    ),
-    method("closed at...resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _closed),
-    method("fixed at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _both_ends),
-    method("open at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _both_ends),
+    method("A resistor of $#\\,\\Omega$ has ... in parallel with it. This pair is in series with a resistor of $#\\,\\Omega$", _sensor),
+    method("at $#$ m s$^{-1}$...at $#$ m s$^{-1}$...perfectly elastic...By what factor is the kinetic energy", _bounce),
+    method("s $#$ m from one and $#$ m from the other. The waves travel at $#$ m s$^{-1}$. What is the lowest frequency", _minimum),
+    method("closed at...resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(2)),
+    method("at both ends resonates at $#$ Hz and at $#$ Hz, and at no frequency between", _lowest(1)),
     *_interference(),
-    method(
-        "of weight $#$ N and length $#$ m...$#$ m from that end...of weight $#$ N is at its free end. What is the tension",
-        _beam,
-    ),
-    method(
-        "ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction",
-        _ladder,
-    ),
-    method(
-        "Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient",
-        _ladder_friction,
-    ),
-    method(
-        "of height $#$ cm and width $#$ cm...coefficient of friction is $#$...slides before it tips", _tip
-    ),
-)
+    method("of weight $#$ N and length $#$ m...$#$ m from that end...of weight $#$ N is at its free end. What is the tension", _beam),
+    method("ladder of weight $#$ N...Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the force of friction", _ladder),
+    method("Its foot is $#$ m from the wall and its top $#$ m above the ground. What is the least coefficient", _ladder_friction),
+    method("of height $#$ cm and width $#$ cm...coefficient of friction is $#$...slides before it tips", _tip),
+)  # fmt: skip

@@ -65,7 +65,7 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
         near = [known[number] for number in numbers if number in known]
         if visual.type == "table":
             label = visual.label if _NUMBERED.match(visual.label) else ""
-            blocks = segment(near, context.headings)
+            blocks = segment(near, dict(context.headings))
             named += [replace(table, label=label, caption=visual.caption) for table in tables(blocks)]
             labels.update(dict.fromkeys(numbers, visual.label))
         elif visual.caption:
