@@ -22,7 +22,7 @@ from tests.support.graph import DAGSTER_WARNINGS, GraphRun
 from tests.support.project import Project
 
 pytestmark = list(DAGSTER_WARNINGS)
-STATIONS = ("ridge", "quay", "mill", "weir", "lock", "dam", "pond", "well", "pier", "ford", "isle", "cove")
+STATIONS = ("ridge", "quay", "mill", "weir")
 WATER, RAIL = "water/facts/textual", "rail/facts/textual"
 PARTS = ("mini/M1/easy",)  # the part that the only item of the exam belongs to
 EVALUATIONS = ("closed_book_check", "retrieval_baseline", "answer_baseline")
