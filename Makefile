@@ -23,8 +23,8 @@ demo: $(READY) ## questions from the sample corpora, with the models that need n
 	@echo 'Three of the questions (`qagen show ID` tells where a question comes from):'
 	@$(BIN)/qagen questions --outcome accepted --corpus town_records --limit 3
 
-test: $(READY) ## the ordinary tests: nothing but this clone, no network
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
 
 attack: $(READY) ## kills, faults, hostile documents, addresses, TeX and prompts; exit 1 on any surprise
 	$(BIN)/python -m benchmarks.attack
