@@ -31,8 +31,8 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
-test: $(READY) ## the ordinary tests: nothing but this clone, no network
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
 
 attack: $(READY) ## kills, faults, hostile documents, addresses, TeX and prompts; exit 1 on any surprise
 	$(BIN)/python -m benchmarks.attack

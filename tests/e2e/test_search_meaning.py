@@ -1,4 +1,4 @@
-"""Agents that search by meaning: offered where the scenario says so, answered from the index, and kept out of it elsewhere."""
+"""Agents that search by meaning: offered where the scenario says so, and answered from the index."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def _search() -> Reply:
     return waterworks.call("search_meaning", query="how much force opens the water gate", max_passages=2)
 
 
-def _project(root: Path, server: WireServer, extra: str) -> Project:
+def _project(root: Path, server: WireServer) -> Project:
     project = Project.make(root)
-    corpus = waterworks.corpus(2).replace("modes: [textual]", f"modes: [textual]{extra}")
+    corpus = waterworks.corpus(2).replace("modes: [textual]", "modes: [textual], search_meaning: true")
     project.corpus(
         "water", corpus, {"ridge.txt": waterworks.notes("ridge"), "quay.txt": waterworks.notes("quay")}
     )
@@ -55,7 +55,7 @@ def _project(root: Path, server: WireServer, extra: str) -> Project:
 def test_agents_search_by_meaning_where_the_scenario_says_so(tmp_path: Path) -> None:
     playing = Searching()
     with WireServer(playing) as server:
-        project = _project(tmp_path / "on", server, ", search_meaning: true")
+        project = _project(tmp_path / "project", server)
         assert project.qagen("index").code == 0
         before = project.stored("search")
         assert project.qagen("run", "--profile", "remote").code == 0
@@ -69,13 +69,3 @@ def test_agents_search_by_meaning_where_the_scenario_says_so(tmp_path: Path) -> 
         asked = len(server.requests)
         assert project.qagen("run", "--profile", "remote").code == 0
         assert len(server.requests) == asked, "it is up to date"
-
-
-def test_without_the_option_nothing_is_offered(tmp_path: Path) -> None:
-    playing = Searching()
-    with WireServer(playing) as server:
-        project = _project(tmp_path / "off", server, "")
-        assert project.qagen("index").code == 0
-        assert project.qagen("run", "--profile", "remote").code == 0
-    assert playing.offered == {("generator", False), ("validator", False)}
-    assert playing.shown == []

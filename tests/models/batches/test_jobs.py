@@ -230,6 +230,7 @@ def test_damaged_records_are_as_if_there_were_none(bench: Bench) -> None:
         assert len(server.batches) == 2
 
 
+@pytest.mark.parametrize("bench", ["openai"], indirect=True)
 def test_a_process_that_is_killed_while_it_waits_does_not_send_twice(bench: Bench) -> None:
     with BatchServer(echo, polls=10**9) as server:
         words = [sys.executable, "-m", "tests.support.batches.process"]
