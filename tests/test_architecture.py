@@ -76,6 +76,7 @@ OWNERS = {
     "onnxruntime": ("models/vectors/minilm.py",),
     "openai": ("models/wires/openai", "models/batches/openai.py", "models/vectors/openai_endpoint.py"),
     "pandas": ("loop/questions/publication/reading.py",),
+    "py3langid": ("models/embedded/text/language.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/patterns.py",),
