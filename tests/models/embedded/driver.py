@@ -89,7 +89,8 @@ def generate(
     paper: Paper, *, asked: tuple[str, ...] = (), mode: str = "textual", refuse: int = 0, purpose: str = ""
 ) -> tuple[str, dict[str, Any]]:
     title = next((f"title: {line[2:]}" for line in paper.text.split("\n") if line.startswith("# ")), "")
-    card = f"file: documents/{paper.name}\n{paper.title or title}"
+    lines = len(paper.text.split("\n"))
+    card = f"lines: {lines}\nfile: documents/{paper.name}\n{paper.title or title}"
     prompt = f"Mode: {mode}\n\nDocument\n{card}\n\nAlready accepted questions:\n" + "\n".join(asked)
     values = dict.fromkeys(("corpus_name", "corpus_context", "scenario_name"), "x")
     system = string.Template(load_prompt(f"questions/generator_{mode}").system).substitute(

@@ -18,7 +18,6 @@ class Candidate:
     question_type: str
     quality: float = 0.5
     frame: str | None = None  # None: the document is still to be named; empty: the question names its subject
-    section: tuple[str, ...] = ()
     visuals: tuple[str, ...] = ()
     before: str = ""  # the paragraph before the sentence, in lower case: "the ..." may refer to it
 

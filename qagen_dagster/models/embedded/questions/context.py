@@ -47,7 +47,7 @@ class Context:
     names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
     topic: frozenset[str] = frozenset()  # words of the title and of headings
     headings: tuple[tuple[int, str], ...] = ()  # lines and titles
-    long: bool = False  # a question then names its section, too
+    long: bool = False  # a question must then hold a name or a number of its own
 
     @property
     def name(self) -> str:

@@ -88,19 +88,19 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
     """Questions from sentences, without captions, which belong to visual mode."""
     found = [
-        (sentence, before, block.section)
+        (sentence, before)
         for block in blocks
         if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
         for sentence, before in _with_context(block)
         if is_prose(sentence)
     ]
-    docs = parse([sentence.text.rstrip(";") for sentence, _, _ in found])
-    for (sentence, before, section), doc in zip(found, docs, strict=True):
+    docs = parse([sentence.text.rstrip(";") for sentence, _ in found])
+    for (sentence, before), doc in zip(found, docs, strict=True):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             if answer in sentence.passage.text:
                 quotes = (sentence.passage.quote(),)
-                yield Candidate(asked, answer, quotes, family, kind, quality, None, section, before=before)
+                yield Candidate(asked, answer, quotes, family, kind, quality, before=before)
 
 
 def _with_context(block: Block) -> Iterator[tuple[Sentence, str]]:
@@ -117,8 +117,7 @@ def framed(candidate: Candidate, context: Context) -> Candidate:
         return candidate
     asked = _without_first_capital(candidate, context)
     named = bool(context.thing) and context.title.lower() in asked.lower()
-    frame = context.frame(candidate.section if context.long else ())
-    return replace(candidate, asked=asked, frame="" if named else frame)
+    return replace(candidate, asked=asked, frame="" if named else context.frame())
 
 
 def _without_first_capital(candidate: Candidate, context: Context) -> str:

@@ -18,7 +18,7 @@ _PRONOUN = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|ours|i|me|my|you|your|yours|myself|itself|themselves|it)\b",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"\b(?:we|us|our|i|he|she|they|it)\b", re.IGNORECASE)
+_SPEAKER = re.compile(r"\b(?:we|us|our|i|he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
@@ -58,10 +58,12 @@ def content_words(text: str) -> list[str]:
 def _pronoun(candidate: Candidate, context: Context) -> bool:
     asked, answer = candidate.asked, candidate.answer
     if candidate.family == "what_happens":
-        return bool(_SPEAKER.search(asked) or re.search(r"\b(?:we|us|our)\b", answer, re.I))
+        return bool(
+            _SPEAKER.search(asked) or re.search(r"\b(?:we|us|our)\b|^(?:some|many|e\.g)\b", answer, re.I)
+        )
     if _PRONOUN.search(asked) or re.search(r"\b(?:we|our)\b", answer):
         return True
-    owned = re.search(r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\b(?:its|their)\b", asked[5:])
+    owned = re.search(r"\b(?:the|a|each|every|[A-Z]\w+)\b.*\bits\b|s\b.*\btheir\b", asked[5:])
     if _POSSESSIVE.search(asked.split(" ", 4)[-1]) and not owned:
         return True
     return bool(_PRONOUN.search(answer)) and candidate.family not in _CLAUSE_ANSWERS
@@ -102,7 +104,8 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
     if candidate.family == "definition" and re.search(r"\b(?:he|she|they|we)\b", answer):
         return True
     if candidate.family in ("definition", "why") and re.search(
-        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b", answer
+        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|^(?:only|just|merely|also|often|usually|commonly|either)\b",
+        answer,
     ):
         return True
     return (
@@ -165,10 +168,9 @@ _AFTER_NOUN = word_set(
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a sentence of a long document is asked about without a name, a number or a section that tells where it stands."""
-    if not context.long or candidate.family in _STRUCTURED or context.inner(candidate.section):
-        return False
-    return not re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked)
+    """Whether a sentence of a long document is asked about without a name or a number that tells where it stands."""
+    own = re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked)
+    return context.long and own is None and candidate.family not in _STRUCTURED
 
 
 _OPINION = re.compile(

@@ -43,8 +43,11 @@ _VAGUE_DATE = re.compile(
 
 def is_person(token: Token) -> bool:
     """Whether the phrase headed by `token` names a person or an office held by one."""
-    if token.lemma_.lower() in _PERSON_NOUNS:
-        return True
+    return token.lemma_.lower() in _PERSON_NOUNS or is_named(token)
+
+
+def is_named(token: Token) -> bool:
+    """Whether `token` belongs to a person's name of at least two words."""
     if token.ent_type_ != "PERSON" or token.tag_ in ("NNS", "NNPS"):
         return False
     entity = [other for other in token.doc if other.ent_type_ == "PERSON" and abs(other.i - token.i) < 4]

@@ -114,6 +114,31 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
     }
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The Secretary approved the plan as an interim rule.",
+        "The supported language set is a property of the system version.",
+        "If their identity is discovered in the house, they reassume their normal form.",
+        "When the recognition is enabled, some engines also require model files.",
+        "An answer is only a record of the corporate proceedings.",
+        "The government denied their claims on 26 March 1990.",
+        "2The third complaint asserted nine claims.",
+    ],
+)
+def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> None:
+    text = f"# Walls: a Report\n\n{sentence}\n"
+    assert not all_questions(Paper(text))
+
+
+def test_a_long_document_is_asked_only_about_what_has_a_name_or_a_number() -> None:
+    facts = "When sea water enters a pipe, an alarm wakes a keeper. Martha Kellogg designed the pump in March 1987."
+    for lines, asked in ((10, 2), (1_600, 1)):
+        paper = Paper(f"# Pumps: a Report\n\n{facts}\n" + "\nWell, well.\n" * (lines // 2))
+        found = list(all_questions(paper))
+        assert len(found) == asked, found
+
+
 def test_a_question_with_two_answers_is_dropped() -> None:
     text = "# The Mill: a Report\n\nMartha Kellogg repaired the mill in March 1987.\n\nMartha Kellogg repaired the mill in June 1991."
     assert not [question for question in all_questions(Paper(text)) if "when" in question]

@@ -51,5 +51,5 @@ def expansion(before: str, short: str) -> str:
         if index < 0 or words[index].group()[0].lower() != letter:
             return ""
         index -= 1
-    found = before[words[index + 1].start() :].strip()
+    found = re.sub(r"['\u2019]s?$", "", before[words[index + 1].start() :].strip())
     return found if len(letters) >= 2 and len(found.split()) <= 9 and not re.search(r"[.;:()]", found) else ""

@@ -21,7 +21,7 @@ _EMPTY = frozenset(
     {"", "-", "\u2013", "—", "none", "n/a", "yes", "no", "x", "✓", "✗", "true/false", "all", "any", "0"}
 )
 _UNORDERED = word_set("year number code address identifier date version phone default")
-_TRANSPOSED = word_set("property parameter characteristic attribute quantity feature measure specification")
+_TRANSPOSED = word_set("property parameter characteristic attribute quantity specification")
 _SIZES = word_set(
     "length width depth height thickness area size distance volume mass weight diameter range amount number share"
 )

@@ -42,7 +42,7 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         if owner and not key.isupper():
             asked = f"What {'are' if plural else 'is'} the {key} of {owner}?"
             yield Candidate(asked, value, quotes, "key", kind, 0.75, "")
-        elif name and not plural and (" " in name or context.inner(block.section)):
+        elif name and not plural and not context.long and (" " in name or context.inner(block.section)):
             frame = context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", kind, 0.65, frame)
 

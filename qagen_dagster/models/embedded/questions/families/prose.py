@@ -12,7 +12,7 @@ from spacy.tokens import Token
 from qagen_dagster.models.embedded.questions.families.amounts import be_value, how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
-from qagen_dagster.models.embedded.text.nouns import is_date, is_person, is_place, is_plain_date
+from qagen_dagster.models.embedded.text.nouns import is_date, is_named, is_person, is_place, is_plain_date
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _TELLING = word_set(
@@ -40,7 +40,8 @@ def who(clause: Clause) -> Iterator[Found]:
 
 
 def _is_name(noun: Token) -> bool:
-    return noun.pos_ == "PROPN" and is_person(noun)
+    """Whether a person is named; "the Court" or "the Secretary" says too little."""
+    return noun.pos_ == "PROPN" and is_person(noun) and (noun.i - noun.left_edge.i > 1 or is_named(noun))
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -134,22 +135,15 @@ def definition(clause: Clause) -> Iterator[Found]:
     kept = [index for index in clause.kept if clause.root.i < index <= attribute.right_edge.i]
     answer = solid(clause.doc, kept)
     shapes = {child.dep_ for child in attribute.children}
+    definite = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
     introduced = "det" in shapes or attribute.tag_ == "NNS"
     if not introduced or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
         return
-    if (_is_bare_definite(noun) and "relcl" not in shapes) or any(
-        child.dep_ == "conj" for child in noun.children
-    ):
+    if (definite and "relcl" not in shapes) or any(child.dep_ == "conj" for child in noun.children):
         return
     if noun.pos_ in ("NOUN", "PROPN") and noun.lemma_.lower() not in _GENERIC:
         wh, gap = "Who" if is_person(noun) else "What", set(range(clause.root.i + 1, len(clause.doc)))
         yield ask(clause, wh, gap), answer, "definition", "definition", 0.9
-
-
-def _is_bare_definite(noun: Token) -> bool:
-    """Whether the noun is a bare definite such as "the antenna", known from earlier text."""
-    children = list(noun.children)
-    return noun.pos_ == "NOUN" and len(children) == 1 and children[0].lower_ == "the"
 
 
 RULES = (who, when, where, how_many, how_long, be_value, why, what_happens, definition)
