@@ -13,6 +13,7 @@ from qagen_dagster.agents.spec import AgentSpec, Limits
 from qagen_dagster.agents.steps import GiveUp, GiveUpReason
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.toolkit.excerpt import single_line
 
 LIMITS = Limits(max_turns=4, max_nudges=1)
 
@@ -57,12 +58,9 @@ def ask(spec: AgentSpec, model: Model, context: QAContext, reading: Reading, tas
     calls: tuple[CallSummary, ...] = ()
     reply: Reply | None = None
     for parts in dict.fromkeys(task.choices):
-        shown = {
-            "document_card": context.document_card(),
-            "reading": reading.note(parts),
-            "document": reading.show(parts),
-        }
-        run = run_agent(spec, model, {}, task.values | shown, sample=task.sample)
+        values = task.values | {"document_card": context.document_card()}
+        opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
+        run = run_agent(spec, model, {}, values, sample=task.sample, opening=opening)
         calls += call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)
         reply = Reply(run, parts, calls)
         if not isinstance(run.end, GiveUp) or run.end.reason is not GiveUpReason.CONTEXT_OVERFLOW:

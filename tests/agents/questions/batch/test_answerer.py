@@ -12,6 +12,7 @@ from qagen_dagster.agents.questions.batch.answerer import (
 )
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import Reading
+from qagen_dagster.models.capabilities import shared_text
 from qagen_dagster.models.messages import AssistantMessage
 from qagen_dagster.records.corpus import QuestionType
 from tests.support.documents import context_of
@@ -134,3 +135,15 @@ def test_a_question_that_was_left_out_has_no_answer() -> None:
     assert [one is None for one in found.candidates] == [True, False]
     silent, _ = together(say("Hm."), say("Hm."))
     assert silent.candidates == (None, None)
+
+
+def test_all_answers_begin_with_the_same_text() -> None:
+    """The document is a part of its own before the prompt, so providers cache it for single and joint answers."""
+    _, single = answered(GOOD)
+    _, joint = together(answers(_1=LINE, _2=LINE))
+    (one,), (other,) = single.requests, joint.requests
+    assert one.system == other.system
+    assert shared_text(one) == shared_text(other)
+    shown = shared_text(one)
+    assert shown is not None
+    assert f"| {LINE}" in shown.text
