@@ -146,7 +146,7 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            fragments = page_fragments(self._pdf, self._pdf.print_text(span.page - 1))
+            fragments = page_fragments(self._pdf, span.page - 1, self._pdf.print_text(span.page - 1))
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
