@@ -75,34 +75,15 @@ def _char(code: re.Match[str]) -> str:
 
 
 def _is_suspect(f: Fragments) -> bool:
-    """Whether a line with a number is taller than other lines of its font, and not as tall as others without a number.
-
-    A line that is alone in its font is compared with the lines of all fonts.
-    """
-    heights = list(map(sub, f.y1, f.y0))
-    fonts = list(map(id, f.font))  # equal fonts are one object
+    """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
+    pairs = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # equal fonts are one object
     usual: dict[int, int] = {}
-    several: set[int] = set()
-    for font, high in zip(fonts, heights, strict=True):
-        if font in usual:
-            several.add(font)
-        if usual.get(font, high) >= high:
-            usual[font] = high
-    tall = [n for n, font in enumerate(fonts) if heights[n] >= usual[font] + _TALLER or font not in several]
-    numbered = [n for n in tall if _NUMBER.search(f.text[n])]
-    ordinary = {(fonts[n], heights[n]) for n in set(tall).difference(numbered) if fonts[n] in several}
-    most = (
-        max(
-            [usual[fonts[n]] / f.size[n] for n in range(len(fonts)) if fonts[n] in several and f.size[n]],
-            default=0.0,
-        )
-        if numbered
-        else 0.0
-    )
-    return any(
-        (fonts[n], heights[n]) not in ordinary if fonts[n] in several else heights[n] > most * f.size[n]
-        for n in numbered
-    )
+    for font, high in set(pairs):
+        usual[font] = min(high, usual.get(font, high))
+    tall = [n for n, (font, high) in enumerate(pairs) if high >= usual[font] + _TALLER]
+    numbered = {n for n in tall if _NUMBER.search(f.text[n])}
+    ordinary = {pairs[n] for n in tall if n not in numbered}
+    return any(pairs[n] not in ordinary for n in numbered)
 
 
 @cache
