@@ -125,9 +125,9 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     body = _body(text)
     lines, fonts = text.lines, text.fonts
     heads: list[int] = []
-    special = {font for font in text.letters if _differs(font, body)}
-    for n in range(len(lines) - 1, -1, -1):
-        if fonts[n] in special and _is_heading(text, n, body, heads[-1:]):
+    special = {key for key, font in {id(font): font for font in fonts}.items() if _differs(font, body)}
+    for n in reversed([n for n, key in enumerate(map(id, fonts)) if key in special]):
+        if _is_heading(text, n, body, heads[-1:]):
             heads.append(n)
     often = Counter(lines[n] for n in heads)
     heads = [n for n in reversed(heads) if often[lines[n]] <= _OFTEN or NAMED.fullmatch(lines[n])]
@@ -177,7 +177,7 @@ def _differs(font: Font, body: _Body) -> bool:
 def _is_heading(text: PdfText, n: int, body: _Body, below: list[int]) -> bool:
     line, font = text.lines[n], text.fonts[n]
     larger = font.size >= _LARGER * body.size
-    if not _may_be_heading(line):
+    if not (larger or font.bold or not n or not text.lines[n - 1]) or not _may_be_heading(line):
         return False
     if font.size >= _LARGE * body.size or NAMED.fullmatch(line):
         return True

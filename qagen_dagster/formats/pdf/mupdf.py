@@ -148,12 +148,15 @@ class Pdf:
 
     @cached_property
     def fonts(self) -> frozenset[str]:
-        """The names of the fonts of some pages, spread over the document; every page would cost as much as its print."""
-        found: set[str] = set()
-        for number in range(0, self.count, self.count // _FONT_PAGES + 1):
-            with suppress(Exception):  # a broken page names none
-                found.update(str(font[3]) for font in self._document.get_page_fonts(number))
-        return frozenset(found)
+        """The names of the fonts of some pages, spread over the document."""
+        some = range(0, self.count, self.count // _FONT_PAGES + 1)
+        return frozenset[str]().union(*map(self.page_fonts, some))
+
+    def page_fonts(self, number: int) -> frozenset[str]:
+        """The names of a page's fonts; on every page this costs as much as the print."""
+        with suppress(Exception):  # a broken page names none
+            return frozenset(str(font[3]) for font in self._document.get_page_fonts(number))
+        return frozenset()
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""

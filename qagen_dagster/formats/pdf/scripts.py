@@ -10,16 +10,17 @@ from functools import cache
 from html import unescape
 from itertools import pairwise
 from operator import sub
-from typing import NamedTuple
 
-from qagen_dagster.formats.pdf.fragments import Font, Fragments, clean
+from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import Printed
 
 _RUN = re.compile(
     r'(<sup>)?(?:<(?:tt|b|i)>)*<span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*)'
 )
+_CODE = re.compile("&#x([0-9a-f]+);")
 _SIZE = re.compile("font-size:([0-9.]+)")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
+_LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
 _TALLER = 2  # tenths of a point
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -46,53 +47,43 @@ _SYMBOLS = {
 }
 
 
-class _Run(NamedTuple):
-    """Letters of one line in one font."""
-
-    text: str
-    size: float
-    raised: bool  # above the baseline of the line's first letter
+_Run = tuple[str, str, str, str]  # a mark of raised letters, the family of the font, its size, the letters
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
-    """Write "^" before raised letters and "_" before lowered ones, and signs of symbol fonts as they look."""
+    """Write "^" before raised letters and "_" before lowered ones; `symbols`: and signs of symbol fonts as they look."""
     if not (symbols or _is_suspect(f)):
         return
+    html = printed.html()
+    if not (symbols or "<sup>" in html or _LETTERED.search(" ".join(f.text))):
+        return
     marked: dict[str, str] = {}
-    for line in printed.html().split("<p style=")[1:]:
-        if not symbols and len(set(_SIZE.findall(line))) < 2:
+    for line in html.split("<p style=")[1:]:
+        mixed = line.count("<span") > 1 and len(set(_SIZE.findall(line))) > 1
+        if not (mixed or (symbols and any(name.search(line) for name in _SYMBOLS))):
             continue
-        found = _RUN.findall(line)
-        plain = unescape("".join([text for *_, text in found]))
-        shown = _marked([_run(*one) for one in found])
+        found: list[_Run] = _RUN.findall(_CODE.sub(_char, line))
+        plain, shown = "".join([run[3] for run in found]), _marked(found)
         if shown != plain:
-            marked["".join(clean(plain).split())] = clean(shown).strip()
+            marked["".join(clean(unescape(plain)).split())] = clean(unescape(shown)).strip()
     if marked:
         f.text[:] = [marked.get("".join(text.split()), text) for text in f.text]
 
 
+def _char(code: re.Match[str]) -> str:
+    return chr(int(code[1], 16))
+
+
 def _is_suspect(f: Fragments) -> bool:
-    """Whether some line with a number is taller than others of its font, or, if there are none, than lines of all fonts."""
-    heights = list(map(sub, f.y1, f.y0))
-    usual: dict[Font, int] = {}
-    several: set[Font] = set()
-    for font, high in zip(f.font, heights, strict=True):
-        if font not in usual:
-            usual[font] = high
-            continue
-        several.add(font)
-        if high < usual[font]:
-            usual[font] = high
-    most = max([usual[font] / font.size for font in several if font.size], default=0.0)
-    return any(
-        (high >= usual[font] + _TALLER or (font not in several and high > most * font.size))
-        and _NUMBER.search(text)
-        for font, high, text in zip(f.font, heights, f.text, strict=True)
-    )
-
-
-def _run(raised: str, family: str, size: str, text: str) -> _Run:
-    return _Run(unescape(text).translate(_table(family)), float(size), bool(raised))
+    """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
+    pairs = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # equal fonts are one object
+    usual: dict[int, int] = {}
+    for font, high in set(pairs):
+        usual[font] = min(high, usual.get(font, high))
+    tall = [n for n, (font, high) in enumerate(pairs) if high >= usual[font] + _TALLER]
+    numbered = {n for n in tall if _NUMBER.search(f.text[n])}
+    ordinary = {pairs[n] for n in tall if n not in numbered}
+    return any(pairs[n] not in ordinary for n in numbered)
 
 
 @cache
@@ -108,9 +99,8 @@ def has_symbols(fonts: frozenset[str]) -> bool:
 
 def _marked(runs: list[_Run]) -> str:
     """The text of a line with its marks."""
-    parts = _parts(runs)
     text = ""
-    for (kind, part), (_, after) in pairwise([*parts, ("", "")]):
+    for (kind, part), (_, after) in pairwise([*_parts(runs), ("", "")]):
         shown, before = part.strip(), text[-1:]
         if kind == "^" and not after.startswith(_FRACTION):
             text += _raised(shown, before) + part[len(part.rstrip()) :]
@@ -124,17 +114,18 @@ def _marked(runs: list[_Run]) -> str:
 def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """Raised ("^"), lowered ("_") and ordinary parts of a line."""
     parts: list[tuple[str, str]] = []
-    size = runs[0].size if runs else 0.0
-    if len(runs) > 1 and runs[0].text.isdigit() and runs[0].size <= _SMALL * runs[1].size:
-        return [("^", f"{runs[0].text} "), *_parts(runs[1:])]  # a footnote's own mark
-    for run in runs:
-        small = run.size <= _SMALL * size
-        kind = "" if not small else "^" if run.raised else "_"
-        if parts and (parts[-1][0] == kind or not run.text.strip()):
-            parts[-1] = (parts[-1][0], parts[-1][1] + run.text)
+    size = float(runs[0][2])
+    for place, (raised, family, printed, text) in enumerate(runs):
+        text = text.translate(table) if (table := _table(family)) else text
+        small = float(printed) <= _SMALL * size
+        kind = "" if not small else "^" if raised else "_"
+        if not place and len(runs) > 1 and text.isdigit() and size <= _SMALL * float(runs[1][2]):
+            parts.append(("^", f"{text} "))  # a footnote's own mark
+        elif parts and (parts[-1][0] == kind or not text.strip()):
+            parts[-1] = (parts[-1][0], parts[-1][1] + text)
         else:
-            parts.append((kind, run.text))
-        size = size if small else run.size
+            parts.append((kind, text))
+        size = size if small else float(printed)
     return parts
 
 

@@ -123,10 +123,11 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
-    """The fragments of a page from its print, with raised and lowered letters marked."""
+def page_fragments(pdf: Pdf, number: int, printed: Printed) -> Fragments:
+    """The fragments of a page (0-based) from its print, with raised and lowered letters marked."""
     fragments = fragments_of(printed.json)
-    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts))
+    symbols = has_symbols(pdf.fonts) and has_symbols(pdf.page_fonts(number))
+    mark_scripts(printed, fragments, symbols=symbols)
     return fragments
 
 
@@ -260,7 +261,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(pdf, number, printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

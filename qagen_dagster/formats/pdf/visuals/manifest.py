@@ -147,7 +147,8 @@ class _Search:
         try:
             page = self._pdf.page(span.page - 1)
             printed = self._pdf.print_text(span.page - 1)
-            fragments, lines, written = lines_of_page(page_fragments(self._pdf, printed), printed.rules)
+            found = page_fragments(self._pdf, span.page - 1, printed)
+            fragments, lines, written = lines_of_page(found, printed.rules)
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
