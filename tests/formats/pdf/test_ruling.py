@@ -127,3 +127,16 @@ def test_prose_between_rules_stays_prose():
         write(page, PROSE, y=160)
 
     assert lines(pdf(draw)) == ["Year | Depth", "2001 | 12", *PROSE, *PROSE]
+
+
+def test_lines_above_and_below_the_sums_of_a_column_are_no_table():
+    names = ["Rain", "Snow", "Water of both", "Mist", "Dew", "Water of all"]
+
+    def draw(page: pymupdf.Page) -> None:
+        for n, name in enumerate(names):
+            put(page, 100 + 14 * n, (64, name), (300, "$"), (330, f"{n}02"), (400, "$"), (430, f"{n}14"))
+        for y in (118, 132, 160, 174):
+            rule(page, y, 298, 350)
+            rule(page, y, 398, 450)
+
+    assert lines(pdf(draw)) == [f"{name} | $ {n}02 | $ {n}14" for n, name in enumerate(names)]
