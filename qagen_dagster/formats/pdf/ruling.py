@@ -26,6 +26,7 @@ _CROSSING = 5  # of this many rows, one may cross the space between two columns
 _PARAGRAPH = 30  # average characters of a cell from which a part of many lines is prose
 _FAR = 1 << 30
 _VALUE = 6  # average width of cells that are values, in letter sizes
+_LINES_OF_A_HEAD = 4  # between lines above and below; a listing in a frame has more
 _LINES_OF_A_CELL = 6
 _EACH = 4  # parts between lines from which each is probably one row; one fewer if columns are ruled
 _CAPTION = 60  # characters of a line across the table that is more than a heading of rows
@@ -186,6 +187,8 @@ class _Finder:
         if len(run) < 2:
             return []
         ruled = self._columns_between(top, bottom)
+        if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
+            return []
         free = self._gutters([line for part in run for line in part])
         edges = sorted(
             [*ruled, *((a + b) // 2 for a, b in free if not any(a - _SAME < at < b + _SAME for at in ruled))]

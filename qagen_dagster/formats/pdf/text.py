@@ -27,6 +27,7 @@ _DOTS = re.compile(r"[. …·]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line of a sentence that goes on after a gap
+_FEW_CUT = 4  # of this many rows of a table, one may be part of a longer line
 _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
@@ -143,18 +144,28 @@ def lines_of_page(fragments: Fragments, ruling_lines: Callable[[], Sequence[Box]
     """The lines of a page; ruling lines are looked at only if some lines have cells."""
     f, rows = rows_in_order(fragments)
     lines = _flowing(f, rows)
-    rules: Sequence[Box] = (
-        ruling_lines() if sum([BAR in text for text, _ in lines]) >= _LINES_OF_CELLS else []
-    )
-    tables = ruled_tables(fragments, rules) if rules else []
+    cells = sum([BAR in text for text, _ in lines])
+    rules: Sequence[Box] = ruling_lines() if cells >= _LINES_OF_CELLS else []
+    tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
         f, rows = rows_in_order(fragments)
-        tables = ruled_tables(fragments, rules)
+        tables = _whole(ruled_tables(fragments, rules), rows)
     if tables:
         lines = _with_tables(f, rows, fragments, tables)
     return PageLines(fragments, merge_lettering(f, lines) if f.figures else lines, tables)
+
+
+def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
+    """The tables that do not cut the lines of the page: lines under the sums of one column are no table."""
+    found: list[Ruled] = []
+    for table in tables:
+        inside = {n for row in table.rows for cell in row for n in cell}
+        cut = sum(not inside.isdisjoint(row) and not inside.issuperset(row) for row in rows)
+        if cut * _FEW_CUT <= len(table.rows):
+            found.append(table)
+    return found
 
 
 def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Sequence[Ruled]) -> list[Line]:

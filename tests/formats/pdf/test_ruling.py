@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pymupdf
 
-from tests.formats.pdf.samples import lines, parse, pdf, write
+from qagen_dagster.formats.pdf.fragments import fragments_of
+from qagen_dagster.formats.pdf.mupdf import Pdf
+from qagen_dagster.formats.pdf.ruling import Ruled, ruled_tables
+from tests.formats.pdf.samples import Draw, columns, lines, parse, pdf, write
 
 PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sends its readings by radio."]
 
@@ -16,6 +19,11 @@ def rule(page: pymupdf.Page, y: float, x0: float = 60, x1: float = 460) -> None:
 def put(page: pymupdf.Page, y: float, *cells: tuple[float, str], size: float = 9) -> None:
     for x, text in cells:
         page.insert_text((x, y), text, fontsize=size)
+
+
+def tables(draw: Draw) -> list[Ruled]:
+    printed = Pdf(pdf(draw)).print_page(0)
+    return ruled_tables(fragments_of(printed.text), printed.rules())
 
 
 def test_rows_of_a_grid_are_lines_without_blank_lines_between_them():
@@ -114,7 +122,7 @@ def test_the_grid_of_a_chart_is_no_table():
         for row in range(4):
             put(page, 120 + 30 * row, *((110 + 30 * column, "x") for column in range(4)))
 
-    assert lines(pdf(draw)) == ["x | x | x | x"] * 4
+    assert not tables(draw)
 
 
 def test_prose_between_rules_stays_prose():
@@ -127,3 +135,39 @@ def test_prose_between_rules_stays_prose():
         write(page, PROSE, y=160)
 
     assert lines(pdf(draw)) == ["Year | Depth", "2001 | 12", *PROSE, *PROSE]
+
+
+def test_lines_above_and_below_the_sums_of_a_column_are_no_table():
+    names = ["Rain", "Snow", "Water of both", "Mist", "Dew", "Water of all"]
+
+    def draw(page: pymupdf.Page) -> None:
+        for n, name in enumerate(names):
+            put(page, 100 + 14 * n, (64, name), (300, "$"), (330, f"{n}02"), (400, "$"), (430, f"{n}14"))
+        for y in (118, 132, 160, 174):
+            rule(page, y, 298, 350)
+            rule(page, y, 398, 450)
+
+    assert lines(pdf(draw)) == [f"{name} | $ {n}02 | $ {n}14" for n, name in enumerate(names)]
+
+
+def test_a_listing_between_rules_is_no_table():
+    code = [f"value{n} = read({n})" for n in range(6)]
+
+    def draw(page: pymupdf.Page) -> None:
+        for y in (90, 165, 185):
+            rule(page, y)
+        for n, line in enumerate(code):
+            put(page, 102 + 12 * n, (64, ">>>"), (110, line))
+        put(page, 178, (64, "Example"))
+
+    assert not tables(draw)
+
+
+def test_columns_of_prose_below_a_head_between_rules_are_no_table():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (45, 75, 260):
+            rule(page, y, 60, 520)
+        put(page, 70, (62, "Chapter 4"), (480, "Rain"))
+        columns(page)
+
+    assert not tables(draw)

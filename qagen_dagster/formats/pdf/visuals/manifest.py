@@ -243,12 +243,19 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
-    for box in view.tables:
-        add(VisualType.TABLE, box, _rows(view.text, box, []))
-    for box in number_tables(view.text, view.text.pieces):
+    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
         add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in _pictures(view.shown, view.text):
         add(kind, box)
+    return found
+
+
+def _merged(boxes: list[Rect]) -> list[Rect]:
+    """The boxes, those that overlap as one."""
+    found: list[Rect] = []
+    for box in boxes:
+        near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
+        found = [one for one in found if one not in near] + [union((box, *near))]
     return found
 
 
