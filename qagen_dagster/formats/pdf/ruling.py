@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -74,9 +74,10 @@ def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
     """Lines from their pieces: position, start and end."""
     found: list[_Line] = []
     edges.sort()
-    while edges:
-        level = [edge for edge in edges if edge[0] - edges[0][0] <= _SAME]
-        edges = edges[len(level) :]
+    following = 0
+    while following < len(edges):
+        first, following = following, bisect(edges, (edges[following][0] + _SAME, _FAR, _FAR))
+        level = edges[first:following]
         at, pieces = level[0][0], sorted((start, end) for _, start, end in level)
         start, end = pieces[0]
         for low, high in pieces[1:]:
@@ -110,6 +111,7 @@ class _Finder:
         self._f = f
         self._left, self._right = group[0].start, group[0].end
         self._upright = [line for line in upright if self._left + 80 < line.at < self._right - 80]
+        self._at = [line.at for line in self._upright]  # ascending
         self._ruled = {line.at for line in group}
         self._level = self._with_open_ends()
         self._inside = [
@@ -176,11 +178,13 @@ class _Finder:
     def _columns_between(self, top: int, bottom: int) -> list[int]:
         """Positions of upright lines of which most of this height is covered."""
         positions: list[int] = []
-        for line in self._upright:
-            near = [one for one in self._upright if abs(one.at - line.at) <= _SAME]
+        for at in dict.fromkeys(self._at):
+            near = self._upright[bisect_left(self._at, at - _SAME) : bisect(self._at, at + _SAME)]
             covered = sum(max(0, min(one.end, bottom) - max(one.start, top)) for one in near)
-            if 10 * covered >= 6 * (bottom - top) and not any(abs(at - line.at) <= _SAME for at in positions):
-                positions.append(line.at)
+            if 10 * covered >= 6 * (bottom - top) and not any(
+                abs(other - at) <= _SAME for other in positions
+            ):
+                positions.append(at)
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:

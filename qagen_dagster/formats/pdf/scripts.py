@@ -18,9 +18,9 @@ _RUN = re.compile(
     r'(<sup>)?(?:<(?:tt|b|i)>)*<span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*)'
 )
 _CODE = re.compile("&#x([0-9a-f]+);")
-_SIZE = re.compile("font-size:([0-9.]+)")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
+_DIGITS = 5  # characters of a size in points
 _TALLER = 2  # tenths of a point
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -59,7 +59,7 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         return
     marked: dict[str, str] = {}
     for line in html.split("<p style=")[1:]:
-        mixed = line.count("<span") > 1 and len(set(_SIZE.findall(line))) > 1
+        mixed = len({part[:_DIGITS] for part in line.split("font-size:")[1:]}) > 1
         if not (mixed or (symbols and any(name.search(line) for name in _SYMBOLS))):
             continue
         found: list[_Run] = _RUN.findall(_CODE.sub(_char, line))
