@@ -9,7 +9,7 @@ import click
 from qagen_dagster.cli.exams.commands import run
 from qagen_dagster.loop.exams.bank import FILES
 from qagen_dagster.publishing.exams.registry import BANK_EXPORTERS
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, ExamItem
+from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, ExamItem
 from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
 from qagen_dagster.records.exams.result import Stage
 from qagen_dagster.settings import PROJECT_ROOT
@@ -35,7 +35,7 @@ def test_keys_of_exam_yaml_are_documented_with_defaults_and_flags() -> None:
 
 def test_stages_files_and_formats_are_documented() -> None:
     stages = [row[0].strip("`") for row in markdown.table(EXAMS, "| stage ")]
-    assert stages == [*(stage.value for stage in Stage), DUPLICATE_STAGE]
+    assert stages == [*(stage.value for stage in Stage), DUPLICATE_STAGE, REVIEW_STAGE]
     files = re.findall(r"^- `([a-z.]+)`:", EXAMS, re.MULTILINE)
     assert files == list(FILES)
     formats = {row[0].strip("`"): row[1].strip("`") for row in markdown.table(EXAMS, "| `--format` ")}

@@ -46,7 +46,7 @@ COMMANDS = {
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.list_questions", "List questions, accepted and rejected."),
     "report": ("questions.report_page", "Write the review page as one HTML file."),
-    "review": ("questions.review", "Review published questions in the browser."),
+    "review": ("questions.review", "Review published questions, exam items and problems in the browser."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
     "scan": ("problems.scan", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("score", "Score another system on published questions."),

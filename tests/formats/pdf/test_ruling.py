@@ -22,8 +22,8 @@ def put(page: pymupdf.Page, y: float, *cells: tuple[float, str], size: float = 9
 
 
 def tables(draw: Draw) -> list[Ruled]:
-    printed = Pdf(pdf(draw)).print_page(0)
-    return ruled_tables(fragments_of(printed.text), printed.rules())
+    printed = Pdf(pdf(draw)).print_text(0)
+    return ruled_tables(fragments_of(printed.json), printed.rules())
 
 
 def test_rows_of_a_grid_are_lines_without_blank_lines_between_them():
