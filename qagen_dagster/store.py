@@ -8,6 +8,7 @@ folder or any fsspec URL.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import re
@@ -64,6 +65,8 @@ class Store:
         )
         if not existing.is_dir():
             raise StoreError(f"the store {self.root} cannot be written: {existing} is not a folder")
+        if os.statvfs(existing).f_flag & os.ST_RDONLY:
+            raise StoreError(f"the store {self.root} cannot be written: {os.strerror(errno.EROFS)}")
         if not os.access(existing, os.W_OK):
             raise StoreError(f"the store {self.root} cannot be written: no permission to write in {existing}")
 
