@@ -24,6 +24,7 @@ from qagen_dagster.defs.jobs import DOCUMENTS, EXAM_PART, ITEM_BANK, JOBS, PROBL
 from qagen_dagster.defs.launch import assets_of, config_of, every, problem_ops, question_ops
 from qagen_dagster.defs.run_records import PARTITION_TAG, failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
+from qagen_dagster.defs.sqlite_engines import keep_engines
 from qagen_dagster.loop.questions.combination import RunOptions
 from qagen_dagster.loop.questions.head_start import HeadStart
 from qagen_dagster.loop.refresh.tasks import Task
@@ -77,6 +78,7 @@ class Graph:
         self._progress, self._store = progress, store
         self._definitions = definitions
         self.ahead = ahead or HeadStart()
+        keep_engines()
         reference = InstanceRef.from_dir(str(home), overrides={"compute_logs": _NO_STREAMS})
         self._instance = dg.DagsterInstance.from_ref(reference)
         self.dead = end_dead_runs(self._instance)
