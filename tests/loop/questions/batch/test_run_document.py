@@ -99,7 +99,9 @@ def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
     play = BatchPlay([[("causal", Fate.WRONG), *[("causal", Fate.GOOD)] * 3]])
     result = run(play, limits=limits_of({WHY: 2}))
     assert types_of(result) == {"causal": 2}
-    assert (play.asked("generator"), play.asked("answerer")) == (1, 2)
+    assert (play.asked("generator"), play.asked("answerer")) == (1, 3), (
+        "the wrong answer is asked for once more"
+    )
     assert question(Fate.GOOD, 4) not in str(result.model_dump())
 
 
@@ -282,6 +284,7 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
         "question_graded",
         "answer_graded",
         "proposed",
+        "blind_answered",
     ]
 
 
