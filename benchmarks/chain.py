@@ -49,6 +49,7 @@ roles:
   generator: {{provider: openai_compatible, model: asker, base_url: "{url}"{more}}}
   validator: {{provider: openai_compatible, model: judge, base_url: "{url}"{more}}}
   deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
+  judge: {{provider: openai_compatible, model: judge, base_url: "{url}"{more}}}
   answerer: {{provider: openai_compatible, model: asker, base_url: "{url}"{more}}}
 """
 BATCH = f"""\

@@ -159,7 +159,7 @@ def _given(asked: Asked, question: str) -> dict[str, Any] | None:
     evidence = [{"quote": facts[key][1], "start_line": facts[key][0]} for key in keys]
     if len(keys) == 1:
         return {
-            "answer": f"The mean yield of the {keys[0][0]} plot under {keys[0][1]} was {amounts[0]} kg.",
+            "answer": f"The {keys[0][0]} plot gave a mean yield of {amounts[0]} kg when {keys[0][1]} grew there.",
             "evidence": evidence,
         }
     difference = str(amounts[0] - amounts[1])
@@ -218,6 +218,9 @@ _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_grounded_answer": _answer_again,
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
+    "submit_verdict": lambda _: _call(
+        "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."
+    ),
 }
 
 

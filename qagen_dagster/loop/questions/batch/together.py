@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.facts.statement import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.facts.words import content_stems
 from qagen_dagster.loop.questions.batch.events import Draft
@@ -18,8 +19,8 @@ def waiting(state: BatchState) -> list[Draft]:
 
 
 def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
-    """The next waiting questions without an answer, as many of each type as are missing, that saw the same parts of the document."""
-    left = dict(missing)
+    """The next waiting questions without an answer, of each type as many as are missing and a few in reserve, that saw the same parts of the document."""
+    left = _with_reserve(missing)
     found: list[Draft] = []
     for one in waiting(state):
         if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == MOST:
@@ -33,12 +34,13 @@ def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[D
 def for_validator(
     state: BatchState, candidate: Candidate, missing: dict[QuestionType, int]
 ) -> tuple[str, ...]:
-    """The question of the candidate, and waiting questions with an answer, as many of each type as are missing besides.
+    """The question of the candidate, and waiting questions with an answer, of each type as many as are
+    missing besides and a few in reserve.
 
     No question of them names the answer of another one.
     """
     found = [candidate]
-    left = {kind.value: count for kind, count in missing.items()}
+    left = {kind.value: count for kind, count in _with_reserve(missing).items()}
     left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
     for draft in waiting(state):
         one = state.prepared.get(draft.number)
@@ -49,6 +51,10 @@ def for_validator(
             left[one.question_type] -= 1
             found.append(one)
     return tuple(one.question for one in found)
+
+
+def _with_reserve(missing: dict[QuestionType, int]) -> dict[QuestionType, int]:
+    return {kind: count + questioner.reserve(count) for kind, count in missing.items()}
 
 
 def _share_chain(one: Candidate, other: Candidate) -> bool:
