@@ -19,7 +19,10 @@ def waiting(state: BatchState) -> list[Draft]:
 
 
 def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
-    """The next waiting questions without an answer, of each type as many as are missing and a few in reserve, that saw the same parts of the document."""
+    """The next waiting questions without an answer that saw the same parts of the document.
+
+    Of each type they are as many as are missing, and a few in reserve.
+    """
     left = _with_reserve(missing)
     found: list[Draft] = []
     for one in waiting(state):
@@ -34,8 +37,7 @@ def for_answerer(state: BatchState, missing: dict[QuestionType, int]) -> tuple[D
 def for_validator(
     state: BatchState, candidate: Candidate, missing: dict[QuestionType, int]
 ) -> tuple[str, ...]:
-    """The question of the candidate, and waiting questions with an answer, of each type as many as are
-    missing besides and a few in reserve.
+    """The question of the candidate, and waiting questions with an answer, as many as `for_answerer` would take.
 
     No question of them names the answer of another one.
     """

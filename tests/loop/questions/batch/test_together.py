@@ -116,10 +116,12 @@ def test_numbers_dates_and_words_tell_an_answer_too(answer: str, named: str) -> 
     assert for_validator(waiting(second), first, {QuestionType.FACTUAL: 2}) == (first.question,)
 
 
-def test_no_more_questions_are_answered_than_are_missing() -> None:
-    others = [candidate(f"Which crop grew on plot {name}?", "Rye.") for name in ("Oslo", "Turin", "Cadiz")]
+def test_no_more_questions_are_answered_than_are_missing_and_a_reserve() -> None:
+    others = [
+        candidate(f"Which crop grew on plot {name}?", "Rye.") for name in ("Oslo", "Turin", "Cadiz", "Kiel")
+    ]
     state = waiting(*others)
-    assert len(for_validator(state, FROST, {QuestionType.FACTUAL: 3})) == 3
+    assert len(for_validator(state, FROST, {QuestionType.FACTUAL: 3})) == 4
     gone = others[0].model_copy(update={"gate": RejectionReason.UNANSWERABLE})
     found = for_validator(waiting(gone, *others[1:]), FROST, {QuestionType.FACTUAL: 4})
     assert found == asked(FROST, *others[1:])
