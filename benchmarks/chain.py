@@ -29,6 +29,11 @@ from benchmarks import project
 from benchmarks.chain_model import document, draw, play
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
+from qagen_dagster.loop.estimate.forecast import Use
+from qagen_dagster.loop.estimate.past_runs import use_of
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import GenerationResult
 from tests.support.loopback import LoopbackServer
@@ -133,6 +138,7 @@ class Cost(NamedTuple):
     span: float
     result: GenerationResult
     tokens: dict[str, list[int]]  # input of each request, by the tool that ends its task
+    told: CombinationEstimate  # before the work
 
 
 def measure(pages: int, latency: str, more: str = "", corpus: str = CORPUS) -> Cost:
@@ -151,13 +157,16 @@ def measure(pages: int, latency: str, more: str = "", corpus: str = CORPUS) -> C
             (root / "profiles" / "remote.yaml").write_text(profile, encoding="utf-8")
             with open_graph(settings, project.Quiet()) as graph:
                 project.check(graph.documents("trials"))
+                told = estimate(Workspace(settings), [COMBINATION], RunOptions()).combinations[0]
                 project.check(graph.materialize("chain", ("candidate_qa",), COMBINATION.key))
             with urllib.request.urlopen(url) as response:
-                told = json.load(response)
+                seen = json.load(response)
         finally:
             process.kill()
         (file,) = (root / "assets").glob(f"candidates/{COMBINATION.key}/*/*.json")
-        return Cost(told["span"], GenerationResult.model_validate_json(file.read_bytes()), told["tokens"])
+        return Cost(
+            seen["span"], GenerationResult.model_validate_json(file.read_bytes()), seen["tokens"], told
+        )
 
 
 def show(title: str, cost: Cost) -> None:
@@ -175,6 +184,13 @@ def show(title: str, cost: Cost) -> None:
     )
     roles = Counter(call.role for call in calls)
     print(f"{'':<42} {', '.join(f'{role} {count}' for role, count in roles.items())}, unused {unused}")
+    taken = use_of(result.calls)
+    for role in cost.told.roles:
+        use, expected = taken.get(role.role, Use()), role.input_tokens.expected
+        print(
+            f"{'':<42} {role.role}: {use.calls:.0f} calls, {use.input_tokens:,.0f} tokens; "
+            f"expected {role.calls.expected:.1f} calls, {expected:,.0f} tokens"
+        )
     for terminal, sizes in cost.tokens.items():
         print(f"{'':<42} {terminal}: {len(sizes)} requests, {sum(sizes):,} tokens")
 
