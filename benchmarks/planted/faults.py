@@ -34,6 +34,7 @@ class Planted:
     honest: str
     question_type: str = "factual"
     computation: dict[str, Any] | None = None
+    whole: str = ""  # what the quotes must say, if it is not the fact's first quote
 
 
 Change = Callable[[Fact, "Others", random.Random], Iterator[Planted]]

@@ -37,7 +37,7 @@ def pronoun(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
     before = fact.page.sentences[place - 1] if place else ""
     follows = f"{before} {fact.quotes[0]}" in fact.page.text
     if fact.form == "span" and follows and _PRONOUN.match(fact.quotes[0]) and not _PRONOUN.match(before):
-        yield bad(fact)
+        yield bad(fact, whole=f"{before} {fact.quotes[0]}")
         yield replace(good(fact), quotes=(before, *fact.quotes))
 
 
@@ -45,7 +45,7 @@ def row_alone(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted
     """A row of a table with several numbers, without the head that says what they are."""
     values = [cell for cell in fact.quotes[0].split("|") if re.search(r"\d", cell)]
     if fact.form == "cell" and fact.heads and len(values) > 1:
-        yield from pair(fact, quotes=fact.quotes)
+        yield from pair(fact, quotes=fact.quotes, whole="\n".join(fact.heads))
 
 
 def given_denied(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
