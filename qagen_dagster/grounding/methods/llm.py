@@ -41,14 +41,14 @@ class Judge:
     """The model that judges an answer, and what only a judge needs to know of the answer.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence, which the judge of a long document sees. `most` characters of the document are shown.
+    lines of the answer's evidence, which the judge of a long document sees. At most `most` characters of the document are shown.
     """
 
     model: Model
     document_id: str = ""
     attempt: int = 1
     quoted: Sequence[Lines] = ()
-    most: int = BUDGETS[0]
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def ask(question: str, answer: str, source: Source, judge: Judge | None) -> Judg
         return Judged(None, NO_JUDGE)
     model = _Recorder(judge.model)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
-    fewer = (less for less in BUDGETS if less < min(judge.most, len(source.text)))
-    for budget in (judge.most, *fewer):
+    most = judge.most or BUDGETS[0]
+    for budget in (most, *(less for less in BUDGETS if less < min(most, len(source.text)))):
         part = shown(source, question, answer, budget, judge.quoted)
         values = {"scope": part.scope, "document": part.document, "question": question, "answer": answer}
         try:

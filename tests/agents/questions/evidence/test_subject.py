@@ -18,9 +18,9 @@ Their number fell in the wet year.
 Kestrels were ringed at dusk by two keepers.
 
 | Month | Herons |
-| ----- | ------ |
-| May   | 31     |
-| June  | 48     |"""
+| --- | --- |
+| May | 31 |
+| June | 48 |"""
 CELL: dict[str, Any] = {
     "question": "How many herons were counted at Selby in June?",
     "answer": "48",
