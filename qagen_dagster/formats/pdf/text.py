@@ -56,9 +56,13 @@ class PdfText:
     @cached_property
     def letters(self) -> Counter[Font]:
         """How many characters are printed in each font."""
+        fonts = {id(font): font for font in self.fonts}  # most equal fonts are one object
+        letters = dict.fromkeys(fonts, 0)
+        for font, count in zip(map(id, self.fonts), map(len, self.lines), strict=True):
+            letters[font] += count
         counted = Counter[Font]()
-        for line, font in zip(self.lines, self.fonts, strict=True):
-            counted[font] += len(line)
+        for font, count in letters.items():
+            counted[fonts[font]] += count
         return counted
 
 
@@ -124,11 +128,10 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: Printed) -> Fragments:
-    """The fragments of a page (0-based) from its print, with raised and lowered letters marked."""
+def page_fragments(printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters marked."""
     fragments = fragments_of(printed.json)
-    symbols = has_symbols(pdf.fonts) and has_symbols(pdf.page_fonts(number))
-    mark_scripts(printed, fragments, symbols=symbols)
+    mark_scripts(printed, fragments, symbols=has_symbols(printed.fonts))
     return fragments
 
 
@@ -272,7 +275,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(pdf, number, printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font
