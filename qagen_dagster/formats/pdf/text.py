@@ -32,6 +32,9 @@ _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
+_SAMPLED = 1_000  # lines that show the fonts of the running text
+_PROSE_CHARS = 40  # minimum length of a line of running text
+WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
 _SAMPLE = 400  # characters of a page checked for meaningful text
 
 
@@ -55,15 +58,20 @@ class PdfText:
 
     @cached_property
     def letters(self) -> Counter[Font]:
-        """How many characters are printed in each font."""
-        fonts = {id(font): font for font in self.fonts}  # most equal fonts are one object
-        letters = dict.fromkeys(fonts, 0)
-        for font, count in zip(map(id, self.fonts), map(len, self.lines), strict=True):
-            letters[font] += count
+        """How many characters of the running text are printed in each font, by a sample of lines."""
+        some = slice(None, None, len(self.lines) // _SAMPLED + 1)
         counted = Counter[Font]()
-        for font, count in letters.items():
-            counted[fonts[font]] += count
-        return counted
+        for line, font in zip(self.lines[some], self.fonts[some], strict=True):
+            counted[font] += len(line) if is_prose(line) else 0
+        return +counted or Counter(self.fonts[some])
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line belongs to a paragraph by its length and its words."""
+    if len(line) + sum(char > WIDE for char in line) < _PROSE_CHARS or "@" in line or BAR in line:
+        return False
+    words = line.split()
+    return sum(word[0].islower() or word[0] > WIDE for word in words) * 2 >= len(words)
 
 
 def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
