@@ -40,6 +40,7 @@ _LINES = 3  # of a heading at most
 _MOST = 0.5  # share of the lines of a font that must be able to be headings
 _ABOVE_TEXT = 0.25  # share of those that must stand above running text
 _FULL = 0.8  # times the length of the next line: a line of a paragraph
+_NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
 _LEADERS = (
     " | ",
     "  ",
@@ -180,7 +181,9 @@ def _body(text: PdfText) -> _Body:
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
     """Adjacent lines of one page and one print that differs from the running text; a numbered line begins another block."""
     lines, fonts = text.lines, text.fonts
-    special = {key for key, font in {id(font): font for font in fonts}.items() if body.differs(font)}
+    special = {
+        key for key, font in dict(zip(map(id, fonts), fonts, strict=True)).items() if body.differs(font)
+    }
     starts = {page.start_line - 1 for page in text.pages}
     blocks: list[Block] = []
     block: Block = []
@@ -208,10 +211,12 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     lines, fonts = text.lines, text.fonts
     repeated = _repeated(blocks, text, body)
     fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
-    lines_of = Counter(map(id, fonts))
     total, fitting, above = Counter[Font](), Counter[Font](), Counter[Font]()
-    for font in {id(font): font for font in fonts}.values():
-        total[font] += lines_of[id(font)]
+    objects = dict(zip(map(id, fonts), fonts, strict=True))  # fewer to compare than lines
+    for key, count in Counter(map(id, fonts)).items():
+        total[objects[key]] += count
+    for n in repeated:
+        total[fonts[n]] -= 1
     for block in fit:
         fitting[fonts[block[0]]] += len(block)
         above[fonts[block[0]]] += len(block) * _is_above_text(block, text)
@@ -223,7 +228,9 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     return [
         block
         for block in fit
-        if fonts[block[0]] in styles or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+        if fonts[block[0]] in styles
+        or NAMED.fullmatch(lines[block[0]])
+        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
     ]
 
 
@@ -249,7 +256,7 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
         return True
     below = lines[last + 1] if last + 1 < len(lines) else ""
     full = font.size < _LARGER * body.size and is_prose(below) and len(lines[last]) > _FULL * len(below)
-    return not full and not _LABEL.match(shown)
+    return not (full or _LABEL.match(shown) or _NO_WORDS.search(shown))
 
 
 def _is_worded(line: str) -> bool:
@@ -294,7 +301,9 @@ def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
         return blocks
     opening = [n for n in range(after, end) if _opens(lines[n])]
     stop = min([n for n in (*opening, *running) if n >= after], default=end)
-    return [block for block in blocks if block[0] >= stop]
+    return [
+        block for block in blocks if block[0] >= stop and _letters(" ".join(lines[n] for n in block)) != title
+    ]
 
 
 def _title_end(text: PdfText, largest: int, title: str) -> int:

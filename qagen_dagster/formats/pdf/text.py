@@ -68,7 +68,8 @@ class PdfText:
 
 def is_prose(line: str) -> bool:
     """Whether a line belongs to a paragraph by its length and its words."""
-    if len(line) + sum(char > WIDE for char in line) < _PROSE_CHARS or "@" in line or BAR in line:
+    short = len(line) < _PROSE_CHARS
+    if (short and len(line) + sum(char > WIDE for char in line) < _PROSE_CHARS) or "@" in line or BAR in line:
         return False
     words = line.split()
     return sum(word[0].islower() or word[0] > WIDE for word in words) * 2 >= len(words)
