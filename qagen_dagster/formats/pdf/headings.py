@@ -41,16 +41,7 @@ _MOST = 0.5  # share of the lines of a font that must be able to be headings
 _ABOVE_TEXT = 0.25  # share of those that must stand above running text
 _FULL = 0.8  # times the length of the next line: a line of a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
-_LEADERS = (
-    " | ",
-    "  ",
-    "..",
-    ".. ",
-    "\u2013",
-    "\u2013 ",
-    "\u2014",
-    "\u2014 ",
-)  # before the page number of an entry of contents
+_LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
 _SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence goes on in the line
 
 Block = list[int]  # adjacent lines
@@ -78,8 +69,9 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
         if _letters(text.lines[one.start_line - 1]).endswith(_letters(one.title))
     }
     taken = {one.start_line for one in outlined}
+    below = max(one.level for one in outlined) + 1
     more = [
-        one.model_copy(update={"level": levels.get(text.fonts[one.start_line - 1], 1)})
+        one.model_copy(update={"level": levels.get(text.fonts[one.start_line - 1], below)})
         for one in shown
         if one.start_line not in taken
     ]
@@ -264,7 +256,7 @@ def _is_worded(line: str) -> bool:
     if not 3 <= len(line) <= _MAX_CHARS or line[-1] in ",;:" or CAPTION.match(line) or MARK in line:
         return False
     rest = line.rstrip("0123456789ivxlc")
-    if (rest != line and rest.endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
+    if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
         return False
     numbered = NUMBERED.match(line)
     if (line[-1] == "." and not numbered) or (" | " in line and not _opens(line)):

@@ -106,7 +106,7 @@ def test_lines_of_a_font_that_mostly_prints_something_else_are_no_headings() -> 
 def test_large_lines_without_running_text_below_are_no_headings() -> None:
     def table(drawn: pymupdf.Page) -> None:
         for row in range(12):
-            write(drawn, ["Mill of the Kest"], y=80 + 40 * row, size=15)
+            write(drawn, [f"Mill {'ABCDEFGHIJKL'[row]} of the Kest"], y=80 + 40 * row, size=15)
             write(drawn, ["9:30 to 10:15"], y=98 + 40 * row)
 
     assert titles(page(BODY, BODY), table) == []
