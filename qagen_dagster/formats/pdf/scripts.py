@@ -14,9 +14,7 @@ from operator import sub
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import Printed
 
-_RUN = re.compile(
-    r'(<sup>)?(?:<(?:tt|b|i)>)*<span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*)'
-)
+_RUN = re.compile(r'<(?:(sup)>|span style="font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt[^>]*>([^<]*))')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
@@ -64,12 +62,22 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         mixed = len(sizes) > 1 and min(map(float, sizes)) <= _SMALL * max(map(float, sizes))
         if not (mixed or (symbols and any(name.search(line) for name in _SYMBOLS))):
             continue
-        found: list[_Run] = _RUN.findall(_CODE.sub(_char, line))
+        found = _runs(_CODE.sub(_char, line))
         plain, shown = "".join([run[3] for run in found]), _marked(found)
         if shown != plain:
             marked["".join(clean(unescape(plain)).split())] = clean(unescape(shown)).strip()
     if marked:
         f.text[:] = [marked.get("".join(text.split()), text) for text in f.text]
+
+
+def _runs(line: str) -> list[_Run]:
+    runs: list[_Run] = []
+    raised = ""
+    for mark, *run in _RUN.findall(line):
+        if not mark:
+            runs.append((raised, *run))
+        raised = mark
+    return runs
 
 
 def _char(code: re.Match[str]) -> str:
