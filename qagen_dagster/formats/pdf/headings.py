@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.lettering import MARK
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.text import PdfText
+from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 from qagen_dagster.records.document import PageSpan, Section
 
 FILE_NAME = re.compile(
@@ -18,7 +17,7 @@ FILE_NAME = re.compile(
     r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?)$"
 )
 _NO_LETTER = re.compile(r"[\W_]+")
-NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
+NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
 _DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
 NAMED = re.compile(
@@ -27,7 +26,7 @@ NAMED = re.compile(
     r"bibliography|appendix|appendices|contents|preface|zusammenfassung|einleitung|literatur|r\u00e9sum\u00e9)"
 )
 CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
-_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
+_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
 _NEAR = 0.04  # two sizes this close are equal, because rounding shifts tenths of a point
@@ -35,19 +34,23 @@ _LARGE = 1.18  # times the body size: a heading whatever its text
 _LARGER = 1.05  # times the body size: a heading if it is bold
 _ALONE = 5  # pages from which an outline of a single entry is useless
 _MUCH = 0.2  # share of the running text from which its font is one of the ordinary fonts
-_OFTEN = 3  # times that a heading may occur; running heads and labels occur more often
-_SHORT = 90  # maximum characters of a heading that only stands alone
-_ENTRY = re.compile(r"(?: \| | {2,})[\divxlc]{1,5}$")  # the page number of an entry of contents
+_SMALLEST = 0.85  # times the body size: bold headings may be smaller than the running text
+_OFTEN = 8  # times that a heading may occur; labels occur more often
+_LINES = 3  # of a heading at most
+_MOST = 0.5  # share of the lines of a font that must be able to be headings
+_ABOVE_TEXT = 0.25  # share of those that must stand above running text
+_FULL = 0.8  # times the length of the next line: a line of a paragraph
+_NO_WORDS = re.compile(r"[][{}<>=_|]")  # of code, formulas and rows of cells
+_LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
 _SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence goes on in the line
-_NO_WORDS = re.compile(r"[\[\]{}<>=_|]")  # of code, formulas and rows of cells
-_WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
-_BLOCK_CHARS = 40  # minimum length of a line of running text
+
+Block = list[int]  # adjacent lines
 
 
 def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
     """The headings in document order, without the document's title and the lines around it on the first page.
 
-    Outlines often omit unnumbered or minor headings: lines printed like an entry of the outline are headings, too.
+    Outlines often omit unnumbered or minor headings, so that headings by typography are added to them.
     """
     named = _letters(title or "")
     outlined = _outlined(pdf, text)
@@ -66,11 +69,11 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
         if _letters(text.lines[one.start_line - 1]).endswith(_letters(one.title))
     }
     taken = {one.start_line for one in outlined}
+    below = max(one.level for one in outlined) + 1
     more = [
-        one.model_copy(update={"level": levels.get(text.fonts[one.start_line - 1], 1)})
+        one.model_copy(update={"level": levels.get(text.fonts[one.start_line - 1], below)})
         for one in shown
         if one.start_line not in taken
-        and (text.fonts[one.start_line - 1] in levels or NAMED.fullmatch(one.title))
     ]
     return sorted([*outlined, *more], key=lambda one: one.start_line)
 
@@ -78,14 +81,13 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
     """The outline's entries, each at the line that repeats its title, else at the top of its page."""
     found: list[Section] = []
-    with suppress(Exception):  # a broken outline keeps the entries before the fault
-        for level, title, page in pdf.outline():
-            span = text.pages[page] if 0 <= page < len(text.pages) else None
-            if span is None or span.end_line < span.start_line:
-                continue
-            if title and not FILE_NAME.search(title) and not CAPTION.match(title):
-                line = _find(title, text.lines, span)
-                found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
+    for level, title, page in pdf.outline:
+        span = text.pages[page] if 0 <= page < len(text.pages) else None
+        if span is None or span.end_line < span.start_line:
+            continue
+        if title and not FILE_NAME.search(title) and not CAPTION.match(title):
+            line = _find(title, text.lines, span)
+            found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
     return found
 
 
@@ -114,40 +116,41 @@ def _letters(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Body:
-    """The running text: the size of most letters in tenths of a point, and the fonts of much of it."""
+    """The running text: the size of most of its letters in tenths of a point, and its fonts."""
 
     size: int
     names: frozenset[str]
 
+    def stands_out(self, font: Font) -> bool:
+        """Whether a font is bold or larger than the running text."""
+        return font.bold or font.size >= _LARGER * self.size
+
+    def differs(self, font: Font) -> bool:
+        """Whether headings may be printed in a font."""
+        if not font.size or font.size < (_SMALLEST if font.bold else 1 - _NEAR) * self.size:
+            return False
+        return self.stands_out(font) or font.name not in self.names
+
 
 def _set_apart(text: PdfText, title: str) -> list[Section]:
-    """Headings by typography or wording."""
+    """Headings by typography and wording."""
     body = _body(text)
-    lines, fonts = text.lines, text.fonts
-    heads: list[int] = []
-    special = {key for key, font in {id(font): font for font in fonts}.items() if _differs(font, body)}
-    for n in reversed([n for n, key in enumerate(map(id, fonts)) if key in special]):
-        if _is_heading(text, n, body, heads[-1:]):
-            heads.append(n)
-    often = Counter(lines[n] for n in heads)
-    heads = [n for n in reversed(heads) if often[lines[n]] <= _OFTEN or NAMED.fullmatch(lines[n])]
-    if len(heads) > max(20, len(lines) // 5):
-        return []
-    runs = _after_front(_runs(heads, text), text, title, body.size)
-    sizes = sorted({fonts[run[0]].size for run in runs}, reverse=True)
+    fonts = text.fonts
+    blocks = _after_front(_chosen(_blocks(text, body), text, body), text, title)
+    sizes = sorted({fonts[block[0]].size for block in blocks}, reverse=True)
     sizes = [size for n, size in enumerate(sizes) if not n or size < (1 - _NEAR) * sizes[n - 1]]
     found: list[Section] = []
-    for run in runs:
-        shown = " ".join(lines[n] for n in run).replace(" | ", " ")
+    for block in blocks:
+        shown = " ".join(text.lines[n] for n in block).replace(" | ", " ")
         numbered = NUMBERED.match(shown) or _LETTERED.match(shown)
-        rank = sum(size > (1 + _NEAR) * fonts[run[0]].size for size in sizes) + 1
+        rank = sum(size > (1 + _NEAR) * fonts[block[0]].size for size in sizes) + 1
         level = (numbered[1] or "").count(".") + 1 if numbered else min(rank, 4)
-        found.append(Section(title=shown[:_MAX_TITLE], level=level, start_line=run[0] + 1))
+        found.append(Section(title=shown[:_MAX_TITLE], level=level, start_line=block[0] + 1))
     return found
 
 
 def body_size(text: PdfText) -> int:
-    """The size of most letters in tenths of a point, 0 if unknown; sizes that differ only by rounding are added up."""
+    """The size of the running text in tenths of a point, 0 if unknown; sizes that differ only by rounding are added up."""
     weights: Counter[int] = Counter()
     for font, letters in text.letters.items():
         weights[font.size] += letters if font.size else 0
@@ -167,64 +170,105 @@ def _body(text: PdfText) -> _Body:
     return _Body(size, frozenset(name for name, weight in weights.items() if weight >= much))
 
 
-def _differs(font: Font, body: _Body) -> bool:
-    """Whether headings may be printed in the font."""
-    if not font.size or font.size < (1 - _NEAR) * body.size:
-        return False
-    return font.bold or font.size >= _LARGER * body.size or font.name not in body.names
+def _blocks(text: PdfText, body: _Body) -> list[Block]:
+    """Adjacent lines of one page and one print that differs from the running text; a numbered line begins another block."""
+    lines, fonts = text.lines, text.fonts
+    special = {
+        key for key, font in dict(zip(map(id, fonts), fonts, strict=True)).items() if body.differs(font)
+    }
+    starts = {page.start_line - 1 for page in text.pages}
+    blocks: list[Block] = []
+    block: Block = []
+    last = -2
+    for n in [n for n, key in enumerate(map(id, fonts)) if key in special]:
+        line, first = lines[n], lines[n][:1]
+        begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
+        follows = n == last + 1 and n not in starts and _is_like(fonts[n], fonts[last])
+        if follows and not (begins and (_opens(line) or NAMED.fullmatch(lines[last]))):
+            block.append(n)
+        else:
+            block = [n]
+            if begins and (not n or not lines[n - 1] or body.stands_out(fonts[n])):
+                blocks.append(block)
+        last = n
+    return blocks
 
 
-def _is_heading(text: PdfText, n: int, body: _Body, below: list[int]) -> bool:
-    line, font = text.lines[n], text.fonts[n]
-    larger = font.size >= _LARGER * body.size
-    if not (larger or font.bold or not n or not text.lines[n - 1]) or not _may_be_heading(line):
+def _is_like(one: Font, other: Font) -> bool:
+    return one.bold == other.bold and abs(one.size - other.size) <= _NEAR * one.size
+
+
+def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
+    """The blocks that may be headings, if most of their font may be, or if their wording shows it."""
+    lines, fonts = text.lines, text.fonts
+    repeated = _repeated(blocks, text, body)
+    fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
+    total, fitting, above = Counter[Font](), Counter[Font](), Counter[Font]()
+    objects = dict(zip(map(id, fonts), fonts, strict=True))  # fewer to compare than lines
+    for key, count in Counter(map(id, fonts)).items():
+        total[objects[key]] += count
+    for n in repeated:
+        total[fonts[n]] -= 1
+    for block in fit:
+        fitting[fonts[block[0]]] += len(block)
+        above[fonts[block[0]]] += len(block) * _is_above_text(block, text)
+    styles = {
+        font
+        for font, count in fitting.items()
+        if count >= _MOST * total[font] and above[font] >= _ABOVE_TEXT * count
+    }
+    return [
+        block
+        for block in fit
+        if fonts[block[0]] in styles
+        or NAMED.fullmatch(lines[block[0]])
+        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+    ]
+
+
+def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
+    """Labels and running heads: first lines of blocks that occur often, or at the edges of several pages but for numbers."""
+    lines, fonts = text.lines, text.fonts
+    often = Counter(lines[n] for n, *_ in blocks)
+    edges = {line - 1 for page in text.pages for line in (page.start_line, page.end_line)}
+    letters = {n: "".join(filter(str.isalpha, lines[n])) for n, *_ in blocks if n in edges}
+    heads = Counter(letters.values())
+    labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN and not NAMED.fullmatch(lines[n])}
+    return labels | {n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _LARGE * body.size}
+
+
+def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
+    """Whether the lines can be a heading: few, worded like one, and no part of a paragraph."""
+    lines, first, last = text.lines, block[0], block[-1]
+    shown = " ".join(lines[n] for n in block)
+    if len(block) > _LINES or not _is_worded(shown):
         return False
-    if font.size >= _LARGE * body.size or NAMED.fullmatch(line):
+    font = text.fonts[first]
+    if font.size >= _LARGE * body.size or _opens(shown):
         return True
-    if larger or font.bold:
-        if NUMBERED.match(line) or _DIVISION.match(line):
-            return True
-        if larger and font.bold and " | " not in line and not _LABEL.match(line):
-            return True
-    return _is_alone(text, n, body, below)
+    below = lines[last + 1] if last + 1 < len(lines) else ""
+    full = font.size < _LARGER * body.size and is_prose(below) and len(lines[last]) > _FULL * len(below)
+    return not (full or _LABEL.match(shown) or _NO_WORDS.search(shown))
 
 
-def _may_be_heading(line: str) -> bool:
-    """Whether the words can be a heading: no caption, label, formula, entry of a table of contents or sentence."""
+def _is_worded(line: str) -> bool:
+    """Whether the words can be a heading: no caption, lettering, formula, cell, entry of contents or sentence."""
     if not 3 <= len(line) <= _MAX_CHARS or line[-1] in ",;:" or CAPTION.match(line) or MARK in line:
         return False
-    if "...." in line or ". . ." in line or _ENTRY.search(line):
+    rest = line.rstrip("0123456789ivxlc")
+    if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
         return False
-    if (line[-1] == "." and not NUMBERED.match(line)) or _SENTENCE.search(line):
+    numbered = NUMBERED.match(line)
+    if (line[-1] == "." and not numbered) or (" | " in line and not _opens(line)):
         return False
-    return sum(map(str.isalpha, line)) * 2 >= len(line.replace(" ", ""))
+    words = line[numbered.end(1) :] if numbered else line
+    return sum(map(str.isalpha, words)) * 2 >= len(words.replace(" ", ""))
 
 
-def _is_alone(text: PdfText, n: int, body: _Body, below: list[int]) -> bool:
-    """Whether a short line stands between paragraphs, above running text, a table or the next heading."""
-    line, lines, fonts = text.lines[n], text.lines, text.fonts
-    if len(line) > _SHORT or not (
-        line[0].isupper() or line[0].isdigit() or line[0] > _WIDE or line[0] in "(\u00a7"
-    ):
-        return False
-    if _NO_WORDS.search(line) or _LABEL.match(line) or line[-1] == "-":
-        return False
-    above = lines[n - 1] if n else ""
-    if above and not (
-        fonts[n].bold and fonts[n - 1] != fonts[n] and (fonts[n - 1].bold or above[-1] in ".!?:")
-    ):
-        return False
-    after = next((m for m in range(n + 1, min(n + 3, len(lines))) if lines[m]), None)
-    if after is None:
-        return False
-    if after in below or (fonts[n].bold and (not fonts[after].bold or " | " in lines[after])):
-        return True
-    larger = fonts[n].size > _LARGER * body.size
-    return (
-        fonts[after].name in body.names
-        and (larger or len(line) < len(lines[after]))
-        and _is_running(text, after, body.size)
-    )
+def _is_above_text(block: Block, text: PdfText) -> bool:
+    """Whether one of the next three lines is running text."""
+    below = [line for line in text.lines[block[-1] + 1 : block[-1] + 6] if line]
+    return any(map(is_prose, below[:3]))
 
 
 def _opens(text: str) -> bool:
@@ -232,50 +276,29 @@ def _opens(text: str) -> bool:
     return bool(NUMBERED.match(text) or _DIVISION.match(text) or NAMED.fullmatch(text))
 
 
-def _runs(heads: list[int], text: PdfText) -> list[list[int]]:
-    """Headings of two or three lines, joined."""
-    runs: list[list[int]] = []
-    for n in heads:
-        last = runs[-1] if runs else []
-        if (
-            last
-            and n == last[-1] + 1
-            and len(last) < 3
-            and text.fonts[n].bold == text.fonts[last[-1]].bold
-            and abs(text.fonts[n].size - text.fonts[last[-1]].size) <= _NEAR * text.fonts[n].size
-            and not _opens(text.lines[n])
-            and not NAMED.fullmatch(text.lines[last[-1]])
-        ):
-            last.append(n)
-        else:
-            runs.append([n])
-    return runs
-
-
-def _after_front(runs: list[list[int]], text: PdfText, title: str, body: float) -> list[list[int]]:
-    """The runs without the title, wherever it is repeated, and without the front matter of the first page.
+def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
+    """The blocks without the title and without the front matter of the first page.
 
     The largest print of the first page is a title only if nothing else in the document is as large.
     """
-    end = text.pages[0].end_line
-    if len(text.pages) > 1 and not any(_is_running(text, n, body) for n in range(end)):
-        return [run for run in runs if run[0] >= end]  # a cover
-    largest = max((text.fonts[n].size for n in range(end) if text.lines[n]), default=0)
-    after = _title_end(text, largest, title, body)
-    peers = [run for run in runs if run[0] >= after and text.fonts[run[0]].size >= (1 - _NEAR) * largest]
-    if not after or peers:
-        return runs
-    stop = next((n for n in range(after, end) if _opens(text.lines[n]) or _is_running(text, n, body)), end)
-    return [run for run in runs if run[0] >= stop and not _repeats(run, text, title)]
+    lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
+    running = [n for n in range(end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
+    if len(text.pages) > 1 and not running:
+        return [block for block in blocks if block[0] >= end]  # a cover
+    largest = max((fonts[n].size for n in range(end) if lines[n]), default=0)
+    after = _title_end(text, largest, title)
+    if not after or any(
+        block[0] >= after and fonts[block[0]].size >= (1 - _NEAR) * largest for block in blocks
+    ):
+        return blocks
+    opening = [n for n in range(after, end) if _opens(lines[n])]
+    stop = min([n for n in (*opening, *running) if n >= after], default=end)
+    return [
+        block for block in blocks if block[0] >= stop and _letters(" ".join(lines[n] for n in block)) != title
+    ]
 
 
-def _repeats(run: list[int], text: PdfText, title: str) -> bool:
-    """Whether the lines repeat the title, or much of its beginning or end."""
-    shown = _letters(" ".join(text.lines[n] for n in run))
-    return shown == title or (len(shown) > 20 and (title.startswith(shown) or title.endswith(shown)))
-
-
-def _title_end(text: PdfText, largest: int, title: str, body: float) -> int:
+def _title_end(text: PdfText, largest: int, title: str) -> int:
     """The 1-based number of the title's last line on the first page; 0 if the page does not show it."""
     shown = [n for n in range(text.pages[0].end_line) if text.lines[n]]
     for place in range(len(shown)):
@@ -287,21 +310,4 @@ def _title_end(text: PdfText, largest: int, title: str, body: float) -> int:
             if not title.startswith(joined):
                 break
     tall = [n for n in shown if text.fonts[n].size >= (1 - _NEAR) * largest]
-    return tall[-1] + 1 if tall and largest > _LARGER * body else 0
-
-
-def _is_running(text: PdfText, n: int, body: float) -> bool:
-    """Whether a line belongs to a paragraph: long, in ordinary letters, above a similar line."""
-    return all(
-        _is_prose(text.lines[m])
-        and abs(text.fonts[m].size - text.fonts[n].size) <= 3
-        and text.fonts[m].size <= _LARGER * body
-        for m in range(n, min(n + 2, len(text.lines)))
-    )
-
-
-def _is_prose(line: str) -> bool:
-    if "@" in line or " | " in line or len(line) + sum(char > _WIDE for char in line) < _BLOCK_CHARS:
-        return False
-    words = line.split()
-    return sum(word[0].islower() or word[0] > _WIDE for word in words) * 2 >= len(words)
+    return tall[-1] + 1 if tall and largest > _LARGER * body_size(text) else 0

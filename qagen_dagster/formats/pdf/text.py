@@ -32,6 +32,9 @@ _LINES_OF_CELLS = 2  # from which a page may have a ruled table
 _FAR = 1 << 30
 _AHEAD = 16  # pages printed ahead
 _AHEAD_BYTES = 1_000_000
+_SAMPLED = 1_000  # lines that show the fonts of the running text
+_PROSE_CHARS = 40  # minimum length of a line of running text
+WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
 _SAMPLE = 400  # characters of a page checked for meaningful text
 
 
@@ -55,11 +58,21 @@ class PdfText:
 
     @cached_property
     def letters(self) -> Counter[Font]:
-        """How many characters are printed in each font."""
+        """How many characters of the running text are printed in each font, by a sample of lines."""
+        some = slice(None, None, len(self.lines) // _SAMPLED + 1)
         counted = Counter[Font]()
-        for line, font in zip(self.lines, self.fonts, strict=True):
-            counted[font] += len(line)
-        return counted
+        for line, font in zip(self.lines[some], self.fonts[some], strict=True):
+            counted[font] += len(line) if is_prose(line) else 0
+        return +counted or Counter(self.fonts[some])
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line belongs to a paragraph by its length and its words."""
+    short = len(line) < _PROSE_CHARS
+    if (short and len(line) + sum(char > WIDE for char in line) < _PROSE_CHARS) or "@" in line or BAR in line:
+        return False
+    words = line.split()
+    return sum(word[0].islower() or word[0] > WIDE for word in words) * 2 >= len(words)
 
 
 def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
@@ -124,11 +137,10 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: Printed) -> Fragments:
-    """The fragments of a page (0-based) from its print, with raised and lowered letters marked."""
+def page_fragments(printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters marked."""
     fragments = fragments_of(printed.json)
-    symbols = has_symbols(pdf.fonts) and has_symbols(pdf.page_fonts(number))
-    mark_scripts(printed, fragments, symbols=symbols)
+    mark_scripts(printed, fragments, symbols=has_symbols(printed.fonts))
     return fragments
 
 
@@ -272,7 +284,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(pdf, number, printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

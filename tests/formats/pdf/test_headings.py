@@ -65,12 +65,12 @@ def test_a_bold_line_below_the_end_of_a_paragraph_is_a_heading_without_a_gap() -
 
 def test_labels_that_occur_often_are_no_headings() -> None:
     labelled = [part for _ in range(5) for part in (BODY, ("Returns", "hebo"))]
-    assert titles(page(*labelled, BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]
+    assert titles(page(*labelled, BODY), page(*labelled, BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]
 
 
-def test_lines_printed_like_entries_of_the_outline_are_headings_too() -> None:
+def test_headings_that_the_outline_omits_are_added() -> None:
     entries: list[list[object]] = [[1, "Wheels", 1], [1, "Ponds", 2]]
-    first = page(BODY, ("Wheels", "hebo"), BODY, ("Paddles", "hebo"), BODY, ("A note", "tiit"), BODY)
+    first = page(BODY, ("Wheels", "hebo"), BODY, ("Paddles", "hebo"), BODY, ("a note", "tiit"), BODY)
     second = page(BODY, ("Ponds", "hebo"), BODY, ("References", "tiit"), "[1] A book.")
     assert titles(first, second, toc=entries) == ["Wheels", "Paddles", "Ponds", "References"]
 
@@ -87,3 +87,44 @@ def test_a_cover_has_no_headings() -> None:
         write(drawn, ["June"], y=500, size=11)
 
     assert titles(cover, page(BODY, ("Wheels", "hebo"), BODY)) == ["Wheels"]
+
+
+def test_bold_beginnings_of_paragraphs_are_no_headings() -> None:
+    begun = f"Wheels {BODY[:60]}"
+    parts = [part for _ in range(3) for part in ((begun, "hebo"), BODY)]
+    assert titles(page(*parts, gap=14)) == []
+
+
+def test_lines_of_a_font_that_mostly_prints_something_else_are_no_headings() -> None:
+    code = [("set the wheel", "cour"), ("Turn", "cour"), ("open sluice", "cour"), ("close it, then", "cour")]
+    assert titles(page(BODY, *code, BODY)) == []
+    assert titles(page(BODY, ("Turn", "cour"), BODY)) == ["Turn"]
+    numbered = [*code, ("2.1 Sluices", "cobo"), ("shut it", "cobo"), ("open it", "cobo"), ("leave", "cobo")]
+    assert titles(page(BODY, *numbered, BODY, gap=40)) == ["2.1 Sluices"]
+
+
+def test_large_lines_without_running_text_below_are_no_headings() -> None:
+    def table(drawn: pymupdf.Page) -> None:
+        for row in range(12):
+            write(drawn, [f"Mill {'ABCDEFGHIJKL'[row]} of the Kest"], y=80 + 40 * row, size=15)
+            write(drawn, ["9:30 to 10:15"], y=98 + 40 * row)
+
+    assert titles(page(BODY, BODY), table) == []
+
+
+def test_the_size_of_listings_is_not_that_of_the_running_text() -> None:
+    def listing(drawn: pymupdf.Page) -> None:
+        write(drawn, ["while (level > 3) { turn(wheel, 7); print(level, depth); } // 12"] * 60, y=60, size=8)
+
+    assert titles(page(BODY, ("Wheels", "hebo"), BODY, BODY), listing) == ["Wheels"]
+
+
+def test_running_heads_are_no_headings() -> None:
+    def headed(number: int) -> Draw:
+        def draw(drawn: pymupdf.Page) -> None:
+            drawn.insert_text((60, 40), f"{number} Mills", fontsize=11, fontname="hebo")
+            page(BODY, (f"Wheel {'ABC'[number]}", "hebo"), BODY)(drawn)
+
+        return draw
+
+    assert titles(headed(0), headed(1), headed(2)) == ["Wheel A", "Wheel B", "Wheel C"]
