@@ -31,6 +31,8 @@ _MAX_CONTENT = (
 )
 _FEW_PATHS, _MANY_PATHS = 3, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
+_MAX_FIELDS = 1_000  # form fields of a page that are looked at
+_HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
 
@@ -67,6 +69,13 @@ class Table(NamedTuple):
     rows: int
     columns: int
     filled: int  # cells with text
+
+
+class CheckBox(NamedTuple):
+    """A check box or radio button of a form; its box is in tenths of a point."""
+
+    box: tuple[int, int, int, int]
+    ticked: bool
 
 
 class Pdf:
@@ -145,6 +154,29 @@ class Pdf:
         flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         return Printed(_extra.page_get_textpage(page, None, flags, _identity()))
+
+    @cached_property
+    def is_form(self) -> bool:
+        """Whether there are form fields."""
+        return bool(self._document.is_form_pdf)
+
+    def checkboxes(self, number: int) -> list[CheckBox]:
+        """The check boxes and radio buttons that a page shows."""
+        page = _mupdf.pdf_page_from_fz_page(_mupdf.fz_load_page(self._document.this, number))
+        found: list[CheckBox] = []
+        field = _mupdf.pdf_first_widget(page)
+        for _ in range(_MAX_FIELDS):
+            if not field.m_internal:
+                break
+            kind = _mupdf.pdf_widget_type(field)
+            boxes = (_mupdf.PDF_WIDGET_TYPE_CHECKBOX, _mupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+            if kind in boxes and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
+                box = _mupdf.pdf_bound_widget(field)
+                sides = [int(side * SCALE) for side in (box.x0, box.y0, box.x1, box.y1)]
+                state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
+                found.append(CheckBox((sides[0], sides[1], sides[2], sides[3]), state not in ("", "Off")))
+            field = _mupdf.pdf_next_widget(field)
+        return found
 
     @cached_property
     def fonts(self) -> frozenset[str]:

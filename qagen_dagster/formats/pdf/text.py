@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf.checkboxes import mark_checkboxes
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
@@ -125,10 +126,12 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
 
 
 def page_fragments(pdf: Pdf, number: int, printed: Printed) -> Fragments:
-    """The fragments of a page (0-based) from its print, with raised and lowered letters marked."""
+    """The fragments of a page (0-based) from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = fragments_of(printed.json)
     symbols = has_symbols(pdf.fonts) and has_symbols(pdf.page_fonts(number))
     mark_scripts(printed, fragments, symbols=symbols)
+    if pdf.is_form:
+        mark_checkboxes(fragments, pdf.checkboxes(number))
     return fragments
 
 
