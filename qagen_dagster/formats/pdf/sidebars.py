@@ -19,9 +19,11 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
         return [which]
     title = [n for n in which if 10 * f.size[n] >= 9 * sizes[-1]]
+    if len(title) > _TITLE_PARTS:
+        return [which]
     top, bottom = min(f.y0[n] for n in title), max(f.y1[n] for n in title)
     level = [n for n in which if top <= _middle(f, n) <= bottom and n not in title]
-    if len(title) > _TITLE_PARTS or not level:
+    if not level:
         return [which]
     edge = min(f.x0[n] for n in title)  # the left edge of what stands on the right
     is_left = all(f.x1[n] < edge for n in level)
@@ -33,12 +35,11 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     start = max((f.y1[n] for n in across if f.y1[n] <= bottom), default=0)
     end = min((f.y0[n] for n in across if f.y0[n] >= top), default=_FAR)
     beside = [n for n in which if start <= _middle(f, n) <= end]
-    aside = [n for n in beside if (f.x0[n] < edge - _ACROSS) == is_left]
-    if len(aside) < _PARTS:
+    left, right = ([n for n in beside if (f.x0[n] < edge - _ACROSS) == side] for side in (True, False))
+    if len(left if is_left else right) < _PARTS:
         return [which]
-    rest = [n for n in beside if n not in aside]
     above, below = ([n for n in which if _middle(f, n) < start], [n for n in which if _middle(f, n) > end])
-    return [part for part in (above, *((aside, rest) if is_left else (rest, aside)), below) if part]
+    return [part for part in (above, left, right, below) if part]
 
 
 def _middle(f: Fragments, n: int) -> int:

@@ -78,3 +78,54 @@ def test_frames_below_each_other_are_one_figure() -> None:
     prose(page, 60, 410, 535, 480)
     (figure,) = visuals_of(document)
     assert covers(figure, (60, 98, 535, 397))
+
+
+def accounts(page: Any, y: float) -> None:
+    """Rows of names and numbers without ruling; the first stands at `y`, the last 42 points lower."""
+    for n, name in enumerate(("Harbour dues", "Mooring", "Pilotage", "Storage")):
+        page.insert_text((60, y + 14 * n), name, fontsize=9)
+        for right, number in ((330, f"{n + 1},{204 + n}"), (420, f"{n + 2},{311 + n}")):
+            wide = pymupdf.get_text_length(number, fontsize=9)
+            page.insert_text((right - wide, y + 14 * n), number, fontsize=9)
+
+
+def heads(page: Any, y: float) -> None:
+    page.insert_text((306, y), "Income", fontsize=9)
+    page.insert_text((400, y), "Cost", fontsize=9)
+
+
+def test_a_heading_of_rows_does_not_part_numbers_from_their_heads() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    heads(page, 186)
+    page.insert_text((60, 200), "Dues of ships:", fontsize=9)
+    accounts(page, 214)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 179, 420, 258))
+
+
+def test_a_sentence_between_two_tables_of_numbers_parts_them() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (186, 300):
+        heads(page, y)
+        accounts(page, y + 14)
+    page.insert_text((60, 266), "The dues of the new quay are as follows:", fontsize=9)
+    page.insert_text((350, 286), "in thousands", fontsize=9)
+    first, second = visuals_of(document)
+    assert covers(first, (60, 179, 420, 244))
+    assert covers(second, (60, 279, 420, 358))
+
+
+def test_signs_of_currency_do_not_count_as_columns_of_numbers() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for left in (240, 320, 400):
+        page.insert_text((left - 9, 186), str(1700 + left), fontsize=9)
+        for n, name in enumerate(("Harbour dues", "Mooring", "All dues")):
+            page.insert_text((60, 200 + 14 * n), name, fontsize=9)
+            page.insert_text((left, 200 + 14 * n), "1,204", fontsize=9)
+            if n != 1:
+                page.insert_text((left - 30, 200 + 14 * n), "$", fontsize=9)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 179, 422, 230))
