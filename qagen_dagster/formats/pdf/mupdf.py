@@ -35,6 +35,7 @@ _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
+_EVERYWHERE: Rect = (-1e9, -1e9, 1e9, 1e9)
 
 
 class Entry(NamedTuple):
@@ -262,15 +263,24 @@ class Page:
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
     def drawings(self) -> list[Drawing]:
-        """The paths on the page, in painting order."""
+        """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
-        for path in self._page.get_cdrawings():
+        shown: list[Rect] = []  # by level of nesting, what the clipping leaves
+        for path in self._page.get_cdrawings(extended=True):
+            level = int(path["level"])
+            clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE
+            if path["type"] in ("clip", "group"):
+                shown[level:] = [_common(clip, path["scissor"]) if path["type"] == "clip" else clip]
+                continue
+            box = _common(clip, path["rect"])
+            if box[0] > box[2] or box[1] > box[3]:
+                continue
             fill = cast("tuple[float, ...] | None", path.get("fill"))
             stroke = cast("tuple[float, ...] | None", path.get("color"))
             items = cast("list[tuple[object, ...]]", path["items"])
             white = (fill is None or min(fill) > 0.97) and (stroke is None or min(stroke) > 0.97)
             curved = any(item[0] == "c" for item in items)
-            found.append(Drawing(self._shown(path["rect"]), len(items), curved, white))
+            found.append(Drawing(self._shown(box), len(items), curved, white))
         return found
 
     def tables(self) -> list[Table]:
@@ -293,6 +303,10 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
+
+
+def _common(a: Rect, b: Rect) -> Rect:
+    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
 def _cells(rows: list[list[str | None]]) -> int:
