@@ -22,7 +22,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its visual
@@ -221,7 +221,7 @@ class _Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
-        rest = [one for one in shapes if one not in chosen]
+        rest = [one for one in shapes if one not in chosen and not is_written(one, self._text)]
         grew = True
         while grew:
             grew = False

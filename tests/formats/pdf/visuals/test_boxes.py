@@ -133,13 +133,11 @@ def test_signs_of_currency_do_not_count_as_columns_of_numbers() -> None:
 
 def test_a_curve_that_leaves_its_clipped_chart_does_not_enlarge_the_figure() -> None:
     document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
     chart(page, 200, 300)
-    page.draw_bezier((210, 100), (250, 380), (330, 380), (380, 600))
+    page.draw_bezier((210, 60), (250, 380), (330, 380), (380, 440))
     drawn = page.get_contents()[-1]
     curve = document.xref_stream(drawn)
     document.update_stream(drawn, b"q 200 430 180 112 re W n\n" + curve + b"\nQ")
     caption(page, 200, 430, "Figure 1. Rain by quarter.")
-    prose(page, 60, 460, 535, 540)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 300, 380, 432))
