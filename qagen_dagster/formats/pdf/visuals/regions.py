@@ -206,7 +206,20 @@ class _Finder:
         if box is None or area(box) < 900:
             return None
         inner = intersection(expanded(room, 2), expanded(box, 60))
-        return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
+        box = with_labels(box, self._text, inner, self._own | self._margin)
+        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
+
+    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
+        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
+        column = union(
+            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
+        )
+        reach = intersection(room, (column[0], box[1], column[2], box[3]))
+        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
+        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
+        return union((box, *level))
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""

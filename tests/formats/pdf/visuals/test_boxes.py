@@ -141,3 +141,39 @@ def test_a_curve_that_leaves_its_clipped_chart_does_not_enlarge_the_figure() -> 
     caption(page, 200, 430, "Figure 1. Rain by quarter.")
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 300, 380, 432))
+
+
+def test_a_matrix_beside_a_drawing_is_part_of_the_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for row in range(3):
+        page.insert_text((120, 230 + 14 * row), "1  0  1", fontsize=9)
+    chart(page, 300, 200)
+    caption(page, 240, 330, "Figure 1. Rain by quarter.")
+    prose(page, 60, 350, 535, 430)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (120, 200, 480, 332))
+
+
+def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
+    document, (page,) = pages()
+    for y in (150, 200):
+        page.draw_line((60, y), (535, y))
+    for x in (60, 535):
+        page.draw_line((x, 150), (x, 200))
+    page.insert_textbox((64, 152, 531, 198), "Read the gauge every day. " * 10, fontsize=10)
+    chart(page, 200, 240)
+    caption(page, 200, 370, "Figure 1. Rain by quarter.")
+    prose(page, 60, 390, 535, 470)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 240, 380, 372))
+
+
+def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
+    document, (page,) = pages()
+    for n in range(14):
+        page.draw_rect(pymupdf.Rect(60, 100 + 12 * n, 535, 112 + 12 * n), color=None, fill=(0.9, 0.9, 0.9))
+        page.draw_line((60, 100 + 12 * n), (60, 112 + 12 * n))
+        page.insert_text((64, 109 + 12 * n), f"gauge[{n}] = 0", fontsize=9)
+    prose(page, 60, 350, 535, 430)
+    assert visuals_of(document) == ()
