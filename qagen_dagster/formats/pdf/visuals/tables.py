@@ -320,7 +320,8 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
         if reach[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 10 or head[0] < box[0] - 10:
             break
         below, reach = reach, union((reach, head))
-        if head[0] < left and (len(row) < 2 or below != box):
+        named = _NAME.search(row[0].text) is not None  # it is not a line of dashes
+        if head[0] < left and (below != box or (len(row) < 2 and named)):
             if len(row) > 1 or len(row[0].text) > _HEADING:
                 break
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pymupdf
+import pytest
 
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_manifest import CELLS, caption, chart, covers, pages, prose, visuals_of
@@ -94,11 +95,12 @@ def heads(page: Any, y: float) -> None:
     page.insert_text((400, y), "Cost", fontsize=9)
 
 
-def test_a_heading_of_rows_does_not_part_numbers_from_their_heads() -> None:
+@pytest.mark.parametrize("between", ["Dues of ships:", "-" * 70])
+def test_a_line_of_text_does_not_part_numbers_from_their_heads(between: str) -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
     heads(page, 186)
-    page.insert_text((60, 200), "Dues of ships:", fontsize=9)
+    page.insert_text((60, 200), between, fontsize=9)
     accounts(page, 214)
     (table,) = visuals_of(document)
     assert covers(table, (60, 179, 420, 258))
@@ -141,6 +143,16 @@ def test_a_curve_that_leaves_its_clipped_chart_does_not_enlarge_the_figure() -> 
     caption(page, 200, 430, "Figure 1. Rain by quarter.")
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 300, 380, 432))
+
+
+def test_a_short_caption_at_the_margin_belongs_to_the_chart_above_it() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 300, 200)
+    caption(page, 60, 340, "Figure 1. Rain.")
+    prose(page, 60, 360, 535, 440)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (60, 200, 480, 342))
 
 
 def test_a_matrix_beside_a_drawing_is_part_of_the_figure() -> None:
