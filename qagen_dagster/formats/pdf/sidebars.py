@@ -8,6 +8,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 
 _TITLE = 14  # tenths of the usual letter size that a title has at least
 _TITLE_PARTS = 6  # fragments that it has at most
+_TITLE_CHARS = 8
 _PARTS = 3  # fragments that a sidebar has at least
 _ACROSS = 5  # tenths of a point
 _FAR = 1 << 30
@@ -19,7 +20,7 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
         return [which]
     title = [n for n in which if 10 * f.size[n] >= 9 * sizes[-1]]
-    if len(title) > _TITLE_PARTS:
+    if len(title) > _TITLE_PARTS or sum(len(f.text[n]) for n in title) < _TITLE_CHARS:
         return [which]
     top, bottom = min(f.y0[n] for n in title), max(f.y1[n] for n in title)
     level = [n for n in which if top <= _middle(f, n) <= bottom and n not in title]
