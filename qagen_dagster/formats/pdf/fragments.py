@@ -65,7 +65,7 @@ class Fragments:
 def fragments_of(printed: bytes) -> Fragments:
     """The fragments in MuPDF's JSON print of a page, without those that have no visible character."""
     found = _SIMPLE.findall(printed)
-    if b'\\"' in printed and len(found) != printed.count(b'"wmode":'):
+    if b"\\" in printed and len(found) != printed.count(b'"wmode":'):
         found = _STRICT.findall(printed)
     # All texts are repaired at once, for speed: a line end cannot occur inside one.
     joined = b"\n".join([one[-1] for one in found]).decode("utf-8", "replace")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.fragments import Font
@@ -78,14 +77,13 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
     """The outline's entries, each at the line that repeats its title, else at the top of its page."""
     found: list[Section] = []
-    with suppress(Exception):  # a broken outline keeps the entries before the fault
-        for level, title, page in pdf.outline():
-            span = text.pages[page] if 0 <= page < len(text.pages) else None
-            if span is None or span.end_line < span.start_line:
-                continue
-            if title and not FILE_NAME.search(title) and not CAPTION.match(title):
-                line = _find(title, text.lines, span)
-                found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
+    for level, title, page in pdf.outline:
+        span = text.pages[page] if 0 <= page < len(text.pages) else None
+        if span is None or span.end_line < span.start_line:
+            continue
+        if title and not FILE_NAME.search(title) and not CAPTION.match(title):
+            line = _find(title, text.lines, span)
+            found.append(Section(title=title[:_MAX_TITLE], level=level, start_line=line))
     return found
 
 

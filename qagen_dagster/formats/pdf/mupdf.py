@@ -7,7 +7,7 @@ the same cost two to three times as much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
@@ -23,7 +23,6 @@ _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
 SCALE = 10  # text is printed in whole tenths of a point
-_FONT_PAGES = 8
 _RULE = 2.6  # points; a thinner path is a line
 _PATH = b'"type":"vector"'
 _MAX_CONTENT = (
@@ -136,60 +135,34 @@ class Pdf:
         kind, value = self._document.xref_get_key(self._document.pdf_catalog(), "Lang")
         return str(value) if kind == "string" else ""
 
-    def outline(self) -> Iterator[Entry]:
-        """The outline's entries in reading order."""
-        stack: list[tuple[int, Any]] = [(1, self._document.outline)]
-        for _ in range(2 * _MAX_OUTLINE):
-            if not stack:
-                return
-            level, entry = stack.pop()
-            if entry is None or not entry.this.m_internal:
-                continue
-            stack.append((level, entry.next))
-            stack.append((level + 1, entry.down))
-            yield Entry(level, " ".join(str(entry.title or "").split()), int(entry.page))
+    @cached_property
+    def outline(self) -> list[Entry]:
+        """The outline's entries in reading order; of a broken outline those before the fault."""
+        found: list[Entry] = []
+        with suppress(Exception):
+            root = self._document.outline  # owns the entries
+            stack: list[tuple[int, Any]] = [(1, root.this.m_internal)] if root else []
+            while stack and len(found) < _MAX_OUTLINE:
+                level, entry = stack.pop()
+                title = " ".join(str(entry.title or "").split())
+                found.append(Entry(level, title, int(entry.page.page)))
+                stack += [
+                    (below, one) for below, one in ((level, entry.next), (level + 1, entry.down)) if one
+                ]
+        return found
 
     def print_text(self, number: int) -> Printed:
         """The text of a page with form fields."""
         page = _mupdf.fz_load_page(self._document.this, number)
-        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
+        size, fonts = _content(page)
+        flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if size <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        return Printed(_extra.page_get_textpage(page, None, flags, _identity()))
+        boxes = _checkboxes(page) if self._is_form else []
+        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), fonts, boxes)
 
     @cached_property
-    def is_form(self) -> bool:
-        """Whether there are form fields."""
+    def _is_form(self) -> bool:
         return bool(self._document.is_form_pdf)
-
-    def checkboxes(self, number: int) -> list[CheckBox]:
-        """The check boxes and radio buttons that a page shows."""
-        page = _mupdf.pdf_page_from_fz_page(_mupdf.fz_load_page(self._document.this, number))
-        found: list[CheckBox] = []
-        field = _mupdf.pdf_first_widget(page)
-        for _ in range(_MAX_FIELDS):
-            if not field.m_internal:
-                break
-            kind = _mupdf.pdf_widget_type(field)
-            boxes = (_mupdf.PDF_WIDGET_TYPE_CHECKBOX, _mupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
-            if kind in boxes and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
-                box = _mupdf.pdf_bound_widget(field)
-                sides = [int(side * SCALE) for side in (box.x0, box.y0, box.x1, box.y1)]
-                state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
-                found.append(CheckBox((sides[0], sides[1], sides[2], sides[3]), state not in ("", "Off")))
-            field = _mupdf.pdf_next_widget(field)
-        return found
-
-    @cached_property
-    def fonts(self) -> frozenset[str]:
-        """The names of the fonts of some pages, spread over the document."""
-        some = range(0, self.count, self.count // _FONT_PAGES + 1)
-        return frozenset[str]().union(*map(self.page_fonts, some))
-
-    def page_fonts(self, number: int) -> frozenset[str]:
-        """The names of a page's fonts; on every page this costs as much as the print."""
-        with suppress(Exception):  # a broken page names none
-            return frozenset(str(font[3]) for font in self._document.get_page_fonts(number))
-        return frozenset()
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
@@ -200,10 +173,12 @@ class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
     `json` has tenths of a point, rotation applied. It says that there are paths, but not where. Another look at the page would
-    cost as much as reading its text.
+    cost as much as reading its text. `fonts` are the names of the page's fonts, `checkboxes` those of its form.
     """
 
-    def __init__(self, structured: Any) -> None:
+    def __init__(self, structured: Any, fonts: frozenset[str], checkboxes: Sequence[CheckBox]) -> None:
+        self.fonts = fonts
+        self.checkboxes = checkboxes
         self._structured = _mupdf.FzStextPage(structured)
         self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
 
@@ -309,20 +284,47 @@ def _common(a: Rect, b: Rect) -> Rect:
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
+def _checkboxes(page: Any) -> list[CheckBox]:
+    """The check boxes and radio buttons that a page shows."""
+    found: list[CheckBox] = []
+    field = _mupdf.pdf_first_widget(_mupdf.pdf_page_from_fz_page(page))
+    kinds = (_mupdf.PDF_WIDGET_TYPE_CHECKBOX, _mupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+    for _ in range(_MAX_FIELDS):
+        if not field.m_internal:
+            break
+        if _mupdf.pdf_widget_type(field) in kinds and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
+            box = _mupdf.pdf_bound_widget(field)
+            sides = (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
+            state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
+            found.append(CheckBox(sides, state not in ("", "Off")))
+        field = _mupdf.pdf_next_widget(field)
+    return found
+
+
 def _cells(rows: list[list[str | None]]) -> int:
     return sum(bool(cell and cell.strip()) for row in rows for cell in row)
 
 
-def _size(page: Any) -> int:
-    """Compressed bytes of a page's content and of the objects that it shows."""
-    said = _mupdf.pdf_page_from_fz_page(page)
-    content = said.obj().pdf_dict_get(_mupdf.PDF_ENUM_NAME_Contents)
-    shown = said.pdf_page_resources().pdf_dict_get(_mupdf.PDF_ENUM_NAME_XObject)
-    parts = [shown.pdf_dict_get_val(n) for n in range(shown.pdf_dict_len())]
-    forms = [one for one in parts if not one.pdf_dict_get(_mupdf.PDF_ENUM_NAME_Width).m_internal]
-    several = content.pdf_is_array()
-    contents = [content.pdf_array_get(n) for n in range(content.pdf_array_len())] if several else [content]
-    return sum(int(one.pdf_dict_get_int(_mupdf.PDF_ENUM_NAME_Length)) for one in (*forms, *contents))
+def _content(page: Any) -> tuple[int, frozenset[str]]:
+    """Compressed bytes of a page's content and of the forms that it shows, and the names of their fonts."""
+    contents, objects, width, length, resources, fonts, name = _keys()
+    get, said = _mupdf.ll_pdf_dict_get, _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+    own, content = _mupdf.ll_pdf_page_resources(said), get(said.obj, contents)
+    forms = [one for one in _values(get(own, objects)) if not get(one, width)]
+    parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
+    size = sum([int(_mupdf.ll_pdf_dict_get_int(one, length)) for one in (content, *parts, *forms)])
+    named = [_values(get(one, fonts)) for one in (own, *[get(form, resources) for form in forms])]
+    return size, frozenset([_mupdf.ll_pdf_to_name(get(font, name)) for some in named for font in some])
+
+
+def _values(holder: Any) -> list[Any]:
+    return [_mupdf.ll_pdf_dict_get_val(holder, n) for n in range(_mupdf.ll_pdf_dict_len(holder))]
+
+
+@cache
+def _keys() -> list[Any]:
+    names = ("Contents", "XObject", "Width", "Length", "Resources", "Font", "BaseFont")
+    return [getattr(_mupdf, f"PDF_ENUM_NAME_{name}").m_internal for name in names]
 
 
 @cache

@@ -20,7 +20,8 @@ _RUN = re.compile(
 _CODE = re.compile("&#x([0-9a-f]+);")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
-_DIGITS = 5  # characters of a size in points
+_SIZED = "font-size:"
+_SIZE = re.compile(_SIZED + r"([\d.]+)")
 _TALLER = 2  # tenths of a point
 _SMALL = 0.86  # times the size of the letters before it
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -59,7 +60,8 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         return
     marked: dict[str, str] = {}
     for line in html.split("<p style=")[1:]:
-        mixed = len({part[:_DIGITS] for part in line.split("font-size:")[1:]}) > 1
+        sizes = set(_SIZE.findall(line)) if line.count(_SIZED) > 1 else ()
+        mixed = len(sizes) > 1 and min(map(float, sizes)) <= _SMALL * max(map(float, sizes))
         if not (mixed or (symbols and any(name.search(line) for name in _SYMBOLS))):
             continue
         found: list[_Run] = _RUN.findall(_CODE.sub(_char, line))
@@ -76,14 +78,16 @@ def _char(code: re.Match[str]) -> str:
 
 def _is_suspect(f: Fragments) -> bool:
     """Whether a line with a number is taller than others of its font, and no line without a number is as tall."""
-    pairs = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # equal fonts are one object
-    usual: dict[int, int] = {}
-    for font, high in set(pairs):
-        usual[font] = min(high, usual.get(font, high))
-    tall = [n for n, (font, high) in enumerate(pairs) if high >= usual[font] + _TALLER]
-    numbered = {n for n in tall if _NUMBER.search(f.text[n])}
-    ordinary = {pairs[n] for n in tall if n not in numbered}
-    return any(pairs[n] not in ordinary for n in numbered)
+    pairs = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
+    kinds = set(pairs)
+    usual = dict(sorted(kinds, reverse=True))
+    tall = {(font, high) for font, high in kinds if high >= usual[font] + _TALLER}
+    if not tall:
+        return False
+    ordinary = {
+        pair for pair, text in zip(pairs, f.text, strict=True) if pair in tall and not _NUMBER.search(text)
+    }
+    return tall != ordinary
 
 
 @cache

@@ -57,9 +57,13 @@ class PdfText:
     @cached_property
     def letters(self) -> Counter[Font]:
         """How many characters are printed in each font."""
+        fonts = {id(font): font for font in self.fonts}  # most equal fonts are one object
+        letters = dict.fromkeys(fonts, 0)
+        for font, count in zip(map(id, self.fonts), map(len, self.lines), strict=True):
+            letters[font] += count
         counted = Counter[Font]()
-        for line, font in zip(self.lines, self.fonts, strict=True):
-            counted[font] += len(line)
+        for font, count in letters.items():
+            counted[fonts[font]] += count
         return counted
 
 
@@ -125,13 +129,11 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
     yield from waiting
 
 
-def page_fragments(pdf: Pdf, number: int, printed: Printed) -> Fragments:
-    """The fragments of a page (0-based) from its print, with raised and lowered letters and ticked boxes marked."""
+def page_fragments(printed: Printed) -> Fragments:
+    """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = fragments_of(printed.json)
-    symbols = has_symbols(pdf.fonts) and has_symbols(pdf.page_fonts(number))
-    mark_scripts(printed, fragments, symbols=symbols)
-    if pdf.is_form:
-        mark_checkboxes(fragments, pdf.checkboxes(number))
+    mark_scripts(printed, fragments, symbols=has_symbols(printed.fonts))
+    mark_checkboxes(fragments, printed.checkboxes)
     return fragments
 
 
@@ -275,7 +277,7 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(pdf, number, printed), printed.rules)
+    fragments, lines, _ = lines_of_page(page_fragments(printed), printed.rules)
     texts = [line for line, _ in lines]
     if texts and not _is_noise(texts):
         font = fragments.font

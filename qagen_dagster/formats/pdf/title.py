@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import takewhile
 
 from qagen_dagster.formats.pdf.headings import CAPTION, FILE_NAME, NAMED, NUMBERED, body_size
@@ -44,11 +43,8 @@ def title_of(pdf: Pdf, text: PdfText, said: str) -> str | None:
 
 def _root(pdf: Pdf) -> str:
     """The only entry of the outline at its highest level; empty if there are several."""
-    with suppress(Exception):  # a broken outline names nothing
-        entries = list(pdf.outline())
-        roots = [title for level, title, _ in entries if level == 1]
-        return roots[0] if len(roots) == 1 and " " in roots[0] else ""
-    return ""
+    roots = [title for level, title, _ in pdf.outline if level == 1]
+    return roots[0] if len(roots) == 1 and " " in roots[0] else ""
 
 
 def _confirms(words: set[str], title: str, share: float = _CONFIRMED) -> bool:
