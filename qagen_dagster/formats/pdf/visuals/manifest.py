@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
-from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_labels
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -270,7 +270,7 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
             sides[0] < least[0]
             or sides[1] < least[1]
             or sides[0] > _BANNER * sides[1]
-            or _is_written(shape, text)
+            or is_written(shape, text)
         ):
             continue
         if shape.pictures:
@@ -278,14 +278,6 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
             found.append((VisualType.DIAGRAM, with_labels(shape.box, text, expanded(shape.box, 30), set())))
     return found
-
-
-def _is_written(shape: Shape, text: Text) -> bool:
-    """Whether it is a box of text: a note, a listing, a form."""
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    prose = sum(area(one.box) for one in inside if one in text.prose)
-    words = sum(area(one.box) for one in inside if len(one.text) > 18)
-    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
 def _line_near(view: PageView, box: Rect) -> int:

@@ -22,7 +22,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its visual
@@ -206,11 +206,28 @@ class _Finder:
         if box is None or area(box) < 900:
             return None
         inner = intersection(expanded(room, 2), expanded(box, 60))
-        return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
+        box = with_labels(box, self._text, inner, self._own | self._margin)
+        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
+
+    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
+        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
+        column = union(
+            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
+        )
+        reach = intersection(room, (column[0], box[1], column[2], box[3]))
+        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
+        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
+        return union((box, *level))
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
-        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0] or [
+            one
+            for one in shapes
+            if not self._is_others(caption, one)  # a short caption at the margin
+        ]
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
@@ -221,7 +238,7 @@ class _Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
-        rest = [one for one in shapes if one not in chosen]
+        rest = [one for one in shapes if one not in chosen and not is_written(one, self._text)]
         grew = True
         while grew:
             grew = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pymupdf
+import pytest
 
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_manifest import CELLS, caption, chart, covers, pages, prose, visuals_of
@@ -78,3 +79,113 @@ def test_frames_below_each_other_are_one_figure() -> None:
     prose(page, 60, 410, 535, 480)
     (figure,) = visuals_of(document)
     assert covers(figure, (60, 98, 535, 397))
+
+
+def accounts(page: Any, y: float) -> None:
+    """Rows of names and numbers without ruling; the first stands at `y`, the last 42 points lower."""
+    for n, name in enumerate(("Harbour dues", "Mooring", "Pilotage", "Storage")):
+        page.insert_text((60, y + 14 * n), name, fontsize=9)
+        for right, number in ((330, f"{n + 1},{204 + n}"), (420, f"{n + 2},{311 + n}")):
+            wide = pymupdf.get_text_length(number, fontsize=9)
+            page.insert_text((right - wide, y + 14 * n), number, fontsize=9)
+
+
+def heads(page: Any, y: float) -> None:
+    page.insert_text((306, y), "Income", fontsize=9)
+    page.insert_text((400, y), "Cost", fontsize=9)
+
+
+@pytest.mark.parametrize("between", ["Dues of ships:", "-" * 70])
+def test_a_line_of_text_does_not_part_numbers_from_their_heads(between: str) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    heads(page, 186)
+    page.insert_text((60, 200), between, fontsize=9)
+    accounts(page, 214)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 179, 420, 258))
+
+
+def test_a_sentence_between_two_tables_of_numbers_parts_them() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for y in (186, 300):
+        heads(page, y)
+        accounts(page, y + 14)
+    page.insert_text((60, 266), "The dues of the new quay are as follows:", fontsize=9)
+    page.insert_text((350, 286), "in thousands", fontsize=9)
+    first, second = visuals_of(document)
+    assert covers(first, (60, 179, 420, 244))
+    assert covers(second, (60, 279, 420, 358))
+
+
+def test_signs_of_currency_do_not_count_as_columns_of_numbers() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for left in (240, 320, 400):
+        page.insert_text((left - 9, 186), str(1700 + left), fontsize=9)
+        for n, name in enumerate(("Harbour dues", "Mooring", "All dues")):
+            page.insert_text((60, 200 + 14 * n), name, fontsize=9)
+            page.insert_text((left, 200 + 14 * n), "1,204", fontsize=9)
+            if n != 1:
+                page.insert_text((left - 30, 200 + 14 * n), "$", fontsize=9)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 179, 422, 230))
+
+
+def test_a_curve_that_leaves_its_clipped_chart_does_not_enlarge_the_figure() -> None:
+    document, (page,) = pages()
+    chart(page, 200, 300)
+    page.draw_bezier((210, 60), (250, 380), (330, 380), (380, 440))
+    drawn = page.get_contents()[-1]
+    curve = document.xref_stream(drawn)
+    document.update_stream(drawn, b"q 200 430 180 112 re W n\n" + curve + b"\nQ")
+    caption(page, 200, 430, "Figure 1. Rain by quarter.")
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 300, 380, 432))
+
+
+def test_a_short_caption_at_the_margin_belongs_to_the_chart_above_it() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 300, 200)
+    caption(page, 60, 340, "Figure 1. Rain.")
+    prose(page, 60, 360, 535, 440)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (60, 200, 480, 342))
+
+
+def test_a_matrix_beside_a_drawing_is_part_of_the_figure() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    for row in range(3):
+        page.insert_text((120, 230 + 14 * row), "1  0  1", fontsize=9)
+    chart(page, 300, 200)
+    caption(page, 240, 330, "Figure 1. Rain by quarter.")
+    prose(page, 60, 350, 535, 430)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (120, 200, 480, 332))
+
+
+def test_a_framed_note_above_a_chart_is_no_part_of_the_figure() -> None:
+    document, (page,) = pages()
+    for y in (150, 200):
+        page.draw_line((60, y), (535, y))
+    for x in (60, 535):
+        page.draw_line((x, 150), (x, 200))
+    page.insert_textbox((64, 152, 531, 198), "Read the gauge every day. " * 10, fontsize=10)
+    chart(page, 200, 240)
+    caption(page, 200, 370, "Figure 1. Rain by quarter.")
+    prose(page, 60, 390, 535, 470)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 240, 380, 372))
+
+
+def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
+    document, (page,) = pages()
+    for n in range(14):
+        page.draw_rect(pymupdf.Rect(60, 100 + 12 * n, 535, 112 + 12 * n), color=None, fill=(0.9, 0.9, 0.9))
+        page.draw_line((60, 100 + 12 * n), (60, 112 + 12 * n))
+        page.insert_text((64, 109 + 12 * n), f"gauge[{n}] = 0", fontsize=9)
+    prose(page, 60, 350, 535, 430)
+    assert visuals_of(document) == ()
