@@ -80,7 +80,7 @@ def _more(question: str, conversation: Conversation) -> list[Action]:
 def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
     """The blind answer, with its mechanism and score in the note."""
     asked = parse_query(question)
-    hits = extremes(asked, index.pieces) if _EXTREME.match(asked.text) else _hits(asked, index, fitted)
+    hits = _hits(asked, index, fitted)
     if not hits or hits[0][0].score < ANSWERABLE:
         score = f"{hits[0][0].score:.2f}" if hits else "none"
         return _blind(None, "", True, f"best score {score}, threshold {ANSWERABLE}")
@@ -129,9 +129,6 @@ def _searches(asked: Query) -> list[Action]:
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
 
 
-_EXTREME = re.compile(r"which .*\b(?:highest|lowest|greatest|smallest)\b", re.IGNORECASE)
-
-
 def _alike(left: Unit, right: Unit) -> bool:
     """Whether two pieces have the same form; a table row does not compete with a sentence."""
     return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
@@ -141,35 +138,6 @@ def _alike(left: Unit, right: Unit) -> bool:
 def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
     """The index of the lines read, which the next question about them needs again."""
     return make_index(units({line.number: line for line in lines}, dict(headings)), title)
-
-
-def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
-    """The row with the highest or lowest number in the column asked for."""
-    largest = bool(re.search(r"\b(?:highest|greatest)\b", asked.text))
-    found: list[tuple[Hit, str]] = []
-    for table in {unit.table for unit in pieces if unit.cells}:
-        rows = [unit for unit in pieces if unit.cells and unit.table == table]
-        matching = [(_share_of(head, asked), index) for index, head in enumerate(rows[0].header[1:], start=1)]
-        share, column = max(matching)
-        numbers = [_number(unit.cells[column]) for unit in rows]
-        if share < 0.5 or any(number is None for number in numbers):
-            continue
-        values = [number or 0.0 for number in numbers]
-        best = rows[values.index(max(values) if largest else min(values))]
-        here = sum(name.lower() in asked.frame.lower() for name in [*best.section[-1:], best.caption] if name)
-        found.append((Hit(best, share + 0.1 * here, share), best.cells[0]))
-    return sorted(found, key=lambda item: -item[0].score)
-
-
-def _share_of(head: str, asked: Query) -> float:
-    """The share of a column's name, without units, that the question contains."""
-    said = set(terms(re.sub(r"\([^()]*\)", "", head)))
-    return len(said & asked.terms) / max(1, len(said))
-
-
-def _number(text: str) -> float | None:
-    match = re.fullmatch(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s*[%\w]{0,6}", text)
-    return float(match.group(1).replace(",", "")) if match else None
 
 
 def _agree(left: str, right: str) -> bool:
