@@ -85,7 +85,8 @@ def read_clause(doc: Doc) -> Clause | None:
     if subjects[0].i in dropped or root.i in dropped:
         return None
     clause = Clause(doc, root, subjects[0], kept)
-    return None if _has_stray_verb(clause) else clause
+    split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
+    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
 
 
 def _has_stray_verb(clause: Clause) -> bool:
