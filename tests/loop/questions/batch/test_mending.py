@@ -41,7 +41,7 @@ def test_the_same_answer_again_corrects_nothing() -> None:
     play = BatchPlay([[("causal", Fate.WRONG)]])
     result = run(play, limits=limits_of({WHY: 1}))
     assert [one.rejection_reason for one in result.rejected][:1] == [RejectionReason.WRONG_ANSWER]
-    assert play.asked("answerer") == 2
+    assert (play.asked("answerer"), play.asked("validator")) == (2, 2), "it is not judged again"
 
 
 def test_killed_anywhere_it_is_mended_once_and_the_blind_answer_holds() -> None:
