@@ -30,8 +30,8 @@ _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
 _NEAR = 0.04  # two sizes this close are equal, because rounding shifts tenths of a point
-_LARGE = 1.18  # times the body size: a heading whatever its text
-_LARGER = 1.05  # times the body size: a heading if it is bold
+_LARGE = 1.18  # times the body size: neither a label nor a running head
+_LARGER = 1.05  # times the body size: larger than running text
 _ALONE = 5  # pages from which an outline of a single entry is useless
 _MUCH = 0.2  # share of the running text from which its font is one of the ordinary fonts
 _SMALLEST = 0.85  # times the body size: headings may be smaller than the running text
@@ -230,7 +230,7 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
     edges = {line - 1 for page in text.pages for line in (page.start_line, page.end_line)}
     letters = {n: "".join(filter(str.isalpha, lines[n])) for n, *_ in blocks if n in edges}
     heads = Counter(letters.values())
-    labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN and not NAMED.fullmatch(lines[n])}
+    labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN}
     return labels | {n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _LARGE * body.size}
 
 
@@ -255,11 +255,9 @@ def _is_worded(line: str) -> bool:
     rest = line.rstrip("0123456789ivxlc")
     if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
         return False
-    numbered = NUMBERED.match(line)
-    if (line[-1] == "." and not numbered) or (" | " in line and not _opens(line)):
+    if (line[-1] == "." and not NUMBERED.match(line)) or (" | " in line and not _opens(line)):
         return False
-    words = line[numbered.end(1) :] if numbered else line
-    return sum(map(str.isalpha, words)) * 2 >= len(words.replace(" ", ""))
+    return any(map(str.isalpha, line))
 
 
 def _is_above_text(block: Block, text: PdfText) -> bool:
