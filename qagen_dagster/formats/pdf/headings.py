@@ -30,11 +30,11 @@ _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
 _NEAR = 0.04  # two sizes this close are equal, because rounding shifts tenths of a point
-_LARGE = 1.18  # times the body size: a heading whatever its text
-_LARGER = 1.05  # times the body size: a heading if it is bold
+_LARGE = 1.18  # times the body size: neither a label nor a running head
+_LARGER = 1.05  # times the body size: larger than running text
 _ALONE = 5  # pages from which an outline of a single entry is useless
 _MUCH = 0.2  # share of the running text from which its font is one of the ordinary fonts
-_SMALLEST = 0.85  # times the body size: bold headings may be smaller than the running text
+_SMALLEST = 0.85  # times the body size: headings may be smaller than the running text
 _OFTEN = 8  # times that a heading may occur; labels occur more often
 _LINES = 3  # of a heading at most
 _MOST = 0.5  # share of the lines of a font that must be able to be headings
@@ -127,9 +127,8 @@ class _Body:
 
     def differs(self, font: Font) -> bool:
         """Whether headings may be printed in a font."""
-        if not font.size or font.size < (_SMALLEST if font.bold else 1 - _NEAR) * self.size:
-            return False
-        return self.stands_out(font) or font.name not in self.names
+        apart = self.stands_out(font) or font.name not in self.names
+        return apart and font.size >= max(1, _SMALLEST * self.size)
 
 
 def _set_apart(text: PdfText, title: str) -> list[Section]:
@@ -141,7 +140,7 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     sizes = [size for n, size in enumerate(sizes) if not n or size < (1 - _NEAR) * sizes[n - 1]]
     found: list[Section] = []
     for block in blocks:
-        shown = " ".join(text.lines[n] for n in block).replace(" | ", " ")
+        shown = _shown(block, text.lines).replace(" | ", " ")
         numbered = NUMBERED.match(shown) or _LETTERED.match(shown)
         rank = sum(size > (1 + _NEAR) * fonts[block[0]].size for size in sizes) + 1
         level = (numbered[1] or "").count(".") + 1 if numbered else min(rank, 4)
@@ -184,7 +183,7 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
         line, first = lines[n], lines[n][:1]
         begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
         follows = n == last + 1 and n not in starts and _is_like(fonts[n], fonts[last])
-        if follows and not (begins and (_opens(line) or NAMED.fullmatch(lines[last]))):
+        if follows and not (begins and _opens(line)):
             block.append(n)
         else:
             block = [n]
@@ -220,9 +219,7 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     return [
         block
         for block in fit
-        if fonts[block[0]] in styles
-        or NAMED.fullmatch(lines[block[0]])
-        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+        if fonts[block[0]] in styles or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
     ]
 
 
@@ -233,14 +230,14 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
     edges = {line - 1 for page in text.pages for line in (page.start_line, page.end_line)}
     letters = {n: "".join(filter(str.isalpha, lines[n])) for n, *_ in blocks if n in edges}
     heads = Counter(letters.values())
-    labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN and not NAMED.fullmatch(lines[n])}
+    labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN}
     return labels | {n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _LARGE * body.size}
 
 
 def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
     """Whether the lines can be a heading: few, worded like one, and no part of a paragraph."""
     lines, first, last = text.lines, block[0], block[-1]
-    shown = " ".join(lines[n] for n in block)
+    shown = _shown(block, lines)
     if len(block) > _LINES or not _is_worded(shown):
         return False
     font = text.fonts[first]
@@ -258,11 +255,9 @@ def _is_worded(line: str) -> bool:
     rest = line.rstrip("0123456789ivxlc")
     if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
         return False
-    numbered = NUMBERED.match(line)
-    if (line[-1] == "." and not numbered) or (" | " in line and not _opens(line)):
+    if (line[-1] == "." and not NUMBERED.match(line)) or (" | " in line and not _opens(line)):
         return False
-    words = line[numbered.end(1) :] if numbered else line
-    return sum(map(str.isalpha, words)) * 2 >= len(words.replace(" ", ""))
+    return any(map(str.isalpha, line))
 
 
 def _is_above_text(block: Block, text: PdfText) -> bool:
@@ -277,37 +272,22 @@ def _opens(text: str) -> bool:
 
 
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
-    """The blocks without the title and without the front matter of the first page.
+    """The blocks without the title, wherever it is repeated, and without the front matter of the first page.
 
     The largest print of the first page is a title only if nothing else in the document is as large.
     """
     lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
-    running = [n for n in range(end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
-    if len(text.pages) > 1 and not running:
-        return [block for block in blocks if block[0] >= end]  # a cover
-    largest = max((fonts[n].size for n in range(end) if lines[n]), default=0)
-    after = _title_end(text, largest, title)
-    if not after or any(
-        block[0] >= after and fonts[block[0]].size >= (1 - _NEAR) * largest for block in blocks
+    large = max((fonts[n].size for n in range(end)), default=0) * (1 - _NEAR)
+    first = next((n for n in range(end) if fonts[n].size >= large), 0)
+    after = next((n for n in range(first, end) if lines[n] and fonts[n].size < large), end)
+    if large <= body_size(text) or any(
+        block[0] >= after and fonts[block[0]].size >= large for block in blocks
     ):
         return blocks
-    opening = [n for n in range(after, end) if _opens(lines[n])]
-    stop = min([n for n in (*opening, *running) if n >= after], default=end)
-    return [
-        block for block in blocks if block[0] >= stop and _letters(" ".join(lines[n] for n in block)) != title
-    ]
+    texts = [n for n in range(after, end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
+    start = min([*texts, *(n for n in range(after, end) if _opens(lines[n]))], default=end)
+    return [block for block in blocks if block[0] >= start and _letters(_shown(block, lines)) != title]
 
 
-def _title_end(text: PdfText, largest: int, title: str) -> int:
-    """The 1-based number of the title's last line on the first page; 0 if the page does not show it."""
-    shown = [n for n in range(text.pages[0].end_line) if text.lines[n]]
-    for place in range(len(shown)):
-        joined = ""
-        for m in shown[place : place + 4]:
-            joined += _letters(text.lines[m])
-            if title and joined == title:
-                return m + 1
-            if not title.startswith(joined):
-                break
-    tall = [n for n in shown if text.fonts[n].size >= (1 - _NEAR) * largest]
-    return tall[-1] + 1 if tall and largest > _LARGER * body_size(text) else 0
+def _shown(block: Block, lines: list[str]) -> str:
+    return " ".join([lines[n] for n in block])

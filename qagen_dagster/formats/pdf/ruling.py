@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import mean
+from statistics import fmean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 
@@ -172,7 +172,7 @@ class _Finder:
         if not several:
             ruled = top in self._ruled and bottom in self._ruled
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
-        chars = mean(len(self._f.text[n]) for line in several for n in line)
+        chars = fmean(len(self._f.text[n]) for line in several for n in line)
         return len(part) < 4 or (chars < _PARAGRAPH and len(several) * 3 >= len(part))
 
     def _columns_between(self, top: int, bottom: int) -> list[int]:
@@ -296,7 +296,7 @@ class _Rows:
     def _width(self, part: list[list[int]], column: int) -> float:
         """The average width of the fragments in a column, in letter sizes."""
         f = self._f
-        return mean(
+        return fmean(
             (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column(n) == column
         )
 

@@ -71,7 +71,7 @@ def test_labels_that_occur_often_are_no_headings() -> None:
 def test_headings_that_the_outline_omits_are_added() -> None:
     entries: list[list[object]] = [[1, "Wheels", 1], [1, "Ponds", 2]]
     first = page(BODY, ("Wheels", "hebo"), BODY, ("Paddles", "hebo"), BODY, ("a note", "tiit"), BODY)
-    second = page(BODY, ("Ponds", "hebo"), BODY, ("References", "tiit"), "[1] A book.")
+    second = page(BODY, ("Ponds", "hebo"), BODY, ("References", "hebo"), "[1] A book.")
     assert titles(first, second, toc=entries) == ["Wheels", "Paddles", "Ponds", "References"]
 
 
