@@ -189,3 +189,27 @@ def test_a_listing_on_bands_of_grey_is_no_drawing() -> None:
         page.insert_text((64, 109 + 12 * n), f"gauge[{n}] = 0", fontsize=9)
     prose(page, 60, 350, 535, 430)
     assert visuals_of(document) == ()
+
+
+def test_titles_of_panels_are_in_the_box() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 110)
+    chart(page, 80, 200)
+    chart(page, 325, 200)
+    for x in (140, 385):
+        page.insert_text((x, 184), "Rain by quarter", fontsize=8)
+    caption(page, 80, 340, "Figure 1. Rain by quarter.")
+    prose(page, 60, 360, 535, 440)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (80, 178, 500, 342))
+
+
+def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
+    document, (page,) = pages()
+    chart(page, 200, 300)
+    for n in range(3):
+        page.draw_line((210 + 40 * n, 250 - 50 * n), (250 + 40 * n, 284 - 50 * n))
+    caption(page, 200, 430, "Figure 1. Rain by quarter.")
+    prose(page, 60, 460, 535, 540)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 150, 380, 432))
