@@ -32,7 +32,7 @@ _ASIDE, _APART = (
     85.0,
 )  # points between the parts of one visual, horizontally and vertically (captions may stand between)
 _BIT = 18.0  # points between a drawing and a stray line of it
-_TITLE = 2.0  # letter sizes between a panel and its title
+_TITLE = 3.0  # letter sizes between a panel and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -157,6 +157,8 @@ class _Finder:
     def _is_heading(self, piece: Piece) -> bool:
         if piece.is_turned or not any(char.isalpha() for char in piece.text):
             return False
+        if sum(one.line == piece.line for one in self._text.pieces) > 2:  # a row of cells
+            return False
         large = piece.size > 1.15 * self._text.body
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
@@ -182,11 +184,24 @@ class _Finder:
         others = [box for what, box in self._stops if isinstance(what, Caption) and what is not caption]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
-            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
+            best = self._with_heads(min(boxes, key=lambda box: -shared_height(box, caption.box)), room)
             if lined is not None and area(intersection(best, lined)) > 0:
                 best = union((best, lined))
             return Choice(best, Strength.RULED)
         return Choice(lined, Strength.RULED) if lined is not None else None
+
+    def _with_heads(self, box: Rect, room: Rect) -> Rect:
+        """The box of a ruled table with the rows of cells right above its first rule."""
+        above = intersection(room, (box[0] - 6, 0.0, box[2] + 6, box[1]))
+        loose = self._text.prose | self._own | self._margin
+        for row in reversed(
+            rows_of([one for one in self._text.pieces if one not in loose and contains(above, one.box)])
+        ):
+            head = union(one.box for one in row)
+            if len(row) < 2 or box[1] - head[3] > 0.8 * row[0].size:
+                break
+            box = union((box, head))
+        return box
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
         within = contains(expanded(room, 8), box) or area(intersection(room, box)) > 0.6 * area(box)

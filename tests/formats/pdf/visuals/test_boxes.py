@@ -8,7 +8,18 @@ import pymupdf
 import pytest
 
 from qagen_dagster.records.document import VisualType
-from tests.formats.pdf.visuals.test_manifest import CELLS, caption, chart, covers, pages, prose, visuals_of
+from tests.formats.pdf.visuals.test_manifest import (
+    CELLS,
+    PROSE,
+    caption,
+    chart,
+    covers,
+    grid,
+    open_rows,
+    pages,
+    prose,
+    visuals_of,
+)
 
 
 def number_line(page: Any, y: float) -> None:
@@ -92,7 +103,7 @@ def accounts(page: Any, y: float) -> None:
 
 def heads(page: Any, y: float) -> None:
     page.insert_text((306, y), "Income", fontsize=9)
-    page.insert_text((400, y), "Cost", fontsize=9)
+    page.insert_text((400, y), "Cost of it", fontsize=9)
 
 
 @pytest.mark.parametrize("between", ["Dues of ships:", "-" * 70])
@@ -103,7 +114,7 @@ def test_a_line_of_text_does_not_part_numbers_from_their_heads(between: str) -> 
     page.insert_text((60, 200), between, fontsize=9)
     accounts(page, 214)
     (table,) = visuals_of(document)
-    assert covers(table, (60, 179, 420, 258))
+    assert covers(table, (60, 179, 434, 258))
 
 
 def test_a_sentence_between_two_tables_of_numbers_parts_them() -> None:
@@ -115,8 +126,8 @@ def test_a_sentence_between_two_tables_of_numbers_parts_them() -> None:
     page.insert_text((60, 266), "The dues of the new quay are as follows:", fontsize=9)
     page.insert_text((350, 286), "in thousands", fontsize=9)
     first, second = visuals_of(document)
-    assert covers(first, (60, 179, 420, 244))
-    assert covers(second, (60, 279, 420, 358))
+    assert covers(first, (60, 179, 434, 244))
+    assert covers(second, (60, 279, 434, 358))
 
 
 def test_signs_of_currency_do_not_count_as_columns_of_numbers() -> None:
@@ -213,3 +224,50 @@ def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
     prose(page, 60, 460, 535, 540)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 150, 380, 432))
+
+
+def test_heads_above_the_first_rule_belong_to_a_ruled_table() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    grid(page, 60, 200, CELLS)
+    for column, text in enumerate(("Place", "Metres", "Litres")):
+        page.insert_text((64 + 90 * column, 195), text, fontsize=9)
+    caption(page, 60, 275, "Table 1. Depth and rain at two stations.")
+    prose(page, 60, 300, 535, 380)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 187, 330, 277))
+
+
+def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    page.draw_rect(pymupdf.Rect(60, 180, 535, 600), fill=(0.8, 0.9, 1))
+    for n in range(8):
+        page.draw_circle((100 + 50 * n, 230), 15, fill=(1, 1, 0.8))
+        page.draw_line((100 + 50 * n, 245), (200, 400))
+    grid(page, 100, 400, CELLS)
+    (drawing,) = visuals_of(document)
+    assert drawing.type is VisualType.DIAGRAM
+    assert covers(drawing, (60, 180, 535, 600))
+
+
+def test_rows_of_a_table_in_larger_print_than_the_text_are_no_headings() -> None:
+    document, (page, other) = pages(2)
+    other.insert_textbox((60, 60, 535, 400), PROSE * 6, fontsize=7, fontname="tiro")
+    caption(page, 60, 190, "Table 1. Depth and rain at two stations.")
+    open_rows(page)
+    (table,) = visuals_of(document)
+    assert covers(table, (60, 183, 302, 247))
+
+
+def test_slanted_labels_of_an_axis_are_no_text_between_a_chart_and_its_caption() -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    chart(page, 200, 200)
+    for n in range(12):
+        turn = (pymupdf.Point(205 + 15 * n, 330), pymupdf.Matrix(-30))
+        page.insert_text((205 + 15 * n, 330), f"January {n + 10}", fontsize=9, morph=turn)
+    caption(page, 200, 370, "Figure 1. Rain by month.")
+    prose(page, 60, 390, 535, 470)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (200, 200, 380, 372))
