@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pymupdf
 import pytest
 
+from qagen_dagster.formats.pdf.layout import Piece, text_of
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.visuals.test_manifest import (
     CELLS,
@@ -260,14 +262,9 @@ def test_rows_of_a_table_in_larger_print_than_the_text_are_no_headings() -> None
     assert covers(table, (60, 183, 302, 247))
 
 
-def test_slanted_labels_of_an_axis_are_no_text_between_a_chart_and_its_caption() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    chart(page, 200, 200)
-    for n in range(12):
-        turn = (pymupdf.Point(205 + 15 * n, 330), pymupdf.Matrix(-30))
-        page.insert_text((205 + 15 * n, 330), f"January {n + 10}", fontsize=9, morph=turn)
-    caption(page, 200, 370, "Figure 1. Rain by month.")
-    prose(page, 60, 390, 535, 470)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (200, 200, 380, 372))
+def test_slanted_labels_of_an_axis_are_no_prose() -> None:
+    labels = "Jan-99 Feb-99 Mar-99 Apr-99 May-99 Jun-99 Jul-99 Aug-99"
+    level = Piece(labels, (171, 626, 463, 637), size=10, bold=False, line=1)
+    assert text_of(595, 842, [level], 10).prose == {level}
+    slanted = replace(level, box=(171, 626, 463, 654))
+    assert text_of(595, 842, [slanted], 10).prose == set()
