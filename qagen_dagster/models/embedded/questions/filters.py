@@ -169,8 +169,9 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
 
 
 _OPINION = re.compile(
+    r"^(?:an?|the) (?:different|similar|common|same|good|new|popular)\b|"
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
-    r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach)s?\b"
 )
 
 

@@ -129,6 +129,9 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "Often, users of the basin get more access because the gate is open.",
         "Christian Schwarz added new sections on March 15th, 1997, and reworked it in July.",
         "One common situation is the installation on older systems with one core.",
+        "The most common choice is the hammer which is shown below.",
+        "All analyses are marginal sums with respect to the age of walls.",
+        "Estimation based on walls is a common theme in surveys of harbours.",
         "A dispatch interface is an interface that supports dynamic, interpreted calls of methods.",
     ],
 )

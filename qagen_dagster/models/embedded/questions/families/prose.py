@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spacy.tokens import Token
+from spacy.tokens import Doc, Token
 
 from qagen_dagster.models.embedded.questions.families.amounts import how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
@@ -118,8 +118,7 @@ def definition(clause: Clause) -> Iterator[Found]:
         or not subject
         or len(subject) > 6
         or clause.kept[0] < subject[0]
-        or clause.doc[subject[0]].pos_ in ("ADV", "NUM")
-        or clause.doc[subject[-1]].pos_ == "NUM"
+        or not _is_term(clause.doc, subject)
     ):
         return
     kept = [index for index in clause.kept if clause.root.i < index <= attribute.right_edge.i]
@@ -135,6 +134,16 @@ def definition(clause: Clause) -> Iterator[Found]:
     if noun.pos_ in ("NOUN", "PROPN") and noun.lemma_.lower() not in _GENERIC:
         wh, gap = "Who" if is_person(noun) else "What", set(range(clause.root.i + 1, len(clause.doc)))
         yield ask(clause, wh, gap), answer, "definition", "definition", 0.9
+
+
+def _is_term(doc: Doc, subject: list[int]) -> bool:
+    """Whether the subject may be defined: no clause, no superlative, no label such as "term 1" or "the statistic T"."""
+    first, last = doc[subject[0]], doc[subject[-1]].text
+    phrase = [doc[index] for index in subject]
+    clause = any(token.pos_ == "VERB" and token.dep_ not in ("amod", "compound") for token in phrase)
+    chosen = any(token.tag_ in ("JJS", "RBS", "PDT") for token in phrase)
+    whole = first.pos_ not in ("ADV", "NUM") and first.lower_ not in ("all", "every", "each", "any", "some")
+    return whole and not clause and not chosen and len(last) > 1 and not last[0].isdigit()
 
 
 RULES = (who, when, how_many, how_long, why, what_happens, definition)
