@@ -146,7 +146,8 @@ class DocumentRun:
     def _grade_question(self, step: GradeQuestion) -> QuestionGraded:
         context = self.work.context
         document, values = context.view.document, context.task_values()
-        told = (document.source, document.metadata.title or "", *document.metadata.authors, *values.values())
+        about = document.metadata
+        told = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
         grade = grade_question(
             step.question, self.source, metadata="\n".join(told), hypothetical=hypothetical
