@@ -15,6 +15,7 @@ MOST_WORDS = 80  # a longer sentence is probably not one
 _AROUND = 30  # lines before and after the quote that may belong to its sentence
 _MOST_HEADS = 3  # rows at the beginning of a table
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d\Z)[-\u2013(]*\s?[$\u20ac\u00a3]?\s?\(?\d[\d,.]*\s?[%)]*")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PRONOUN = re.compile(
     r"(?:It|They|He|She|Its|Their|His|Her)\s|(?:This|These|Those)\s(?:is|are|was|were|has|have|had|can|could|may|will|would)\s"
 )
@@ -57,7 +58,7 @@ def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
     """The first and the last row (1-based) of the head of the table with cells that contains a line; None if the line is in no
     such table, or in the head.
 
-    After the first row, rows without amounts and rules belong to the head.
+    After the first row, rows with years or without a name belong to the head, and the rule that ends it.
     """
     first = line - 1
     while first > 0 and "|" in lines[first] and "|" in lines[first - 1]:
@@ -65,13 +66,17 @@ def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
     last = first
     while last + 1 < min(line, first + _MOST_HEADS) and _belongs_to_head(lines[last + 1]):
         last += 1
+        if _RULE.fullmatch(lines[last]):
+            break
     return (first + 1, last + 1) if "|" in lines[first] and last + 1 < line else None
 
 
 def _belongs_to_head(row: str) -> bool:
-    """Whether a row has words or years beside its name, and no amounts. Rules belong to the head, too."""
-    cells = [cell.strip() for cell in row.strip().strip("|").split("|")[1:]]
-    return _RULE.fullmatch(row) is not None or (any(cells) and not any(map(_AMOUNT.fullmatch, cells)))
+    """Whether a row is a rule, or has no amounts and no name, or years."""
+    name, *cells = (cell.strip() for cell in row.strip().strip("|").split("|"))
+    if any(map(_AMOUNT.fullmatch, cells)):
+        return False
+    return _RULE.fullmatch(row) is not None or (any(cells) and (not name or any(map(_YEAR.search, cells))))
 
 
 def _lines(lines: Sequence[str], place: Evidence, first: int, last: int) -> Evidence:

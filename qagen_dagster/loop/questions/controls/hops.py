@@ -33,7 +33,7 @@ def control(
     A table row can hold both sides of a comparison, so evidence of one passage proves nothing.
     """
     places = step.candidate.evidence
-    passages = [number for number, place in enumerate(places) if not _is_head(work, place, places)]
+    passages = _passages(work, places)
     if (
         isinstance(judged, Controlled)
         or judged.verdict is None
@@ -69,22 +69,24 @@ def applies(work: DocumentWork, question_type: str) -> bool:
     return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
 
 
-def _is_head(work: DocumentWork, place: Evidence, places: Sequence[Evidence]) -> bool:
-    """Whether a passage is the head of the table of another one. A row and its head are one passage."""
+def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
+    """The numbers of the quotes of each passage. The rows of a table and its head are one passage."""
     lines = work.context.view.lines
-    heads = [head_of_table(lines, one.start_line) for one in places if one.start_line is not None]
-    return place.start_line is not None and any(
-        head is not None and place.start_line <= head[1] and head[0] <= (place.end_line or 0)
-        for head in heads
-    )
+    heads = [None if one.start_line is None else head_of_table(lines, one.start_line) for one in places]
+    found: dict[tuple[int, int], set[int]] = {}
+    for number, place in enumerate(places):
+        own = (place.start_line or 0, place.end_line or 0)
+        above = next((head for head in heads if head and own[0] <= head[1] and head[0] <= own[1]), None)
+        found.setdefault(heads[number] or above or (-1, number), set()).add(number)
+    return list(found.values())
 
 
-def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: int) -> AnswerRun:
+def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:
     """The validator's answer from the other passages."""
     shown = [
         Excerpt(number, place.start_line, place.quote)
         for number, place in enumerate(step.candidate.evidence, 1)
-        if number != hidden + 1
+        if number - 1 not in hidden
     ]
     document = work.context.view.document
     return answer_from_excerpts(

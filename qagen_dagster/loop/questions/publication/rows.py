@@ -142,7 +142,13 @@ class PublishedRows:
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
-    """The number of passages that stand apart: lines that overlap or touch are one passage, a visual is one, too."""
+    """The number of passages that stand apart: lines that overlap or touch are one passage, a visual is one, too.
+
+    So are the rows of a table with their head. They are known by their number of cells.
+    """
+    cells = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
+    tables = {count for count in cells.values() if count > 1}
+    evidence = [one for one, count in cells.items() if count not in tables]
     visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
     passages, end = 0, -1
     for start, last in sorted(
@@ -151,7 +157,7 @@ def hops(evidence: Iterable[Evidence]) -> int:
         if start > end + 1:
             passages += 1
         end = max(end, last)
-    return passages + len(visuals)
+    return passages + len(visuals) + len(tables)
 
 
 def _visual(visual: Visual) -> PublishedVisual:

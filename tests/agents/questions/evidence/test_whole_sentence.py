@@ -63,6 +63,9 @@ def test_the_head_of_a_table_is_its_first_rows_without_amounts() -> None:
         "| | $ (7) | 9% |",
     ]
     assert head_of_table(years, 4) == (1, 2)
+    words = ["| Option | Meaning |", "| --- | --- |", "| point | the standard |", "| bath | the water |"]
+    assert head_of_table(words, 4) == (1, 2)
+    assert head_of_table(words[::2] + words[3:], 3) == (1, 1)
 
 
 @pytest.mark.parametrize(

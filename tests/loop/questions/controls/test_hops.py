@@ -130,11 +130,11 @@ def test_a_validator_without_an_answer_proves_nothing() -> None:
     assert fault(control(Reader(dict.fromkeys((1, 2, 3), say("Hm."))))) is None
 
 
-def test_the_head_of_a_table_is_no_passage_of_its_own() -> None:
-    """MANUAL's table: the row and its head are one passage, so nothing is hidden and nothing is asked."""
-    head = Evidence(quote="| Month | Drift |", start_line=9, end_line=9)
-    row = Evidence(quote="| May | 0.3 % |", start_line=10, end_line=10)
-    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=(head, row), question_type="comparison")
+def test_the_rows_of_a_table_and_its_head_are_one_passage() -> None:
+    """The month of the highest drift is still found without the row of another month, so nothing is hidden."""
+    quotes = ("| Month | Drift |", "| May | 0.3 % |", "| June | 0.8 % |")
+    places = tuple(Evidence(quote=one, start_line=at, end_line=at) for at, one in enumerate(quotes, 9))
+    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=places, question_type="comparison")
     work = DocumentWork(
         Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL), context_of(), LIMITS, "f" * 16
     )

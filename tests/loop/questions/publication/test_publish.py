@@ -14,11 +14,12 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark, grade_set
 from qagen_dagster.loop.questions.combination import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
+from qagen_dagster.loop.questions.publication.rows import hops
 from qagen_dagster.loop.questions.run_shard import run_shard
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion
-from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
+from qagen_dagster.records.questions.results import Evidence, RejectionReason, ValidatedSet
 from tests.loop.conftest import COMBINATION, PROFILE, PlayedWorkspace, put_documents, texts
 from tests.support.play import Outcome, Play
 
@@ -322,3 +323,13 @@ def test_a_set_with_questions_that_nobody_compared_is_unfinished(workspace: Play
     workspace.store.write(ValidatedSet.key(COMBINATION), validated.model_copy(update={"undecided": 1}))
     finish(workspace)
     assert not is_up_to_date(workspace, COMBINATION, RunOptions())
+
+
+def test_rows_of_a_table_and_its_head_are_one_hop() -> None:
+    def place(quote: str, line: int) -> Evidence:
+        return Evidence(quote=quote, start_line=line, end_line=line)
+
+    table = [place("| Month | Drift |", 9), place("| May | 0.3 % |", 10), place("| June | 0.8 % |", 14)]
+    assert hops(table) == 1
+    assert hops([*table, place("Calibrate the probe.", 4)]) == 2
+    assert hops([place("Calibrate the probe.", 4), place("Its cable is 12 m long.", 7)]) == 2
