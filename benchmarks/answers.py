@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean, quantiles
 
@@ -28,7 +29,7 @@ from qagen_dagster.answering.retrieve import retrieve
 from qagen_dagster.index.sentences import split
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import bare, overlap
-from qagen_dagster.models.embedded.answering.reader import Reader
+from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.answering.weights import Weights
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
@@ -64,7 +65,7 @@ class Answerer:
         got = retrieve(self._chunks, document, text, question, usual.max_chunks, usual.similarity_threshold)
         shown = [Excerpt(chunk.chunk_no, chunk.start_line, chunk.text) for chunk in got.chunks]
         spec = ModelSpec(provider="embedded", model="reader")
-        model = LocalModel(EmbeddedProvider(spec, Reader(fitted=fitted)))
+        model = LocalModel(EmbeddedProvider(spec, partial(read, fitted=fitted)))
         run = answer_from_excerpts(model, question, None, shown, document_id=document)
         cosine = max(chunk.score for chunk in got.chunks)
         submitted = run.submitted or SubmittedAnswer(answer="", answerable=False, confidence=0.0)

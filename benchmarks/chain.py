@@ -5,6 +5,8 @@ process of its own: a note of five pages, then a paper of twenty. The server's m
 sees, and it reads or searches only what it does not see yet. By the content of a question alone, one answer in three has another
 wording and one in ten is wrong. The server counts a token per four characters and caches prefixes in blocks of 128 tokens. The time
 is the server's, from the first request to the last response. The module runs on older commits too, for comparison.
+
+`--batch` asks for three single facts and three comparisons with the batch strategy instead, and shows the tokens of each kind of call.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,16 +26,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import project
+from benchmarks.chain_model import document, draw, play
 from qagen_dagster.definitions import open_graph
 from qagen_dagster.loop.calls import unique_calls
+from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
+from qagen_dagster.loop.estimate.forecast import Use
+from qagen_dagster.loop.estimate.past_runs import use_of
+from qagen_dagster.loop.questions.combination import RunOptions
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import GenerationResult
 from tests.support.loopback import LoopbackServer
-from tests.support.wire_reader import Asked, read
-from tests.support.wire_server import Call, Reply, Seen, wire_body
+from tests.support.wire_reader import read
+from tests.support.wire_server import Reply, Seen, wire_body
 
 COMBINATION = Combination(corpus="trials", scenario="facts", mode=Mode.TEXTUAL)
 QUESTIONS = 10
+QUESTIONS_OF_A_TYPE = 3  # with `--batch`
 CORPUS = f"""\
 name: Field trials
 corpus_context: Reports on the field trials of an invented institute.
@@ -46,142 +54,26 @@ roles:
   generator: {{provider: openai_compatible, model: asker, base_url: "{url}"{more}}}
   validator: {{provider: openai_compatible, model: judge, base_url: "{url}"{more}}}
   deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
+  judge: {{provider: openai_compatible, model: judge, base_url: "{url}"{more}}}
+  answerer: {{provider: openai_compatible, model: asker, base_url: "{url}"{more}}}
 """
-PAGE = 3_700  # characters of a page of a paper
+BATCH = f"""\
+name: Field trials
+corpus_context: Reports on the field trials of an invented institute.
+scenarios:
+  facts:
+    name: Facts
+    description: Single facts of the trials, and comparisons of plots.
+    modes: [textual]
+    strategy: batch
+    batch: {{mix: {{factual: {QUESTIONS_OF_A_TYPE}, comparison: {QUESTIONS_OF_A_TYPE}}}}}
+"""
 LATENCIES = {"50 ms": (0.05, 0.05), "0.2-0.8 s": (0.2, 0.8)}  # of a call, drawn by the hash of the request
 _CHARACTERS, _BLOCK, _LEAST = (
     4,
     128,
     1_024,
 )  # of a token; tokens that are cached at once; of the shortest cached prefix
-_PLOTS = (
-    "Varna", "Oslo", "Turin", "Cadiz", "Bergen", "Lviv", "Porto", "Malmo", "Ghent", "Split", "Basel", "Derry", "Kiel", "Lucca",
-    "Narva", "Odense", "Parma", "Riga", "Sligo", "Trier", "Umea", "Vaduz", "Worms", "Ypres", "Zadar", "Arles", "Brest", "Como",
-)  # fmt: skip
-_CROPS = ("barley", "lentil", "mustard", "clover", "rye", "flax")
-_FACT = re.compile(r"(\d+)\| (The mean yield of the (\w+) plot under (\w+) was (\d+) kg\.)")
-_ASKED = re.compile(r"What was the mean yield of the (\w+) plot under (\w+)\?")
-_WHOLE = re.compile(r"lines 1-(\d+) of \1\b")
-_JUDGED = ("non_trivial", "self_contained", "relevant")
-_UNUSED = re.compile(r"no question was asked about: (\d+)")
-
-
-def document(pages: int) -> str:
-    """A report of so many pages: facts in their order, each in front of sentences without any."""
-    lines, size, number = ["Report on the field trials", ""], 0, 0
-    while size < pages * PAGE:
-        plot, crop = _PLOTS[number % len(_PLOTS)], _CROPS[number // len(_PLOTS) % len(_CROPS)]
-        amount = 100 + _draw(f"{plot} {crop}") % 800
-        section = [f"The mean yield of the {plot} plot under {crop} was {amount} kg.", ""]
-        for sentence in range(8):
-            words = [_WORDS[_draw(f"{number} {sentence} {word}") % len(_WORDS)] for word in range(20)]
-            section.append(f"The {' '.join(words)}.")
-        lines += [*section, ""]
-        size += sum(len(line) + 1 for line in section)
-        number += 1
-    return "\n".join(lines) + "\n"
-
-
-_WORDS = [
-    "soil",
-    "rain",
-    "frost",
-    "seed",
-    "field",
-    "autumn",
-    "furrow",
-    "ditch",
-    "gate",
-    "wagon",
-    "barn",
-    "ledger",
-    "keeper",
-    "season",
-    "harvest",
-    "labour",
-    "drain",
-    "hedge",
-    "meadow",
-    "stubble",
-    "plough",
-    "hand",
-    "wall",
-    "stone",
-    "road",
-    "bank",
-    "river",
-    "valley",
-    "slope",
-    "weather",
-    "wind",
-    "cloud",
-    "morning",
-    "evening",
-    "winter",
-    "summer",
-]
-
-
-def _draw(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
-
-
-def play(asked: Asked) -> Reply:
-    """What the capable model replies."""
-    if asked.role == "comparer":
-        (plot, crop), *_ = _ASKED.findall(asked.user)
-        checks = dict.fromkeys((*_JUDGED, "supported", "premise_holds", "unambiguous"), True)
-        right = not _is_wrong(plot, crop)
-        return _call("submit_comparison", matches=right, explanation="I compared the amounts.", **checks)
-    if asked.role == "deduplicator":
-        return _call("submit_duplicate_verdict", verdict="unique", explanation="Another plot.")
-    return _ask(asked) if asked.role == "generator" else _answer(asked)
-
-
-def _ask(asked: Asked) -> Reply:
-    taken = set(_ASKED.findall(asked.user))
-    for line, quote, plot, crop, amount in _FACT.findall("\n".join((asked.user, *asked.results))):
-        if (plot, crop) not in taken:
-            return _call(
-                "submit_qa",
-                question=f"What was the mean yield of the {plot} plot under {crop}?",
-                answer=f"{amount} kg",
-                evidence=[{"quote": quote, "start_line": int(line)}],
-                question_type="numeric",
-            )
-    if asked.results or _WHOLE.search(asked.user):
-        return _call("report_exhausted", reason="Every fact has been asked about.")
-    return _call("read_lines", start_line=int((_UNUSED.findall(asked.user) or ["1"])[0]))
-
-
-def _answer(asked: Asked) -> Reply:
-    plot, crop = _ASKED.findall(asked.user)[-1]
-    seen = _FACT.findall("\n".join((asked.user, *asked.results)))
-    found = next((fact for fact in seen if fact[2:4] == (plot, crop)), None)
-    if found is None and not asked.results and not _WHOLE.search(asked.user):
-        return Reply(calls=(Call("search", {"pattern": plot}), Call("search", {"pattern": f"under {crop}"})))
-    if found is None:
-        return _call("submit_answer", answerable=False, unambiguous=True, answer="", note="Not there.")
-    line, quote, _, _, amount = found
-    answer = f"{int(amount) + 1} kg" if _is_wrong(plot, crop) else f"{amount} kg"
-    if _draw(f"worded {plot} {crop}") % 3 == 0:
-        answer = f"on average it yielded {answer}"
-    return _call(
-        "submit_answer",
-        answerable=True,
-        unambiguous=True,
-        answer=answer,
-        evidence=[{"quote": quote, "start_line": int(line)}],
-        **(dict.fromkeys(_JUDGED, True) if '"relevant"' in asked.whole else {}),
-    )
-
-
-def _is_wrong(plot: str, crop: str) -> bool:
-    return _draw(f"wrong {plot} {crop}") % 10 == 0
-
-
-def _call(name: str, **arguments: object) -> Reply:
-    return Reply(calls=(Call(name, arguments),))
 
 
 class Server(LoopbackServer):
@@ -194,6 +86,7 @@ class Server(LoopbackServer):
         self._fast, self._slow, self._lock = fast, slow, threading.Lock()
         self._cached: set[str] = set()
         self.first, self.last = 0.0, 0.0
+        self.tokens: dict[str, list[int]] = {}  # of each request, by the tool that ends its task
 
     def answer(self, seen: Seen) -> dict[str, Any]:
         asked, begun = read(seen), time.monotonic()
@@ -204,13 +97,14 @@ class Server(LoopbackServer):
         prefixes = [asked.model + hashlib.sha256(text[:end].encode()).hexdigest() for end in ends]
         hits = sum(prefix in self._cached for prefix in prefixes) * _BLOCK
         reply = play(asked)
-        share = (_draw(text) % 1_000) / 1_000
+        share = (draw(text) % 1_000) / 1_000
         time.sleep(self._fast + share * (self._slow - self._fast))
         usage = (size, 60, hits if hits >= _LEAST else 0, 0)
         with self._lock:
             self._cached |= set(prefixes)
             self.last = time.monotonic()
-        return wire_body(seen.path, Reply(calls=reply.calls, usage=usage), seen.body, _draw(text))
+            self.tokens.setdefault(asked.tools[-1], []).append(size)
+        return wire_body(seen.path, Reply(calls=reply.calls, usage=usage), seen.body, draw(text))
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -222,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert isinstance(self.server, Server)
-        self._send({"span": self.server.last - self.server.first})
+        self._send({"span": self.server.last - self.server.first, "tokens": self.server.tokens})
 
     def do_POST(self) -> None:
         assert isinstance(self.server, Server)
@@ -243,9 +137,11 @@ class Cost(NamedTuple):
 
     span: float
     result: GenerationResult
+    tokens: dict[str, list[int]]  # input of each request, by the tool that ends its task
+    told: CombinationEstimate  # before the work
 
 
-def measure(pages: int, latency: str, more: str = "") -> Cost:
+def measure(pages: int, latency: str, more: str = "", corpus: str = CORPUS) -> Cost:
     """Work a document of so many pages alone. `more`: keys of the profile for generator and validator."""
     command = [sys.executable, "-m", "benchmarks.chain", "--serve", latency]
     with (
@@ -256,18 +152,21 @@ def measure(pages: int, latency: str, more: str = "") -> Cost:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
             root = Path(folder)
-            settings = project.make(root, "trials", CORPUS, {"report.txt": document(pages)}, "remote")
+            settings = project.make(root, "trials", corpus, {"report.txt": document(pages)}, "remote")
             profile = PROFILE.format(url=f"{url}/v1", more=more)
             (root / "profiles" / "remote.yaml").write_text(profile, encoding="utf-8")
             with open_graph(settings, project.Quiet()) as graph:
                 project.check(graph.documents("trials"))
+                told = estimate(Workspace(settings), [COMBINATION], RunOptions()).combinations[0]
                 project.check(graph.materialize("chain", ("candidate_qa",), COMBINATION.key))
             with urllib.request.urlopen(url) as response:
-                span = json.load(response)["span"]
+                seen = json.load(response)
         finally:
             process.kill()
         (file,) = (root / "assets").glob(f"candidates/{COMBINATION.key}/*/*.json")
-        return Cost(span, GenerationResult.model_validate_json(file.read_bytes()))
+        return Cost(
+            seen["span"], GenerationResult.model_validate_json(file.read_bytes()), seen["tokens"], told
+        )
 
 
 def show(title: str, cost: Cost) -> None:
@@ -285,6 +184,15 @@ def show(title: str, cost: Cost) -> None:
     )
     roles = Counter(call.role for call in calls)
     print(f"{'':<42} {', '.join(f'{role} {count}' for role, count in roles.items())}, unused {unused}")
+    taken = use_of(result.calls)
+    for role in cost.told.roles:
+        use, expected = taken.get(role.role, Use()), role.input_tokens.expected
+        print(
+            f"{'':<42} {role.role}: {use.calls:.0f} calls, {use.input_tokens:,.0f} tokens; "
+            f"expected {role.calls.expected:.1f} calls, {expected:,.0f} tokens"
+        )
+    for terminal, sizes in cost.tokens.items():
+        print(f"{'':<42} {terminal}: {len(sizes)} requests, {sum(sizes):,} tokens")
 
 
 def main() -> None:
@@ -293,6 +201,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, nargs="*", default=[5, 20])
     parser.add_argument("--latency", choices=LATENCIES, nargs="*", default=list(LATENCIES))
     parser.add_argument("--tools-only", action="store_true", help="show nothing of the document unasked")
+    parser.add_argument("--batch", action="store_true", help="use the batch strategy")
     parser.add_argument("--serve", choices=LATENCIES, help="be the model server")
     given = parser.parse_args()
     if given.serve:
@@ -302,7 +211,9 @@ def main() -> None:
     for pages in given.pages:
         for latency in given.latency:
             more = ", opening_characters: 0" if given.tools_only else ""
-            show(f"{pages} pages, {QUESTIONS} questions, {latency}", measure(pages, latency, more))
+            asked = 2 * QUESTIONS_OF_A_TYPE if given.batch else QUESTIONS
+            found = measure(pages, latency, more, BATCH if given.batch else CORPUS)
+            show(f"{pages} pages, {asked} questions, {latency}", found)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.planted.documents import load
-from benchmarks.planted.faults import EVIDENCE, KINDS, WRONG, planted
 from benchmarks.planted.judge import Outcome, outcome
+from benchmarks.planted.kinds import EVIDENCE, KINDS, WRONG, planted
 from qagen_dagster.loop.review.agreement import wilson
 
 STAGES = ("code", "blind", "comparison")
@@ -70,7 +70,7 @@ def _line(name: str, found: Sequence[Outcome]) -> None:
         _share(sum(one.stage in STAGES[: number + 1] for one in faulty), len(faulty))
         for number in range(len(STAGES))
     ]
-    twins = {(one.planted.fact, one.planted.question_type, one.planted.computation is None): one.kept for one in found if one.planted.good}  # fmt: skip
+    twins = {(one.planted.fact, one.planted.question, one.planted.quotes, one.planted.question_type, one.planted.computation is None): one.kept for one in found if one.planted.good}  # fmt: skip
     reasons = Counter(one.reason for one in faulty if not one.kept).most_common(4)
     shown = ", ".join(f"{reason} {count}" for reason, count in reasons)
     cells = (name, str(len(faulty)), *refused, _share(sum(twins.values()), len(twins)), shown)

@@ -11,11 +11,7 @@ from typing import Any
 
 from benchmarks.planted.documents import NAME, NUMBER, Fact, Page
 
-MOST_QUOTES = 6  # of a submission
-EACH = 2  # candidates of one kind from one document
-_AUXILIARY = re.compile(
-    r"\b(is|are|was|were|has|have|had|can|could|may|will|would|should|does|did)\b(?! not)"
-)
+AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|can|could|may|will|would|should|does|did)\b(?! not)")
 _PLACE = re.compile(
     r"\b(?:table|figure|text|passage|above|below|study|paper|document|report)\b", re.IGNORECASE
 )
@@ -38,9 +34,10 @@ class Planted:
     honest: str
     question_type: str = "factual"
     computation: dict[str, Any] | None = None
+    whole: str = ""  # what the quotes must say, if it is not the fact's first quote
 
 
-_Change = Callable[[Fact, "Others", random.Random], Iterator[Planted]]
+Change = Callable[[Fact, "Others", random.Random], Iterator[Planted]]
 
 
 @dataclass(frozen=True)
@@ -59,22 +56,6 @@ class Others:
         return chance.choice(alike or [fact])
 
 
-def planted(facts: Sequence[Fact]) -> list[Planted]:
-    """Every faulty candidate, each followed by its good twin."""
-    others, found = Others(facts), list[Planted]()
-    counts: dict[tuple[str, str], int] = {}
-    for number, fact in enumerate(facts):
-        if len(fact.heads) + len(fact.quotes) > MOST_QUOTES:
-            continue
-        for kind, change in KINDS.items():
-            taken = counts.get((kind, fact.page.name), 0)
-            pair = list(change(fact, others, random.Random(f"{kind} {number}"))) if taken < EACH else []
-            if pair:
-                counts[kind, fact.page.name] = taken + 1
-                found.extend(replace(one, kind=kind) for one in pair)
-    return found
-
-
 def good(fact: Fact) -> Planted:
     """The fact as it is."""
     derived = {"sum": "calculation", "count": "counting", "list": "multi_hop"}
@@ -84,12 +65,12 @@ def good(fact: Fact) -> Planted:
     )  # fmt: skip
 
 
-def _bad(fact: Fact, **changed: Any) -> Planted:
+def bad(fact: Fact, **changed: Any) -> Planted:
     return replace(good(fact), good=False, **changed)
 
 
-def _pair(fact: Fact, **changed: Any) -> Iterator[Planted]:
-    yield _bad(fact, **changed)
+def pair(fact: Fact, **changed: Any) -> Iterator[Planted]:
+    yield bad(fact, **changed)
     yield good(fact)
 
 
@@ -109,7 +90,7 @@ def _rivals(fact: Fact, pattern: re.Pattern[str], within: str | None = None) -> 
     return [one for one in values if one not in said and len(one) > 1]
 
 
-def _wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     match = NUMBER.search(fact.answer)
     rivals = _rivals(fact, NUMBER)
     if (
@@ -118,31 +99,31 @@ def _wrong_number(fact: Fact, _: Others, chance: random.Random) -> Iterator[Plan
         and fact.form in ("cell", "span", "gap number")
         and match.group() not in fact.question
     ):
-        yield from _pair(fact, answer=fact.answer.replace(match.group(), chance.choice(rivals), 1))
+        yield from pair(fact, answer=fact.answer.replace(match.group(), chance.choice(rivals), 1))
 
 
-def _wrong_name(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def wrong_name(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     rivals = _rivals(fact, NAME)
     if fact.form in ("span", "gap name") and NAME.fullmatch(f"a {fact.answer}", 2) and rivals:
-        yield from _pair(fact, answer=chance.choice(rivals))
+        yield from pair(fact, answer=chance.choice(rivals))
 
 
-def _neighbour(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def neighbour(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """Another number or name of the same quote."""
     for pattern in (NUMBER, NAME):
         rivals = _rivals(fact, pattern, fact.quotes[0])
         if fact.form == "span" and pattern.fullmatch(f"a {fact.answer}", 2) and rivals:
-            yield from _pair(fact, answer=chance.choice(rivals))
+            yield from pair(fact, answer=chance.choice(rivals))
             return
 
 
-def _negated(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
+def negated(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
     """The whole sentence as the answer, denied."""
     whole = " ".join(fact.quotes[0].split())
-    match = _AUXILIARY.search(whole)
+    match = AUXILIARY.search(whole)
     if fact.form == "span" and match and len(whole.split()) <= 40:
         denied = f"{whole[: match.end()]} not{whole[match.end() :]}"
-        yield _bad(fact, answer=denied, honest=whole)
+        yield bad(fact, answer=denied, honest=whole)
         yield replace(good(fact), answer=whole, honest=whole)
 
 
@@ -161,21 +142,21 @@ def _other_rows(fact: Fact) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _other_cell(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def other_cell(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     rows = _other_rows(fact) if fact.form == "cell" and any(map(str.isdigit, fact.answer)) else []
     if rows:
-        yield from _pair(fact, answer=chance.choice(rows)[1])
+        yield from pair(fact, answer=chance.choice(rows)[1])
 
 
-def _other_row(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def other_row(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """Answer and evidence of another row."""
     rows = _other_rows(fact) if fact.form == "cell" and any(map(str.isdigit, fact.answer)) else []
     if rows:
         line, cell = chance.choice(rows)
-        yield from _pair(fact, answer=cell, quotes=(*fact.heads, line))
+        yield from pair(fact, answer=cell, quotes=(*fact.heads, line))
 
 
-def _fragment(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
+def fragment(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
     """The answer with a word or two around it, and nothing of what it belongs to."""
     quote, start = fact.quotes[0], fact.start
     if fact.form not in ("cell", "span", "gap number", "gap name") or start < 0:
@@ -185,19 +166,19 @@ def _fragment(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted
     pattern = r"\s+".join(map(re.escape, words))
     place = re.search(rf"(?<!\w){pattern}(?!\w)", quote)
     if place and len(place.group()) * 2 < len(quote) and fact.page.text.count(place.group()) == 1:
-        yield from _pair(fact, quotes=(place.group(),))
+        yield from pair(fact, quotes=(place.group(),))
 
 
-def _other_sentence(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def other_sentence(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     rest = [one for one in fact.page.sentences if fact.answer not in one and one not in fact.quotes]
     if rest and fact.form in ("span", "gap number", "gap name"):
-        yield from _pair(fact, quotes=(chance.choice(rest),))
+        yield from pair(fact, quotes=(chance.choice(rest),))
 
 
-def _half(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
+def half(fact: Fact, _: Others, _chance: random.Random) -> Iterator[Planted]:
     """A list with the quotes of all parts but the last."""
     if fact.form == "list" and fact.parts[-1] not in " ".join((*fact.heads, *fact.quotes[:-1])):
-        yield from _pair(fact, quotes=(*fact.heads, *fact.quotes[:-1]))
+        yield from pair(fact, quotes=(*fact.heads, *fact.quotes[:-1]))
 
 
 def _spoilt(number: str, chance: random.Random) -> str:
@@ -213,11 +194,11 @@ def _computation(fact: Fact, result: str) -> dict[str, Any] | None:
     return {"operation": fact.sum.operation, "items": list(fact.sum.items), "result": result}
 
 
-def _wrong_sum(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def wrong_sum(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """A wrong result that comes with its computation."""
     if fact.form == "sum":
         result = _spoilt(fact.answer, chance)
-        yield _bad(fact, answer=result, computation=_computation(fact, result))
+        yield bad(fact, answer=result, computation=_computation(fact, result))
         yield replace(good(fact), computation=_computation(fact, fact.answer))
 
 
@@ -232,21 +213,21 @@ def _other_result(fact: Fact, chance: random.Random) -> str:
     return f"{abs(one - other):.6g}"
 
 
-def _wrong_sum_alone(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def wrong_sum_alone(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """A wrong result without its computation: of other numbers in the quotes, where there are some."""
     result = _other_result(fact, chance) if fact.form == "sum" else fact.answer
     if result != fact.answer:
-        yield from _pair(fact, answer=result)
+        yield from pair(fact, answer=result)
 
 
-def _wrong_count(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def wrong_count(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     if fact.form == "count":
         result = str(int(fact.answer) + chance.choice((1, 2)))
-        yield _bad(fact, answer=result, computation=_computation(fact, result))
+        yield bad(fact, answer=result, computation=_computation(fact, result))
         yield replace(good(fact), computation=_computation(fact, fact.answer))
 
 
-def _false_premise(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def false_premise(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """A year, number or name of the question changed into one that the page does not have."""
     years = re.findall(r"\b(?:19|20)\d\d\b", fact.question)
     names = [one for one in NAME.findall(fact.question) if one in fact.page.text]
@@ -259,22 +240,22 @@ def _false_premise(fact: Fact, _: Others, chance: random.Random) -> Iterator[Pla
         else chance.choice(("Ostrava", "Lindqvist", "Marabelle"))
     )
     if new not in fact.page.text:
-        yield from _pair(fact, question=fact.question.replace(old, new), honest="")
+        yield from pair(fact, question=fact.question.replace(old, new), honest="")
 
 
-def _pointing(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def pointing(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """A question that points at a text which its reader does not see."""
     if not fact.form.startswith("gap") and not _PLACE.search(fact.question):
         form = chance.choice(_POINTING)
         first = fact.question if form.startswith("{") else fact.question[:1].lower() + fact.question[1:]
-        yield from _pair(fact, question=form.format(first))
+        yield from pair(fact, question=form.format(first))
 
 
-def _absent(fact: Fact, others: Others, chance: random.Random) -> Iterator[Planted]:
+def absent(fact: Fact, others: Others, chance: random.Random) -> Iterator[Planted]:
     """Question and answer of another document with a sentence of this one."""
     other = others.elsewhere(fact, chance)
     if other is not fact and fact.form in ("span", "cell", "gap number", "gap name") and fact.page.sentences:
-        yield from _pair(
+        yield from pair(
             fact,
             question=other.question,
             answer=other.answer,
@@ -283,38 +264,15 @@ def _absent(fact: Fact, others: Others, chance: random.Random) -> Iterator[Plant
         )
 
 
-def _absent_question(fact: Fact, others: Others, chance: random.Random) -> Iterator[Planted]:
+def absent_question(fact: Fact, others: Others, chance: random.Random) -> Iterator[Planted]:
     """The question of another document with an answer and evidence of this one."""
     other = others.elsewhere(fact, chance)
     if other is not fact and fact.form in ("span", "cell"):
-        yield from _pair(fact, question=other.question, honest="")
+        yield from pair(fact, question=other.question, honest="")
 
 
-def _needless_hop(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
+def needless_hop(fact: Fact, _: Others, chance: random.Random) -> Iterator[Planted]:
     """One sentence answers it, but it claims to need two."""
     rest = [one for one in fact.page.sentences if one not in fact.quotes]
     if fact.form == "span" and rest:
-        yield from _pair(fact, quotes=(*fact.quotes, chance.choice(rest)), question_type="multi_hop")
-
-
-WRONG = ("wrong number", "wrong name", "neighbour", "negated", "other cell", "other row", "wrong sum", "wrong sum alone", "wrong count", "absent", "absent question")  # fmt: skip
-EVIDENCE = ("fragment", "other sentence", "half of the evidence")
-KINDS: dict[str, _Change] = {
-    "wrong number": _wrong_number,
-    "wrong name": _wrong_name,
-    "neighbour": _neighbour,
-    "negated": _negated,
-    "other cell": _other_cell,
-    "other row": _other_row,
-    "wrong sum": _wrong_sum,
-    "wrong sum alone": _wrong_sum_alone,
-    "wrong count": _wrong_count,
-    "absent": _absent,
-    "absent question": _absent_question,
-    "fragment": _fragment,
-    "other sentence": _other_sentence,
-    "half of the evidence": _half,
-    "false premise": _false_premise,
-    "points at a text": _pointing,
-    "needless hop": _needless_hop,
-}
+        yield from pair(fact, quotes=(*fact.quotes, chance.choice(rest)), question_type="multi_hop")

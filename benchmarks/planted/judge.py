@@ -34,6 +34,9 @@ CORPUS = CorpusConfig(name="Public documents", corpus_context="Reports, articles
 COMBINATION = Combination(corpus="public", scenario="facts", mode=Mode.TEXTUAL)
 
 
+_WIDENED = ("fragment", "pronoun", "row alone")  # kinds whose evidence code can complete
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of a candidate. `stage`: code, blind, comparison; empty if it was accepted."""
@@ -62,7 +65,7 @@ def outcome(planted: Planted) -> Outcome:
         return Outcome(planted, "code", "no candidate", found.failure or "")
     if candidate.gate is not None:
         return Outcome(planted, "code", candidate.gate.value, candidate.gate_detail)
-    if planted.kind == "fragment" and not planted.good and _mended(planted, candidate):
+    if planted.kind in _WIDENED and not planted.good and _mended(planted, candidate):
         return Outcome(planted, "code", "widened")
     return _validated(planted, candidate, context)
 
@@ -80,9 +83,9 @@ def _submission(planted: Planted) -> AssistantMessage:
 
 
 def _mended(planted: Planted, candidate: Candidate) -> bool:
-    """Whether the stored evidence has the whole quote although only a fragment was submitted."""
-    stored = " ".join(skeleton(place.quote).text for place in candidate.evidence)
-    return skeleton(planted.fact.quotes[0]).text in stored
+    """Whether the stored evidence has what was left out of the submitted quotes."""
+    stored = "".join(skeleton(place.quote).text for place in candidate.evidence)
+    return skeleton(planted.whole or planted.fact.quotes[0]).text in stored
 
 
 def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Outcome:

@@ -39,7 +39,7 @@ class Item:
 def item(example: Example) -> Item:
     """Measure a question's candidates."""
     sentences = pieces(example.text)
-    found = measured(example.question, sentences, 1)
+    found = measured(example.question, sentences)
     right = Counter(bare(example.answer))
     f1 = [overlap(Counter(bare(found.text(row))), right) for row in range(len(found.table.candidates))]
     places = _places(example.text, sentences)

@@ -6,6 +6,7 @@ import logging
 import os
 import platform
 import uuid
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -17,6 +18,10 @@ from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY
 from dagster._core.execution.api import execute_run_iterator
 from dagster._core.instance.ref import InstanceRef
 from dagster._core.remote_origin import ManagedGrpcPythonEnvCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
+from dagster._core.storage.sql import create_engine
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from qagen_dagster.defs.evaluation.assets import STAGES as EVALUATION_STAGES
@@ -49,6 +54,25 @@ REPOSITORY = RemoteRepositoryOrigin(
 )
 
 
+def keep_engines() -> None:
+    """Let Dagster's SQLite storages keep the engines of the last few databases.
+
+    They make an engine for each event, and a new engine compiles every statement again, which takes longer than writing the
+    event. The engines have no pool, so a kept engine holds no connection.
+    """
+    for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
+        vars(module)["create_engine"] = _engine
+
+
+def _engine(address: str, poolclass: type, connect_args: dict[str, Any] | None = None) -> Any:
+    return _kept(address, poolclass, tuple((connect_args or {}).items()))
+
+
+@lru_cache(maxsize=8)  # a run has a database of its own, and three are shared
+def _kept(address: str, poolclass: type, connect_args: tuple[tuple[str, Any], ...]) -> Any:
+    return create_engine(address, poolclass=poolclass, connect_args=dict(connect_args))
+
+
 class Progress(Protocol):
     """Receives the progress of runs."""
 
@@ -77,6 +101,7 @@ class Graph:
         self._progress, self._store = progress, store
         self._definitions = definitions
         self.ahead = ahead or HeadStart()
+        keep_engines()
         reference = InstanceRef.from_dir(str(home), overrides={"compute_logs": _NO_STREAMS})
         self._instance = dg.DagsterInstance.from_ref(reference)
         self.dead = end_dead_runs(self._instance)

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.facts.statement import Facts, facts_of_document
+from qagen_dagster.facts.amounts import Amount
+from qagen_dagster.facts.statement import Facts, facts, facts_of_document
 from qagen_dagster.facts.words import content_stems
 from qagen_dagster.grounding.copies import Copies
 from qagen_dagster.grounding.rows import Row, rows
@@ -41,13 +42,19 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.derived: frozenset[float] = frozenset()
+        self.computed = ""
 
     def deriving(self, text: str) -> Source:
         """The same document with the numbers of `text`, which code has computed from it: they contradict none of its numbers."""
+        if not text:
+            return self
         same = copy(self)
-        same.derived = frozenset(one.value for one in facts_of_document(text).amounts)
+        same.computed = text
         return same
+
+    def has_computed(self, one: Amount) -> bool:
+        """Whether code has computed a number, in any unit, or took it for a computation."""
+        return any(one.number == other.number for other in facts(self.computed).amounts)
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

@@ -26,7 +26,7 @@ from qagen_dagster.grounding.opposites import opposite_in
 from qagen_dagster.grounding.short_answers import SHORT, answers, contains, in_table, near, supporting
 from qagen_dagster.grounding.source import Source, Window
 
-VERSION = "2"  # increase when the same claim may get another verdict or score
+VERSION = "3"  # increase when the same claim may get another verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # content words from which a claim can be supported by its words
 LOOSE = 2  # how many times as long as the claim the part of a sentence may be that has its words
@@ -56,6 +56,7 @@ class Rule(StrEnum):
     SAME_WORDS = "same words"
     ANSWERING_WORDS = "same words as asked"
     SHORT_ANSWER = "short answer"
+    COMPUTED = "computed"
     CHANGED_NUMBER = "changed number"
     CHANGED_DATE = "changed date"
     CHANGED_NAME = "changed name"
@@ -102,7 +103,7 @@ class _Claim:
 
     def stated(self, source: Source) -> Facts:
         """Its facts without the numbers that were computed from the document."""
-        amounts = tuple(one for one in self.facts.amounts if one.value not in source.derived)
+        amounts = tuple(one for one in self.facts.amounts if not source.has_computed(one))
         return replace(self.facts, amounts=amounts)
 
 
@@ -130,6 +131,8 @@ def _closeness(claim: _Claim, window: Window, source: Source) -> float:
 
 
 def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterator[tuple[Rule, Window]]:
+    if ranked and _is_computed(claim, source):
+        yield Rule.COMPUTED, ranked[0]
     if claim.question and len(claim.words) <= SHORT:
         found = supporting(claim.text, claim.question, source)
         if found is not None:
@@ -142,6 +145,16 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
                 yield Rule.SAME_WORDS, window
             elif answers(window, claim.question, source) and not in_table(window, source):
                 yield Rule.ANSWERING_WORDS, window
+
+
+def _is_computed(claim: _Claim, source: Source) -> bool:
+    """Whether an answer has nothing of its own but numbers that code has computed, with words of their computation."""
+    numbers = claim.facts.amounts
+    if not numbers or not all(map(source.has_computed, numbers)):
+        return False
+    written = [word for one in numbers for word in content_stems(one.text)]
+    digits = [word for word in written if any(map(str.isdigit, word))] or written
+    return {*claim.own} <= {*digits, *content_stems(source.computed)}
 
 
 def _same_words(claim: _Claim, window: Window, source: Source) -> bool:

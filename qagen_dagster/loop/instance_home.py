@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.settings import PROJECT_ROOT, Settings, dagster_home
 from qagen_dagster.store import Store
 
@@ -30,7 +30,10 @@ def open_home(settings: Settings) -> Path:
     Store(settings.assets).check_writable()
     home, usual = instance_home(settings), PROJECT_ROOT / HOME
     if dagster_home() is None and home != usual and not home.is_dir():
-        home.mkdir(parents=True)
+        try:
+            home.mkdir(parents=True)
+        except OSError as error:
+            raise StoreError(f"the store {settings.assets} cannot be written: {error.strerror}") from None
         (home / "dagster.yaml").write_bytes((usual / "dagster.yaml").read_bytes())
     if not home.is_dir():
         raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)

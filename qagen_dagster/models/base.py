@@ -10,11 +10,9 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from qagen_dagster.models.embedded_version import embedded_version
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.base import Record
-
-EMBEDDED_VERSION = "3"  # raise it when the embedded models answer a request differently
-
 
 OPENING_CHARACTERS = 100_000  # about 25,000 tokens: a paper of 20 to 25 pages
 
@@ -68,7 +66,7 @@ class ModelSpec(Record):
                 "images", "structured_output", "max_image_pixels", "options",
             },
         )  # fmt: skip
-        return said | {"version": EMBEDDED_VERSION} if self.provider == "embedded" else said
+        return said | {"version": embedded_version(self.model)} if self.provider == "embedded" else said
 
 
 class Provider(Protocol):

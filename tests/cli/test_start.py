@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_libraries_are_imported_only_where_they_are_used(code: str, unwanted: se
     )
     loaded = set(json.loads(ended.stdout.splitlines()[-1]))
     assert loaded & unwanted == set()
+
+
+def test_a_catalog_is_built_without_pandas(tmp_path: Path) -> None:
+    code = """
+import duckdb, sys
+from qagen_dagster.catalog.migrations import create
+with duckdb.connect(sys.argv[1]) as connection:
+    create(connection)
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "catalog.duckdb")], check=True)
 
 
 def test_the_table_of_commands_agrees_with_the_commands() -> None:

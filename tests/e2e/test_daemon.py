@@ -132,5 +132,5 @@ def _a_corpus_comes_and_one_goes(site: Site) -> None:
     assert site.launched() == [["documents port"], ["questions port/facts/textual"], ["catalog"]]
     wait_for(lambda: site.ui.check("corpus_files", "definitions_loaded"), "all are loaded")
     assert site.installed.qagen("stale").errors == [
-        f"{RAIL}: the folder of its corpus is gone; the published set stays"
+        f"qagen: warning: {RAIL}: the folder of its corpus is gone; the published set stays"
     ]

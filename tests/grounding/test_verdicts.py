@@ -130,3 +130,29 @@ def test_a_computed_number_contradicts_no_number_of_the_document(claim: str) -> 
 def test_a_footnote_mark_makes_no_other_token(claim: str, supported: bool | None) -> None:
     source = Source("Preprints are on arXiv6 since 2019. The loss fell to 3.76%7 with the second method.")
     assert decide(claim, source).supported is supported
+
+
+TRIALS = "The probe is calibrated every 90 days. The north plot gave 500 kg. The south plot gave 300 kg."
+INTERVALS = "How many days pass in three calibration intervals of the probe?"
+EXCEED = "By how much did the north plot exceed the south plot?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "computation", "supported"),
+    [
+        (INTERVALS, "270 days", "product of 90; 3 = 270", True),
+        (INTERVALS, "271 days", "product of 90; 3 = 270", False),
+        (EXCEED, "200 kg", "difference of 500 kg; 300 kg = 200", True),
+        (EXCEED, "200 kg more: 500 kg against 300 kg", "difference of 500 kg; 300 kg = 200", True),
+        (EXCEED, "200 sacks", "difference of 500 kg; 300 kg = 200", None),
+        (EXCEED, "200 kg in the drought", "difference of 500 kg; 300 kg = 200", None),
+        ("How many plots gave more than 200 kg?", "two", "count of north plot; south plot = 2", True),
+        (EXCEED, "200 kg", "", False),
+    ],
+)
+def test_a_number_that_code_has_computed_is_supported_with_its_computation(
+    question: str, answer: str, computation: str, supported: bool | None
+) -> None:
+    found = decide(answer, Source(TRIALS).deriving(computation), question)
+    assert found.supported is supported
+    assert (found.rule is Rule.COMPUTED) is (supported is True)

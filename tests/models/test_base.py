@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from qagen_dagster.models.base import EMBEDDED_VERSION, ModelSpec
+from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.embedded_version import embedded_version
 
 
-def test_what_ships_with_the_package_is_identified_by_its_version_too() -> None:
-    assert ModelSpec(provider="embedded", model="rules").identity()["version"] == EMBEDDED_VERSION
+def test_an_embedded_model_is_identified_by_its_rules_too() -> None:
+    assert ModelSpec(provider="embedded", model="rules").identity()["version"] == embedded_version("rules")
     assert "version" not in ModelSpec(provider="openai", model="rules").identity()
 
 

@@ -102,6 +102,14 @@ def test_passwords_open_what_they_should() -> None:
             assert line.parsed.outcome in SCANS | {"empty"}, line.row()
 
 
+def test_ticked_and_empty_boxes_of_a_form_are_read() -> None:
+    with ParserPool(workers=1, seconds=60) as pool:
+        (entry,) = look(pool, REAL / "pdf" / "prefilled_f1040.pdf", ParseOptions()).parsed.entries
+    assert isinstance(entry, ParsedText)
+    assert "if \u2612 self-employed" in entry.text
+    assert "\u2610 Yes. Complete below." in entry.text
+
+
 def look(pool: ParserPool, path: Path, options: ParseOptions) -> Line:
     source = FileSource(path.relative_to(REAL).as_posix(), path)
     start = time.perf_counter()

@@ -28,9 +28,14 @@ CRITERIA = tuple(name for name in Comparison.model_fields if name != "explanatio
 class FakeModel:
     """A `Model`: gives the turns in order, or what a function makes of each request."""
 
-    def __init__(self, turns: Iterable[Turn] | Callable[[Request], Turn], name: str = "fake") -> None:
+    def __init__(
+        self,
+        turns: Iterable[Turn] | Callable[[Request], Turn],
+        name: str = "fake",
+        provider: str = "scripted",
+    ) -> None:
         self._next = turns if callable(turns) else self._in_order(list(turns))
-        self._spec = ModelSpec(provider="scripted", model=name)
+        self._spec = ModelSpec(provider=provider, model=name)
         self._guard = threading.Lock()
         self.requests: list[Request] = []
 
@@ -48,7 +53,7 @@ class FakeModel:
                 meter.record(cost)
             return response
 
-        return FakeModel(respond, self._spec.model)
+        return FakeModel(respond, self._spec.model, self._spec.provider)
 
     def respond(self, request: Request) -> Response:
         with self._guard:

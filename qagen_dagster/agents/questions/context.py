@@ -12,7 +12,7 @@ from qagen_dagster.records.corpus import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit import read_lines
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line
+from qagen_dagster.toolkit.excerpt import CLOSE, Block, block, enclose, one_line
 from qagen_dagster.toolkit.search_meaning import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
@@ -66,6 +66,10 @@ class QAContext:
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
         return read_lines.opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+
+    def opens_whole(self, spec: ModelSpec) -> bool:
+        """Whether `opening` shows the model the whole document."""
+        return self.opening(spec).endswith(CLOSE)
 
     def _own_words(self) -> list[str]:
         """The document's title and other metadata, one per line."""

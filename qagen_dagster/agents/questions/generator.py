@@ -23,7 +23,7 @@ from qagen_dagster.toolkit.excerpt import one_line
 
 ROLE = "generator"
 _NOTES, _NOTE = 5, 200  # notes of a submission; characters of one
-_REFUSED = {
+REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
     RejectionReason.ANSWER_NOT_SUPPORTED: "a reader who sees only your quotes cannot tell that the answer follows",
 }
@@ -76,7 +76,7 @@ def mend(
         nonlocal told
         if not told and isinstance(result, SubmitQA) and check.candidate_of(result) == refused:
             told = True
-            raise ToolError(_MEND.format(why=_REFUSED[reason]))
+            raise ToolError(_MEND.format(why=REFUSED[reason]))
         check.reject_once(result)
 
     run = _run(context, model, history, attempt, reject)

@@ -12,7 +12,7 @@ from qagen_dagster.agents.accounting import call_summaries
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.runner import run_agent
+from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Limits, Terminal
 from qagen_dagster.agents.steps import Finish
 from qagen_dagster.models.base import Model
@@ -95,22 +95,30 @@ def answer_record(mode: Mode) -> type[BlindAnswer]:
 
 def answer_blind(context: QAContext, model: Model, question: str, attempt: int) -> BlindFinding:
     """Answer a question from the document. Raises ModelError."""
+    terminal = Terminal("submit_answer", answer_record(context.mode))
+    run, calls = run_blind(context, model, blind_prompt(context.mode), question, terminal, attempt)
+    if not isinstance(run.end, Finish):
+        return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
+    looked = any(call.name == "view_page" for call in run.used)
+    return BlindFinding(_blind_answer(run.end.result), "", calls, looked)
+
+
+def run_blind(
+    context: QAContext, model: Model, prompt: Prompt, question: str, terminal: Terminal, attempt: int
+) -> tuple[AgentRun, tuple[CallSummary, ...]]:
+    """Run the validator on what is asked with the document's tools, and account for its calls. Raises ModelError."""
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
-        prompt=blind_prompt(context.mode),
+        prompt=prompt,
         tools=tuple(context.tools),
-        terminals=(Terminal("submit_answer", answer_record(context.mode)),),
+        terminals=(terminal,),
         limits=Limits(max_turns=25, max_tool_calls=50),
     )
     values = {"document_card": context.document_card(), "question": question}
     values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
     run = run_agent(spec, model, context.tools, values, sample=attempt, opening=context.opening(model.spec))
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
-    if not isinstance(run.end, Finish):
-        return BlindFinding(None, f"{run.end.reason.value}: {run.end.detail}", calls)
-    looked = any(call.name == "view_page" for call in run.used)
-    return BlindFinding(_blind_answer(run.end.result), "", calls, looked)
+    return run, call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
 
 
 def judge(

@@ -5,6 +5,7 @@ CREATE TABLE catalog_info (
     schema_version INTEGER NOT NULL,
     built_at       TIMESTAMP NOT NULL
 );
+INSERT INTO catalog_info VALUES ($version, now() AT TIME ZONE 'UTC');
 
 -- Every document of a corpus, with or without text: `outcome` says how parsing ended.
 CREATE TABLE documents (

@@ -168,7 +168,8 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
-    if block[0].is_turned:
+    high = block[0].box[3] - block[0].box[1]
+    if block[0].is_turned or high > 2 * block[0].size:  # such as slanted labels of an axis
         return False
     words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)

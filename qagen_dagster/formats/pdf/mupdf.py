@@ -7,6 +7,7 @@ the same cost two to three times as much.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
@@ -30,8 +31,11 @@ _MAX_CONTENT = (
 )
 _FEW_PATHS, _MANY_PATHS = 3, 1_500  # of a page on which ruling lines are looked for
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
+_MAX_FIELDS = 1_000  # form fields of a page that are looked at
+_HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
+_EVERYWHERE: Rect = (-1e9, -1e9, 1e9, 1e9)
 
 
 class Entry(NamedTuple):
@@ -66,6 +70,13 @@ class Table(NamedTuple):
     rows: int
     columns: int
     filled: int  # cells with text
+
+
+class CheckBox(NamedTuple):
+    """A check box or radio button of a form; its box is in tenths of a point."""
+
+    box: tuple[int, int, int, int]
+    ticked: bool
 
 
 class Pdf:
@@ -146,7 +157,8 @@ class Pdf:
         page = _mupdf.fz_load_page(self._document.this, number)
         flags = _text_flags() | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), page)
+        boxes = _checkboxes(page) if self._is_form else []
+        return Printed(_extra.page_get_textpage(page, None, flags, _identity()), page, boxes)
 
     @cached_property
     def fonts(self) -> frozenset[str]:
@@ -157,6 +169,10 @@ class Pdf:
                 found |= _fonts(_mupdf.fz_load_page(self._document.this, number))
         return frozenset(found)
 
+    @cached_property
+    def _is_form(self) -> bool:
+        return bool(self._document.is_form_pdf)
+
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
         return Page(self._document[number])
@@ -166,11 +182,12 @@ class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
     `json` has tenths of a point, rotation applied. It says that there are paths, but not where. Another look at the page would
-    cost as much as reading its text.
+    cost as much as reading its text. `checkboxes` are those of its form.
     """
 
-    def __init__(self, structured: Any, page: Any) -> None:
+    def __init__(self, structured: Any, page: Any, checkboxes: Sequence[CheckBox]) -> None:
         self._page = page
+        self.checkboxes = checkboxes
         self._structured = _mupdf.FzStextPage(structured)
         self.json = self._print(_mupdf.fz_print_stext_page_as_json, SCALE)
 
@@ -234,15 +251,24 @@ class Page:
         return sum(str(kind[0]).endswith("path") for kind in self._page.get_bboxlog())
 
     def drawings(self) -> list[Drawing]:
-        """The paths on the page, in painting order."""
+        """The paths on the page, in painting order, without the parts that clipping hides."""
         found: list[Drawing] = []
-        for path in self._page.get_cdrawings():
+        shown: list[Rect] = []  # by level of nesting, what the clipping leaves
+        for path in self._page.get_cdrawings(extended=True):
+            level = int(path["level"])
+            clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE
+            if path["type"] in ("clip", "group"):
+                shown[level:] = [_common(clip, path["scissor"]) if path["type"] == "clip" else clip]
+                continue
+            box = _common(clip, path["rect"])
+            if box[0] > box[2] or box[1] > box[3]:
+                continue
             fill = cast("tuple[float, ...] | None", path.get("fill"))
             stroke = cast("tuple[float, ...] | None", path.get("color"))
             items = cast("list[tuple[object, ...]]", path["items"])
             white = (fill is None or min(fill) > 0.97) and (stroke is None or min(stroke) > 0.97)
             curved = any(item[0] == "c" for item in items)
-            found.append(Drawing(self._shown(path["rect"]), len(items), curved, white))
+            found.append(Drawing(self._shown(box), len(items), curved, white))
         return found
 
     def tables(self) -> list[Table]:
@@ -265,6 +291,27 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
+
+
+def _common(a: Rect, b: Rect) -> Rect:
+    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
+
+
+def _checkboxes(page: Any) -> list[CheckBox]:
+    """The check boxes and radio buttons that a page shows."""
+    found: list[CheckBox] = []
+    field = _mupdf.pdf_first_widget(_mupdf.pdf_page_from_fz_page(page))
+    kinds = (_mupdf.PDF_WIDGET_TYPE_CHECKBOX, _mupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+    for _ in range(_MAX_FIELDS):
+        if not field.m_internal:
+            break
+        if _mupdf.pdf_widget_type(field) in kinds and not _mupdf.pdf_annot_flags(field) & _HIDDEN:
+            box = _mupdf.pdf_bound_widget(field)
+            sides = (int(box.x0 * SCALE), int(box.y0 * SCALE), int(box.x1 * SCALE), int(box.y1 * SCALE))
+            state = _mupdf.pdf_annot_obj(field).pdf_dict_get(_mupdf.PDF_ENUM_NAME_AS).pdf_to_name()
+            found.append(CheckBox(sides, state not in ("", "Off")))
+        field = _mupdf.pdf_next_widget(field)
+    return found
 
 
 def _cells(rows: list[list[str | None]]) -> int:

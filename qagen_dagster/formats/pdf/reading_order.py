@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from qagen_dagster.formats.pdf.columns import blocks_in_order
 from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.sidebars import parted
 
 Row = list[int]  # the fragments of one visual line, in reading direction
 
@@ -77,9 +78,10 @@ def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:
 def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[Row]:
     if not which:
         return []
-    rows = None if rtl else _as_drawn(fragments, which)
-    if rows is None:
-        rows = blocks_in_order(fragments, which, rtl=rtl)
+    rows: list[Row] = []
+    for part in [which] if rtl else parted(fragments, which):
+        drawn = None if rtl else _as_drawn(fragments, part)
+        rows += blocks_in_order(fragments, part, rtl=rtl) if drawn is None else drawn
     for row in rows:
         if len(row) > 1:
             row.sort(key=fragments.x0.__getitem__, reverse=rtl)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.formats.pdf.checkboxes import mark_checkboxes
 from qagen_dagster.formats.pdf.empty_cells import BAR, SIGNS, with_empty_cells
 from qagen_dagster.formats.pdf.fragments import Font, Fragments, fragments_of, split
 from qagen_dagster.formats.pdf.lettering import merge_lettering
@@ -138,9 +139,10 @@ def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
-    """The fragments of a page from its print, with raised and lowered letters marked."""
+    """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = fragments_of(printed.json)
     mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
+    mark_checkboxes(fragments, printed.checkboxes)
     return fragments
 
 

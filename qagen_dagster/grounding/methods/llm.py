@@ -41,13 +41,14 @@ class Judge:
     """The model that judges an answer, and what only a judge needs to know of the answer.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the
-    lines of the answer's evidence, which the judge of a long document sees.
+    lines of the answer's evidence, which the judge of a long document sees. At most `most` characters of the document are shown.
     """
 
     model: Model
     document_id: str = ""
     attempt: int = 1
     quoted: Sequence[Lines] = ()
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ def ask(question: str, answer: str, source: Source, judge: Judge | None) -> Judg
         return Judged(None, NO_JUDGE)
     model = _Recorder(judge.model)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
-    for budget in (BUDGETS[0], *(less for less in BUDGETS[1:] if less < len(source.text))):
+    most = judge.most or BUDGETS[0]
+    for budget in (most, *(less for less in BUDGETS if less < min(most, len(source.text)))):
         part = shown(source, question, answer, budget, judge.quoted)
         values = {"scope": part.scope, "document": part.document, "question": question, "answer": answer}
         try:

@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
-from qagen_dagster.loop.estimate import forecast, past_runs, rough_guess
+from qagen_dagster.loop.estimate import batch_guess, forecast, past_runs, rough_guess
 from qagen_dagster.loop.estimate.cost import BudgetEnd, batch_share, budget_ends, money
 from qagen_dagster.loop.estimate.forecast import METRICS, NOTHING, Need, Range, Use
 from qagen_dagster.loop.estimate.run_time import run_time
+from qagen_dagster.loop.questions.batch.limits import BatchLimits
 from qagen_dagster.loop.questions.combination import CombinationPlan, RunOptions, finished, plan
+from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus import Strategy
 from qagen_dagster.records.document import IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet
 
-AS_AGENT = "strategy: batch has run nowhere yet: guessed as if an agent asked, without answerer and judge"
 _RARELY = 0.1  # share of accepted questions that may be duplicates of other documents' questions, before any set was compared
 
 
@@ -205,13 +205,10 @@ def _forecast(space: Workspace, planned: CombinationPlan, work: _Work, past: pas
         accepted = forecast.accepted(chosen.examples, work.to_do, target)
     else:
         roles, accepted = _guess(planned, work.to_do)
-    told = chosen.told
-    if not chosen.examples and planned.strategy is Strategy.BATCH:
-        told += f"; {AS_AGENT}"
     compared = _comparisons(space, planned, accepted.expected, past)
     own = roles[Role.DEDUPLICATOR]
     roles[Role.DEDUPLICATOR] = {name: own[name].plus(compared[name]) for name in METRICS}
-    return _Forecast(roles, accepted, told, not chosen.examples)
+    return _Forecast(roles, accepted, chosen.told, not chosen.examples)
 
 
 def _roles(planned: CombinationPlan, chosen: past_runs.Chosen) -> list[Role]:
@@ -230,16 +227,22 @@ def _task(planned: CombinationPlan) -> rough_guess.Task:
 
 def _guess(planned: CombinationPlan, needs: Sequence[Need]) -> tuple[dict[Role, dict[str, Range]], Range]:
     task, target = _task(planned), planned.limits.target_count
-    models = {role: planned.profile.spec(role, task.mode) for role in QUESTION_ROLES}
-    totals = {role: Use() for role in QUESTION_ROLES}
+    models = specs_of(planned.profile, task.mode, planned.strategy)
+    totals = dict.fromkeys(models, Use())
     for need in needs:
-        for role, use in rough_guess.guess(task, need.size, models).items():
+        for role, use in _guessed(task, need.size, models).items():
             left = Use(*(max(0.0, a - b) for a, b in zip(use, need.paid.get(role, Use()), strict=True)))
             totals[Role(role)] = totals[Role(role)].plus(left)
     questions = sum(rough_guess.expected_questions(need.size, target) for need in needs)
     most = float(target * len(needs))
     accepted = Range(low=questions / rough_guess.FACTOR, expected=questions, high=most)
     return {role: _widely(total, rough_guess.FACTOR) for role, total in totals.items()}, accepted
+
+
+def _guessed(task: rough_guess.Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, Use]:
+    if isinstance(task.limits, BatchLimits):
+        return batch_guess.guess(task, task.limits, size, models)
+    return rough_guess.guess(task, size, models)
 
 
 def _comparisons(

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
@@ -43,6 +44,8 @@ CHARACTERS_PER_QUESTION = 250  # a text shorter than this times the target runs 
 PASS_RATE = 0.75  # accepted share of the attempts
 COMPARED = 0.7  # share of attempts with an accepted question so similar that the model is asked
 UNEQUAL = 0.5  # share of blind answers that a model has to compare
+MENDED = 0.5  # share of the rejected candidates that the generator may correct
+SEVERAL = 0.2  # share of an agent's accepted questions that must need several passages
 CARD_TOKENS = 150  # the description of its document that an agent gets
 ACCEPTED_TOKENS = 40  # an accepted question in the generator's prompt
 FOUND_TOKENS = 400  # the result of a search
@@ -63,7 +66,7 @@ class Task:
     limits: QALimits
 
     @cached_property
-    def _told(self) -> int:
+    def told(self) -> int:
         """Tokens of corpus and scenario in the prompts."""
         texts = (
             self.corpus.name, self.corpus.corpus_context, self.scenario.name, self.scenario.description,
@@ -82,12 +85,12 @@ class Task:
             Terminal("submit_qa", submission).spec(),
             Terminal("report_exhausted", ReportExhausted).spec(),
         )
-        return self._told + CARD_TOKENS + _tokens(generator.prompt_for(self.mode), (*self._tools, *ends))
+        return self.told + CARD_TOKENS + prompt_tokens(generator.prompt_for(self.mode), (*self._tools, *ends))
 
     def blind_tokens(self) -> int:
         ends = (Terminal("submit_answer", validator.answer_record(self.mode)).spec(),)
-        told = self._told if self.mode is Mode.TEXTUAL else 0
-        return told + CARD_TOKENS + _tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
+        told = self.told if self.mode is Mode.TEXTUAL else 0
+        return told + CARD_TOKENS + prompt_tokens(validator.blind_prompt(self.mode), (*self._tools, *ends))
 
     def text_tokens(self) -> int:
         """Tokens of the prompt and the tools of the text control."""
@@ -95,12 +98,12 @@ class Task:
 
     def comparison_tokens(self) -> int:
         ends = (Terminal("submit_comparison", Comparison).spec(),)
-        return self._told + 2 * SUBMIT_TOKENS + _tokens(validator.compare_prompt(), ends)
+        return self.told + 2 * SUBMIT_TOKENS + prompt_tokens(validator.compare_prompt(), ends)
 
     def duplicate_tokens(self, known: float) -> float:
         """Tokens of a comparison with `known` questions."""
         ends = (Terminal("submit_duplicate_verdict", DuplicateVerdict).spec(),)
-        return _tokens(deduplicator.prompt(), ends) + (1 + known) * ACCEPTED_TOKENS
+        return prompt_tokens(deduplicator.prompt(), ends) + (1 + known) * ACCEPTED_TOKENS
 
 
 def expected_questions(size: float, target: int) -> float:
@@ -117,43 +120,65 @@ def guess(task: Task, size: float, models: dict[Role, ModelSpec]) -> dict[str, U
     proposals = min(questions / PASS_RATE + 1 - questions / target, float(task.limits.max_attempts))
     compared = COMPARED * max(0.0, tries - 1)
     start = task.generator_tokens() + ACCEPTED_TOKENS * questions / 2
-    proposal = _conversation(start, size, models[Role.GENERATOR], task.mode, 3)
+    proposal = conversation(start, size, models[Role.GENERATOR], task.mode, 3)
     blind, judged = validation(task, size, models[Role.VALIDATOR])
-    pair = _call(
+    mended = corrections(tries - questions, models[Role.GENERATOR])
+    hidden = hidden_passages(task, models[Role.VALIDATOR]).times(SEVERAL * questions)
+    pair = one_call(
         task.duplicate_tokens(questions / 2),
-        _written(VERDICT_TOKENS, models[Role.DEDUPLICATOR]),
+        written(VERDICT_TOKENS, models[Role.DEDUPLICATOR]),
         models[Role.DEDUPLICATOR],
     )
     return {
-        Role.GENERATOR.value: proposal.times(proposals),
-        Role.VALIDATOR.value: blind.plus(judged.times(UNEQUAL))
-        .times(tries)
-        .plus(text_control(task, size, models[Role.VALIDATOR]).times(questions)),
+        Role.GENERATOR.value: proposal.times(proposals + mended / proposal.calls),
+        Role.VALIDATOR.value: blind.times(tries)
+        .plus(judged.times(UNEQUAL * (tries + mended)))
+        .plus(text_control(task, size, models[Role.VALIDATOR]).times(questions))
+        .plus(hidden),
         Role.DEDUPLICATOR.value: pair.times(compared),
     }
 
 
 def validation(task: Task, size: float, spec: ModelSpec) -> tuple[Use, Use]:
     """The amounts of the two steps of one validation: the blind answer, and the comparison in one turn."""
-    blind = _conversation(task.blind_tokens(), size, spec, task.mode, 2)
-    return blind, _call(task.comparison_tokens(), _written(VERDICT_TOKENS, spec), spec)
+    blind = conversation(task.blind_tokens(), size, spec, task.mode, 2)
+    return blind, one_call(task.comparison_tokens(), written(VERDICT_TOKENS, spec), spec)
 
 
 def text_control(task: Task, size: float, spec: ModelSpec) -> Use:
     """The amounts of one text control, whose answer a model compares where code cannot. Embedded models need none."""
     if not has_text_control(task.scenario, task.mode, spec):
         return Use()
-    marked = _call(_tokens(closed_book.marking_prompt(), ()), _written(VERDICT_TOKENS, spec), spec)
-    answered = _conversation(task.text_tokens(), size, spec, Mode.TEXTUAL, 2)
-    return answered.plus(marked.times(UNEQUAL))
+    answered = conversation(task.text_tokens(), size, spec, Mode.TEXTUAL, 2)
+    return answered.plus(marking(spec).times(UNEQUAL))
+
+
+def corrections(rejected: float, generator: ModelSpec) -> float:
+    """How many of the rejected candidates are corrected. Embedded models correct none."""
+    return 0.0 if generator.provider in FREE_PROVIDERS else MENDED * rejected
+
+
+def hidden_passages(task: Task, spec: ModelSpec) -> Use:
+    """The amounts of hiding two passages of one question in turn: two answers, one of which a model compares."""
+    if task.mode is Mode.VISUAL:
+        return Use()
+    ends = (Terminal("submit_document_answer", excerpts_answerer.SubmittedAnswer).spec(),)
+    given = SUBMIT_TOKENS + prompt_tokens(excerpts_answerer.prompt(), ends)
+    answered = one_call(given, written(VERDICT_TOKENS, spec), spec)
+    return answered.times(2).plus(marking(spec).times(UNEQUAL))
+
+
+def marking(spec: ModelSpec) -> Use:
+    """The amounts of comparing an answer of a control with the proposed one."""
+    return one_call(prompt_tokens(closed_book.marking_prompt(), ()), written(VERDICT_TOKENS, spec), spec)
 
 
 def comparison(task: Task, spec: ModelSpec) -> Use:
     """The amounts of one comparison with similar questions of other documents."""
-    return _call(task.duplicate_tokens(3), _written(VERDICT_TOKENS, spec), spec)
+    return one_call(task.duplicate_tokens(3), written(VERDICT_TOKENS, spec), spec)
 
 
-def _conversation(start: float, size: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
+def conversation(start: float, size: float, spec: ModelSpec, mode: Mode, turns: int) -> Use:
     """Turns that read, look and search, then submit. Each turn sends the whole conversation again.
 
     A model on a server sees the text in its first message. It comes from the cache of a provider that is known to have one.
@@ -166,23 +191,23 @@ def _conversation(start: float, size: float, spec: ModelSpec, mode: Mode, turns:
     total, said = Use(), start + opened
     for turn in range(turns + (mode is Mode.VISUAL)):
         last = turn == turns - 1 + (mode is Mode.VISUAL)
-        output = _written(SUBMIT_TOKENS if last else CALL_TOKENS, spec)
-        total = total.plus(_call(said, output, spec))
+        output = written(SUBMIT_TOKENS if last else CALL_TOKENS, spec)
+        total = total.plus(one_call(said, output, spec))
         said += output + ((document + pictures) if turn == 0 else FOUND_TOKENS)
     return total._replace(cached_tokens=opened * total.calls) if spec.provider in _CACHING else total
 
 
-def _written(tokens: float, spec: ModelSpec) -> float:
+def written(tokens: float, spec: ModelSpec) -> float:
     return tokens if spec.provider in FREE_PROVIDERS else tokens + THOUGHT_TOKENS
 
 
-def _call(input_tokens: float, output_tokens: float, spec: ModelSpec) -> Use:
+def one_call(input_tokens: float, output_tokens: float, spec: ModelSpec) -> Use:
     """One call. A server needs a second or two to start and writes about 60 tokens per second."""
     seconds = 0.05 if spec.provider in FREE_PROVIDERS else 1.5 + output_tokens / 60
     return Use(calls=1.0, input_tokens=input_tokens, output_tokens=output_tokens, seconds=seconds)
 
 
-def _tokens(prompt: Prompt, tools: Iterable[ToolSpec]) -> int:
+def prompt_tokens(prompt: Prompt, tools: Iterable[ToolSpec]) -> int:
     size = len(prompt.system) + len(prompt.user)
     size += sum(len(one.description) + len(json.dumps(one.parameters)) for one in tools)
     return size // TOKEN_CHARACTERS

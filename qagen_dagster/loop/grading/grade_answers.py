@@ -33,6 +33,7 @@ class AnswerToGrade:
     marked: str = ""
     picture: str = ""
     quoted: tuple[Lines, ...] = ()
+    computation: str = ""  # that code has checked
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
@@ -73,7 +74,8 @@ class Grader:
     def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
         model = self.judge
         judge = None if model is None else Judge(model, document_id, asked.attempt, asked.quoted)
-        found = grade_answer(asked.question, asked.answer, source, self.method, judge)
+        document = source.deriving(asked.computation)
+        found = grade_answer(asked.question, asked.answer, document, self.method, judge)
         return _beside_picture(found, asked.picture) if asked.picture else found
 
 

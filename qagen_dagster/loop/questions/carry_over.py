@@ -229,6 +229,7 @@ def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
         evidence=evidence,
         question_type=pair.question_type,
         visuals=pair.content_refs,
+        computation=pair.computation,
     )
 
 

@@ -12,7 +12,7 @@ from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import deduplicator, generator, validator
-from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
+from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import verdicts
 from qagen_dagster.grounding.methods import llm
@@ -21,8 +21,8 @@ from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "5"  # increase when the same responses would give another result
-BATCH_VERSION = "6"  # the same for the batch strategy, including the grading of its answers
+LOOP_VERSION = "6"  # increase when the same responses would give another result
+BATCH_VERSION = "7"  # the same for the batch strategy, including the grading of its answers
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # limits, like the target
 
@@ -48,6 +48,7 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.rewrite_prompt(),
         answerer.prompt(),
         answerer.many_prompt(),
+        blind_answers.many_prompt(),
         validator.type_prompt(),
         llm.prompt(),
     )

@@ -13,8 +13,10 @@ from qagen_dagster.loop.questions.batch.events import (
     AnswerGraded,
     Asked,
     BatchEvent,
+    BlindAnswered,
     Prepared,
     QuestionGraded,
+    Reanswered,
     Rewritten,
 )
 from qagen_dagster.loop.questions.events import (
@@ -34,7 +36,7 @@ from qagen_dagster.store import Store
 E = TypeVar("E")
 _OF_BOTH = (Carried, Proposed, Compared, Judged, Controlled)
 _OF_AGENT = (GenerationFailed, Exhausted, Mended)
-_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, Prepared, AnswerGraded)
+_OF_BATCH = (Asked, QuestionGraded, Rewritten, Answered, Prepared, AnswerGraded, BlindAnswered, Reanswered)
 QuestionEvent: TypeAlias = Annotated[
     Carried
     | Proposed
@@ -49,7 +51,9 @@ QuestionEvent: TypeAlias = Annotated[
     | Rewritten
     | Answered
     | Prepared
-    | AnswerGraded,
+    | AnswerGraded
+    | BlindAnswered
+    | Reanswered,
     Field(discriminator="kind"),
 ]
 

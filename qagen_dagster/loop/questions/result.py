@@ -92,6 +92,7 @@ def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str)
             content_refs=one.candidate.visuals,
             question_type=one.candidate.question_type,
             evidence=one.candidate.evidence,
+            computation=one.candidate.computation,
             generation_metadata=GenerationMetadata(
                 generator_model=generator, validator_model=validator, attempt_number=one.attempt
             ),

@@ -6,34 +6,22 @@ It turns a request into a mechanism's next tool calls, and these into a body tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import Field, ValidationError
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded.answering.reader import Reader
+from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
-from qagen_dagster.models.embedded.exams.roles import Designer, Implementer, StyleJudge, Verifier
-from qagen_dagster.models.embedded.problems.roles import (
-    Alternate,
-    Artist,
-    Classifier,
-    Converter,
-    Ideas,
-    Scanner,
-    Variant,
-)
-from qagen_dagster.models.embedded.questions.generator import Rules
-from qagen_dagster.models.embedded.questions.matcher import Matcher
+from qagen_dagster.models.embedded.exams import roles as exams
+from qagen_dagster.models.embedded.problems import roles as problems
+from qagen_dagster.models.embedded.questions.generator import propose
+from qagen_dagster.models.embedded.questions.matcher import judge_duplicate
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Text, ToolCall, Usage
 from qagen_dagster.records.base import Record
 
-
-class Mechanism(Protocol):
-    """Decides the next tool calls from the conversation alone."""
-
-    def decide(self, conversation: Conversation) -> list[Action]: ...
+Mechanism = Callable[[Conversation], list[Action]]  # decides the next tool calls from the conversation alone
 
 
 class _Call(Record):
@@ -51,21 +39,21 @@ class _Body(Record):
     usage: Usage = Field(default_factory=Usage)
 
 
-MECHANISMS: dict[str, Callable[..., Mechanism]] = {
-    "rules": Rules,
-    "reader": Reader,
-    "matcher": Matcher,
-    "exam-designer": Designer,
-    "exam-implementer": Implementer,
-    "exam-verifier": Verifier,
-    "exam-style-judge": StyleJudge,
-    "problem-classifier": Classifier,
-    "problem-scanner": Scanner,
-    "problem-tikz": Artist,
-    "problem-ideas": Ideas,
-    "problem-alternate": Alternate,
-    "problem-variant": Variant,
-    "problem-converter": Converter,
+MECHANISMS: dict[str, Mechanism] = {
+    "rules": propose,
+    "reader": read,
+    "matcher": judge_duplicate,
+    "exam-designer": exams.design,
+    "exam-implementer": exams.implement,
+    "exam-verifier": exams.verify,
+    "exam-style-judge": exams.judge_style,
+    "problem-classifier": problems.classify_tex,
+    "problem-scanner": problems.scan,
+    "problem-tikz": problems.draw,
+    "problem-ideas": problems.find_ideas,
+    "problem-alternate": problems.solve_otherwise,
+    "problem-variant": problems.make_variant,
+    "problem-converter": problems.convert_format,
 }
 
 
@@ -82,8 +70,7 @@ class EmbeddedProvider:
                 f"embedded has no model {spec.model!r}; there are {', '.join(sorted(MECHANISMS))}"
             )
         self._spec = spec
-        threads = spec.options.get("threads", 1)
-        self._mechanism: Mechanism = mechanism or MECHANISMS[spec.model](threads=int(threads))
+        self._mechanism = mechanism or MECHANISMS[spec.model]
 
     @property
     def spec(self) -> ModelSpec:
@@ -92,7 +79,7 @@ class EmbeddedProvider:
     def send(self, request: Request) -> dict[str, Any]:
         """Decide the next turn. Raises PermanentModelError if the request offers no tool that the mechanism can use."""
         conversation = read_conversation(request)
-        actions = self._mechanism.decide(conversation)
+        actions = self._mechanism(conversation)
         turn = len(request.messages)
         calls = tuple(
             _Call(id=f"embedded_{turn}_{index}", name=action.name, arguments=action.arguments)

@@ -11,7 +11,12 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
-from qagen_dagster.records.questions.submissions import Computation, EvidenceQuote, SubmitQA
+from qagen_dagster.records.questions.submissions import (
+    Computation,
+    EvidenceQuote,
+    JudgingAnswer,
+    SubmitQA,
+)
 
 _MOST_QUOTES = 20
 
@@ -95,6 +100,18 @@ class SubmitGroundedAnswers(Record):
     """Submit the answers to all questions, each with the passages that support it."""
 
     answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
+
+
+class NumberedFinding(JudgingAnswer):
+    """The answer to one of the questions, and what you find about the question."""
+
+    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+
+
+class SubmitAnswers(Record):
+    """Answer every question from the document alone, and judge each question by itself."""
+
+    answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
 
 
 class AnsweredQuestion(SubmitQA):

@@ -75,6 +75,7 @@ class QAPair(Record):
     content_refs: tuple[str, ...] = ()
     question_type: str = "factual"
     evidence: tuple[Evidence, ...]
+    computation: str = ""  # as that of its candidate
     generation_metadata: GenerationMetadata
 
     @property

@@ -135,16 +135,14 @@ def test_without_past_runs_it_is_a_wide_guess(project: Project) -> None:
     assert (looked.to_do, looked.without_work) == (1, 8)  # only the sheet has something to look at
 
 
-def test_a_first_guess_at_the_batch_strategy_says_what_it_leaves_out(
-    project: Project, server: WireServer
-) -> None:
+def test_a_first_guess_at_the_batch_strategy_knows_its_answerer(project: Project, server: WireServer) -> None:
     config = project.settings().corpora / "water" / "corpus.yaml"
     config.write_text(waterworks.corpus().replace("target_count", "strategy: batch, target_count"))
     space = Workspace(project.settings())
     read(space, "water")
     found = one(space, options=RunOptions(profile="priced"))
-    assert found.guessed
-    assert found.basis.endswith("without answerer and judge")
+    assert (found.guessed, found.basis) == (True, "no past runs: a rough guess")
+    assert [role.role for role in found.roles] == ["generator", "validator", "deduplicator", "answerer"]
 
 
 def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(

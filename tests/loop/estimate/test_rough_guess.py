@@ -41,7 +41,7 @@ def test_it_never_falls_with_size_or_target(size: float, more: float, target: in
 def test_a_document_that_reaches_its_target_is_about_what_such_runs_take() -> None:
     found = guess(task(), 20_000, SERVER)
     assert {role: round(use.calls) for role, use in found.items()} == {
-        "generator": 20, "validator": 17, "deduplicator": 4,
+        "generator": 21, "validator": 20, "deduplicator": 4,
     }  # fmt: skip
     assert 2_000 < found["generator"].input_tokens / found["generator"].calls < 12_000
     assert found["deduplicator"].input_tokens / found["deduplicator"].calls < 1_500

@@ -72,6 +72,19 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
         assert all(one.quote in told(asked) for one in pair.evidence)
 
 
+@pytest.mark.parametrize(("computation", "grounded"), [("product of 90; 3 = 270", True), ("", False)])
+def test_an_answer_with_a_stored_computation_is_grounded(
+    workspace: PlayedWorkspace, computation: str, grounded: bool
+) -> None:
+    make(workspace)
+    key = ValidatedSet.key(COMBINATION)
+    made = workspace.store.read(key, ValidatedSet)
+    computed = {"question": "How many days pass in three calibration intervals?", "answer": "270 days"}
+    pairs = tuple(one.model_copy(update=computed | {"computation": computation}) for one in made.questions)
+    workspace.store.write(key, made.model_copy(update={"questions": pairs}))
+    assert set(grades(grade_set(workspace, COMBINATION, RUN))) == {grounded}
+
+
 def test_every_accepted_answer_is_graded_once(workspace: PlayedWorkspace) -> None:
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.result import empty_result, result_of
 from qagen_dagster.loop.questions.run_document import DocumentSteps
-from qagen_dagster.loop.questions.state import Done, Generate, QALimits
+from qagen_dagster.loop.questions.state import Accepted, Done, Generate, QALimits, QAState
 from qagen_dagster.loop.questions.state_machine import next_step, replay
 from qagen_dagster.records.ids import Combination, Mode, question_id
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason
 from tests.support.documents import context_of, visual_context
 from tests.support.play import Outcome, Play
 
@@ -122,3 +122,12 @@ def test_pages_viewed_in_any_attempt_are_remembered() -> None:
     assert isinstance(next_step(replay((), WORK.limits)[0], WORK.limits), Generate)
     assert play_out([]).viewed_pages == ()
     assert visual_context().view.document.page_count == 2
+
+
+def test_an_accepted_question_keeps_its_computation() -> None:
+    candidate = Candidate(
+        question="How many?", answer="3", evidence=(), question_type="numeric", computation="sum of 1; 2 = 3"
+    )
+    state = QAState(accepted=(Accepted(candidate=candidate, attempt=1),))
+    (pair,) = result_of(WORK, Play([]).models, state, Done(end=DocumentEnd.TARGET_REACHED), ()).accepted
+    assert pair.computation == "sum of 1; 2 = 3"

@@ -18,6 +18,7 @@ from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
 LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
 _ASKED = re.compile(r"Which words hold (\w+) (\d+)\?")
+_BLIND = re.compile(r"^(\d+)\. Which words hold (\w+) (\d+)\?", re.MULTILINE)
 _SEVERAL = re.compile(r"^(\d+)\. \[\w+\] Which words hold (\w+) (\d+)\?", re.MULTILINE)
 
 
@@ -29,9 +30,11 @@ class Fate(StrEnum):
     FALSE = "false"  # every answer is false
     UNPROVEN = "unproven"  # no quote is in the document
     HONEST = "honest"  # the document does not answer it
+    UNHEARD = "unheard"  # the validator does not answer it among others
     SILENT = "silent"  # the answerer calls no tool
     WRONG = "wrong"  # the validator has another answer
     NOWHERE = "nowhere"  # the validator has none
+    MENDED = "mended"  # the validator refuses its first answer, and not the second
     LOOKUP = "lookup"  # the validator finds that it is not of its type
 
 
@@ -53,14 +56,19 @@ class BatchPlay:
         impossible: Sequence[tuple[str, str]] = (),
         rewrites: Callable[[str], str] = lambda _question: "",
         first: int | None = None,
+        server: bool = False,
     ) -> None:
-        """`first` numbers the questions of every round from it on, so that rounds repeat each other."""
+        """`first` numbers the questions of every round from it on, so that rounds repeat each other.
+
+        `server`: the validator is a model on a server, which is shown the document.
+        """
         self._rounds, self._before = rounds, before
         self._impossible, self._rewrites, self._first = impossible, rewrites, first
+        validator = "openai" if server else "scripted"
         self.log: list[tuple[str, str]] = []
         self.models = QAModels(
             generator=self._model("generator", self._generate),
-            validator=self._model("validator", self._validate),
+            validator=self._model("validator", self._validate, validator),
             deduplicator=self._model(
                 "deduplicator", lambda _: call("submit_duplicate_verdict", verdict="unique")
             ),
@@ -71,13 +79,13 @@ class BatchPlay:
         """How many calls a role had."""
         return sum(one == role for one, _ in self.log)
 
-    def _model(self, role: str, play: Callable[[Request], Turn]) -> FakeModel:
+    def _model(self, role: str, play: Callable[[Request], Turn], provider: str = "scripted") -> FakeModel:
         def respond(request: Request) -> Turn:
             self._before(role, request)
             self.log.append((role, request.canonical()))
             return play(request)
 
-        return FakeModel(respond, name=role)
+        return FakeModel(respond, role, provider)
 
     def _generate(self, request: Request) -> AssistantMessage:
         if request.tools[0].name == "submit_rewrite":
@@ -104,20 +112,34 @@ class BatchPlay:
         return call("submit_grounded_answer", **one) if one else say("Hm.")
 
     def _validate(self, request: Request) -> AssistantMessage:
+        if "submit_answers" in {tool.name for tool in request.tools}:
+            found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
+            return call(
+                "submit_answers",
+                answers=[
+                    _blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD
+                ],
+            )
         fate, number = _asked(request)
         if "submit_comparison" in {tool.name for tool in request.tools}:
             checks = dict.fromkeys(CRITERIA, True)
             checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
             return call("submit_comparison", explanation="Seen.", **checks)
-        answer = FALSE if fate is Fate.FALSE else LINES[1 + number % 6]
-        return call(
-            "submit_answer", answerable=fate is not Fate.NOWHERE, answer=answer, evidence=[], unambiguous=True
-        )
+        return call("submit_answer", **_blind(fate, number))
+
+
+def _line(number: int) -> str:
+    return LINES[1 + number % 6]
+
+
+def _blind(fate: Fate, number: int) -> dict[str, Any]:
+    answer = FALSE if fate is Fate.FALSE else _line(number + (fate is Fate.MENDED))
+    return {"answerable": fate is not Fate.NOWHERE, "answer": answer, "evidence": [], "unambiguous": True}
 
 
 def _given(fate: Fate, number: int, *, first: bool) -> dict[str, Any]:
     """The answer to a question; empty if there is none."""
-    line = LINES[1 + number % 6]
+    line = _line(number + (fate is Fate.MENDED and not first))
     if fate is Fate.SILENT:
         return {}
     if fate is Fate.HONEST:

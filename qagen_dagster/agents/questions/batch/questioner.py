@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "generator"
-SPARE = 3  # questions beyond those asked for, by type, that are kept in reserve
+SPARE = 3  # most questions of a type that are kept in reserve
 _SHOWN_KNOWN = 200
 _SHOWN_REJECTED = 20
 _NOTHING = "Give at least one question, or name every type under not_possible with the reason."
@@ -63,6 +63,11 @@ def rewrite_prompt() -> Prompt:
     return load_prompt("questions/batch/rewrite")
 
 
+def reserve(count: int) -> int:
+    """How many questions of a type to ask for beyond `count`: a new round for each one that is rejected costs much more."""
+    return min(SPARE, -(-count // 4))
+
+
 def propose(
     context: QAContext,
     model: Model,
@@ -71,7 +76,7 @@ def propose(
     told: Told,
     round_: int,
 ) -> Questions:
-    """Ask for `wanted` questions of each type, in round `round_` from 1. Raises ModelError."""
+    """Ask for `wanted` questions of each type and a few in reserve, in round `round_` from 1. Raises ModelError."""
     spec = AgentSpec(
         name="batch question generator",
         role=ROLE,
@@ -85,7 +90,7 @@ def propose(
         "types": question_types.in_words(types),
         "rules": question_types.rules(types),
         "examples": question_types.examples(types),
-        "wanted": block(f"- {kind.value}: {count}" for kind, count in wanted.items()),
+        "wanted": block(f"- {kind.value}: {count + reserve(count)}" for kind, count in wanted.items()),
         "known": _known(told),
         "rejected": _rejected(told),
     }

@@ -10,7 +10,7 @@ import re
 
 from qagen_dagster.agents.questions.evidence.computed import computable, counts
 from qagen_dagster.facts.statement import facts, facts_of_document, missing_names
-from qagen_dagster.facts.words import is_content, stem
+from qagen_dagster.facts.words import content_stems, is_content, stem
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
 _DERIVED_TYPES = (
@@ -30,6 +30,7 @@ _FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE
 _PARTS = re.compile(r"[;\n\u2022]")
 _CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
 MOST_CAPITALS = 0.3  # of the words, in English text
+_LEAST_SUBJECT = 2  # words of the question that the document has: one can be there by chance
 MIN_SHARE = 0.5
 MIN_DERIVED_SHARE = 0.2
 _PRONOUN = re.compile(
@@ -68,6 +69,14 @@ def unsupported(
     several = _PARTS.search(answer) is not None
     words = None if derived and not several else _missing_words(answer, quoted, asked)
     return words or _missing_names(answer, question, evidence, beside)
+
+
+def without_subject(question: str, told: str, document: str) -> str | None:
+    """Why quotes, with what stands above them, do not show what a question is about: the document has words of it, they have none."""
+    subject = {*content_stems(question)}
+    if subject & {*content_stems(told)} or len(subject & {*content_stems(document)}) < _LEAST_SUBJECT:
+        return None
+    return "no evidence quote names anything that the question asks about: quote the passage that does, too"
 
 
 def _missing_words(answer: str, quoted: list[str], asked: list[str]) -> str | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.answer_support import unsupported, without_subject
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.self_contained import pointer
 from qagen_dagster.agents.questions.evidence.surroundings import headings
@@ -16,7 +16,7 @@ from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
-from qagen_dagster.records.questions.submissions import SubmitQA, SubmitVisualQA
+from qagen_dagster.records.questions.submissions import EvidenceQuote, SubmitQA, SubmitVisualQA
 from qagen_dagster.toolkit.excerpt import label_key, shown_label
 
 _SEVERAL = "multi_hop"
@@ -77,6 +77,7 @@ class EvidenceCheck:
                 )
                 for quote, _ in found
             ]
+        evidence = [*self._heads(evidence), *evidence]
         return Candidate(
             question=" ".join(submission.question.split()),
             answer=submission.answer.strip(),
@@ -94,15 +95,27 @@ class EvidenceCheck:
             return evidence
         return list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
 
+    def _heads(self, evidence: list[Evidence]) -> list[Evidence]:
+        """The heads of the tables whose rows are quoted, as evidence, unless they are quoted too. None in visual mode."""
+        lines, found = self._context.view.lines, dict[int, Evidence]()
+        for place in evidence if self._context.mode is Mode.TEXTUAL else ():
+            head = head_of_table(lines, place.start_line) if place.start_line is not None else None
+            if head is None or any(
+                (one.start_line or 0) <= head[1] and head[0] <= (one.end_line or 0) for one in evidence
+            ):
+                continue
+            quote = EvidenceQuote(quote="\n".join(lines[head[0] - 1 : head[1]]), start_line=head[0])
+            row = self._context.evidence.find(quote, None)
+            if row is not None:
+                found[head[0]] = row
+        return list(found.values())
+
     def _beside(self, evidence: list[Evidence]) -> str:
         """The title of the document, and the sections and the first row of the table above the evidence."""
         view = self._context.view
         starts = {place.start_line for place in evidence if place.start_line is not None}
-        above = [
-            one
-            for line in sorted(starts)
-            for one in (*headings(view.document, line), head_of_table(view.lines, line))
-        ]
+        above = [one for line in sorted(starts) for one in headings(view.document, line)]
+        above += [head.quote for head in self._heads(evidence)]
         return "\n".join((view.document.metadata.title or "", *above))
 
     def _unknown_label(self, label: str | None) -> tuple[RejectionReason, str] | None:
@@ -135,7 +148,8 @@ class EvidenceCheck:
                 RejectionReason.NOT_MULTI_HOP,
                 f"the type is {_SEVERAL}, but one passage is the whole evidence",
             )
-        why = unsupported(
+        document = "\n".join(self._context.view.lines)
+        why = without_subject(submission.question, f"{text}\n{beside}", document) or unsupported(
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)

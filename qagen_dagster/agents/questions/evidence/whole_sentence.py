@@ -1,4 +1,7 @@
-"""Widens a quoted fragment to its sentence or table row, so that the evidence says what its numbers and names belong to."""
+"""Widens a quoted fragment to its sentence or table row, so that the evidence says what its numbers and names belong to.
+
+A sentence that begins with a pronoun gets the sentence before it. Rows of a table need its head, which is evidence of its own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,12 @@ from qagen_dagster.records.questions.results import Evidence
 
 MOST_WORDS = 80  # a longer sentence is probably not one
 _AROUND = 30  # lines before and after the quote that may belong to its sentence
+_MOST_HEADS = 3  # rows at the beginning of a table
+_AMOUNT = re.compile(r"(?!(?:19|20)\d\d\Z)[-\u2013(]*\s?[$\u20ac\u00a3]?\s?\(?\d[\d,.]*\s?[%)]*")
+_PRONOUN = re.compile(
+    r"(?:It|They|He|She|Its|Their|His|Her)\s|(?:This|These|Those)\s(?:is|are|was|were|has|have|had|can|could|may|will|would)\s"
+)
+_RULE = re.compile(r"[-:|\s=+]*")
 _VALUE = re.compile(r"(?<!\S)[-(]?[$€£]?\d[\d,.]*[%)]*(?!\S)")
 
 
@@ -28,9 +37,12 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
         end += 1
     text = "\n".join(lines[first:end])
     start = text.find(place.quote, len("\n".join([*lines[first:before], ""])))
-    within = [one for one in split(text) if one.start < start + len(place.quote) and one.end > start]
+    sentences = list(split(text))
+    within = [one for one in sentences if one.start < start + len(place.quote) and one.end > start]
     if start < 0 or not within:
         return place
+    if _PRONOUN.match(within[0].text) and within[0] != sentences[0]:
+        within.insert(0, sentences[sentences.index(within[0]) - 1])
     whole = text[within[0].start : within[-1].end]
     longest = max(MOST_WORDS, len(place.quote.split()))
     if len(whole.split()) > longest or place.quote not in whole or _bare(whole) == _bare(place.quote):
@@ -41,12 +53,25 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
     )
 
 
-def head_of_table(lines: Sequence[str], line: int) -> str:
-    """The first row of the table with cells that contains a line (1-based); empty if it is in no such table."""
+def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
+    """The first and the last row (1-based) of the head of the table with cells that contains a line; None if the line is in no
+    such table, or in the head.
+
+    After the first row, rows without amounts and rules belong to the head.
+    """
     first = line - 1
     while first > 0 and "|" in lines[first] and "|" in lines[first - 1]:
         first -= 1
-    return lines[first] if "|" in lines[first] else ""
+    last = first
+    while last + 1 < min(line, first + _MOST_HEADS) and _belongs_to_head(lines[last + 1]):
+        last += 1
+    return (first + 1, last + 1) if "|" in lines[first] and last + 1 < line else None
+
+
+def _belongs_to_head(row: str) -> bool:
+    """Whether a row has words or years beside its name, and no amounts. Rules belong to the head, too."""
+    cells = [cell.strip() for cell in row.strip().strip("|").split("|")[1:]]
+    return _RULE.fullmatch(row) is not None or (any(cells) and not any(map(_AMOUNT.fullmatch, cells)))
 
 
 def _lines(lines: Sequence[str], place: Evidence, first: int, last: int) -> Evidence:

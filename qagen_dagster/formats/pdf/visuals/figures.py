@@ -26,6 +26,7 @@ _WHOLE = 0.8  # share of the page from which a shape is its background
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # lines of prose that make a box a frame
+_BANDS = 0.8  # share of a shape that the backgrounds of lines of text fill
 _LABEL_CHARS = 60
 _LARGE_CHARS = 24  # of a label in the size of the prose
 _LABEL_GAP = 13.0  # points between a drawing and its labels
@@ -210,6 +211,19 @@ def _is_shape(one: Shape) -> bool:
     wide, high = one.box[2] - one.box[0], one.box[3] - one.box[1]
     large = min(wide, high) >= _MIN_SIDE or (max(wide, high) >= _LONG and min(wide, high) >= _MIN_SIDE / 2)
     return large and (one.pictures > 0 or one.items >= 2 or one.curves > 0)
+
+
+def is_written(shape: Shape, text: Text) -> bool:
+    """Whether it is a box of text: a note, a listing, a form."""
+    wide = shape.box[2] - shape.box[0]
+    bands = [one.box for one in shape.parts if one.box[2] - one.box[0] > 0.9 * wide]
+    low = [box for box in bands if box[3] - box[1] < 2 * text.body]
+    if not shape.pictures and sum(map(area, low)) > _BANDS * area(shape.box):
+        return True
+    inside = [one for one in text.pieces if contains(shape.box, one.box)]
+    prose = sum(area(one.box) for one in inside if one in text.prose)
+    words = sum(area(one.box) for one in inside if len(one.text) > 18)
+    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:

@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.text import PdfText, counted, lines_of_page, listed, page_fragments, read_pages
 from qagen_dagster.formats.pdf.visuals.captions import Caption, captions_of
-from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shape, Shown, shown_on, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Repeats, Shown, is_written, shown_on, with_labels
 from qagen_dagster.formats.pdf.visuals.regions import Choice, PageView, Strength, choices_of
 from qagen_dagster.formats.pdf.visuals.tables import TableFinder, number_tables
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -36,6 +36,8 @@ _FEW_PATHS = 3_000  # paths that a page may have without counting towards the do
 _MAX_PATHS = 150_000  # on pages with many paths; later pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # points, the longer and the shorter side
 _BANNER = 8  # maximum ratio of the longer to the shorter side
+_LARGER = 3  # times as large as a table is a drawing that the table is a part of
+_BACKGROUND = 0.7  # share of the page from which it may be a background
 _MIN_DRAWING = (110.0, 70.0)
 
 
@@ -243,9 +245,13 @@ def _uncaptioned(view: PageView, taken: list[Rect]) -> list[_Found]:
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
+    pictures = _pictures(view.shown, view.text)
+    page = view.text.width * view.text.height
+    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
-        add(VisualType.TABLE, box, _rows(view.text, box, []))
-    for kind, box in _pictures(view.shown, view.text):
+        if not any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders):
+            add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for kind, box in pictures:
         add(kind, box)
     return found
 
@@ -270,7 +276,7 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
             sides[0] < least[0]
             or sides[1] < least[1]
             or sides[0] > _BANNER * sides[1]
-            or _is_written(shape, text)
+            or is_written(shape, text)
         ):
             continue
         if shape.pictures:
@@ -278,14 +284,6 @@ def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
         elif shape.items >= 12 and (shape.curves or shape.items >= 24):
             found.append((VisualType.DIAGRAM, with_labels(shape.box, text, expanded(shape.box, 30), set())))
     return found
-
-
-def _is_written(shape: Shape, text: Text) -> bool:
-    """Whether it is a box of text: a note, a listing, a form."""
-    inside = [one for one in text.pieces if contains(shape.box, one.box)]
-    prose = sum(area(one.box) for one in inside if one in text.prose)
-    words = sum(area(one.box) for one in inside if len(one.text) > 18)
-    return prose > 0.15 * area(shape.box) or words > 0.22 * area(shape.box)
 
 
 def _line_near(view: PageView, box: Rect) -> int:

@@ -22,7 +22,7 @@ from qagen_dagster.formats.pdf.layout import (
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.visuals.captions import Caption
 from qagen_dagster.formats.pdf.visuals.cuts import captioned_frames, split_by_captions
-from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, with_labels
+from qagen_dagster.formats.pdf.visuals.figures import Shape, Shown, is_written, with_labels
 from qagen_dagster.formats.pdf.visuals.tables import between_rules, cells_beside, rows_of
 
 _FAR = 70.0  # points between a caption and its visual
@@ -31,7 +31,8 @@ _ASIDE, _APART = (
     75.0,
     85.0,
 )  # points between the parts of one visual, horizontally and vertically (captions may stand between)
-_BIT = 14.0  # points between a drawing and a stray line of it
+_BIT = 18.0  # points between a drawing and a stray line of it
+_TITLE = 3.0  # letter sizes between a panel and its title
 _MARGIN = 0.08  # share of the page's height that running heads and feet take
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,4}\.)\s{1,4}[A-Z\u00c4\u00d6\u00dc]")
 
@@ -156,6 +157,8 @@ class _Finder:
     def _is_heading(self, piece: Piece) -> bool:
         if piece.is_turned or not any(char.isalpha() for char in piece.text):
             return False
+        if sum(one.line == piece.line for one in self._text.pieces) > 2:  # a row of cells
+            return False
         large = piece.size > 1.15 * self._text.body
         return (large and len(piece.text) > 3) or (piece.bold and _HEADING.match(piece.text) is not None)
 
@@ -181,11 +184,24 @@ class _Finder:
         others = [box for what, box in self._stops if isinstance(what, Caption) and what is not caption]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
-            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
+            best = self._with_heads(min(boxes, key=lambda box: -shared_height(box, caption.box)), room)
             if lined is not None and area(intersection(best, lined)) > 0:
                 best = union((best, lined))
             return Choice(best, Strength.RULED)
         return Choice(lined, Strength.RULED) if lined is not None else None
+
+    def _with_heads(self, box: Rect, room: Rect) -> Rect:
+        """The box of a ruled table with the rows of cells right above its first rule."""
+        above = intersection(room, (box[0] - 6, 0.0, box[2] + 6, box[1]))
+        loose = self._text.prose | self._own | self._margin
+        for row in reversed(
+            rows_of([one for one in self._text.pieces if one not in loose and contains(above, one.box)])
+        ):
+            head = union(one.box for one in row)
+            if len(row) < 2 or box[1] - head[3] > 0.8 * row[0].size:
+                break
+            box = union((box, head))
+        return box
 
     def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
         within = contains(expanded(room, 8), box) or area(intersection(room, box)) > 0.6 * area(box)
@@ -206,11 +222,45 @@ class _Finder:
         if box is None or area(box) < 900:
             return None
         inner = intersection(expanded(room, 2), expanded(box, 60))
-        return Choice(with_labels(box, self._text, inner, self._own | self._margin), Strength.DRAWN)
+        box = with_labels(box, self._text, inner, self._own | self._margin)
+        box = union((box, *self._titles(box, room)))
+        return Choice(self._with_level(caption, box, room), Strength.DRAWN)
+
+    def _titles(self, box: Rect, room: Rect) -> list[Rect]:
+        """Small print centred right above a drawing or one of its panels."""
+        middles = [
+            (one[0] + one[2]) / 2
+            for one in (box, *(one.box for one in self._shapes if contains(box, one.box)))
+        ]
+        return [
+            one.box
+            for one in self._text.pieces
+            if one not in self._text.prose | self._own | self._margin
+            and one.size < 0.95 * self._text.body
+            and contains(room, one.box)
+            and 0 <= box[1] - one.box[3] < _TITLE * one.size
+            and any(abs((one.box[0] + one.box[2]) / 2 - middle) < one.size for middle in middles)
+        ]
+
+    def _with_level(self, caption: Caption, box: Rect, room: Rect) -> Rect:
+        """The box with what stands level with it in the column of the caption, such as the matrix of a graph."""
+        if any(shared_height(one.box, caption.box) > 0 for one in self._view.captions if one is not caption):
+            return box
+        column = union(
+            one.box for one in (*self._text.prose, caption) if shared_width(one.box, caption.box) > 0
+        )
+        reach = intersection(room, (column[0], box[1], column[2], box[3]))
+        loose = [one for one in self._text.pieces if one not in self._text.prose | self._own | self._margin]
+        level = [one.box for one in (*loose, *self._shapes) if contains(reach, one.box)]
+        return union((box, *level))
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption; labels may stand in between."""
-        over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
+        over = [one for one in shapes if shared_width(one.box, caption.box) > 0] or [
+            one
+            for one in shapes
+            if not self._is_others(caption, one)  # a short caption at the margin
+        ]
         if not over:
             return []
         gap = min(-shared_height(one.box, caption.box) for one in over)
@@ -221,7 +271,7 @@ class _Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The chosen shapes with those close to them that are not closer to another caption."""
         box = union(one.box for one in chosen)
-        rest = [one for one in shapes if one not in chosen]
+        rest = [one for one in shapes if one not in chosen and not is_written(one, self._text)]
         grew = True
         while grew:
             grew = False
@@ -231,10 +281,11 @@ class _Finder:
                     box = union((box, one.box))
                     rest.remove(one)
                     grew = True
-        bits = [
-            bit for bit in self._view.shown.bits if touch(expanded(box, _BIT), bit) and not self._on_text(bit)
-        ]
-        return union((box, *bits))
+        bits = [bit for bit in self._view.shown.bits if not self._on_text(bit)]
+        while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
+            box = union((box, *near))
+            bits = [bit for bit in bits if bit not in near]
+        return box
 
     def _on_text(self, bit: Rect) -> bool:
         """Whether it underlines or marks prose or a caption."""

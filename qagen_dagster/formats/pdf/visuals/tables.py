@@ -6,6 +6,7 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 
 from qagen_dagster.formats.pdf.layout import (
     Piece,
@@ -28,6 +29,7 @@ _CROWD = 6  # pieces of text per cell from which it is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 _MAX_LONE = 7  # rows without numbers between rows of numbers
 _MAX_HEADS = 4
+_HEADING = 40  # characters of a heading of rows between the heads of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
@@ -254,7 +256,7 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
     run: list[list[Piece]] = []
     lone = 0
     rows = rows_of(within)
-    for row in [*rows, []]:
+    for row, below in pairwise([*rows, [], []]):
         numbers = _numbers(row)
         near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
         if row and len(row) >= 3 and numbers >= 2 and (near or not run):
@@ -262,9 +264,9 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
             lone = 0
             continue
         if (
-            run
-            and near
+            near
             and lone < _MAX_LONE
+            and not (len(row) == len(below) == 1 and _is_apart(run, row[0]))
             and not any(one in text.prose and _wide(one.box) > 0.55 * text.width for one in row)
         ):
             run.append(row)
@@ -273,6 +275,12 @@ def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
         found += _closed(run, rows)
         run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
     return found
+
+
+def _is_apart(run: list[list[Piece]], piece: Piece) -> bool:
+    """Whether there is more space above the piece than between the rows of the run."""
+    gaps = [below[0].box[1] - above[0].box[3] for above, below in pairwise([*run, [piece]])]
+    return gaps[-1] > max(piece.size, 1.5 * gaps[0])
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -289,7 +297,7 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
         return []
     if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
-    rights = [one.box[2] for row in full for one in row if _NUMBER.fullmatch(one.text)]
+    rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
@@ -299,17 +307,24 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and how many of these name columns."""
-    box = union(one.box for row in run for one in row)
+    """The box around the run and the rows of short texts above it, and how many of these name columns.
+
+    A heading of rows may stand between them and the run.
+    """
+    box = reach = union(one.box for row in run for one in row)
     left = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text)) - 40
     before = rows.index(run[0])
     heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
-        if box[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 10 or head[0] < box[0] - 10:
+        if reach[1] - head[3] > 1.5 * row[0].size or head[2] > box[2] + 30 or head[0] < box[0] - 10:
             break
-        if len(row) < 2 and head[0] < left:
-            break
-        box = union((box, head))
+        below, reach = reach, union((reach, head))
+        named = _NAME.search(row[0].text) is not None  # it is not a line of dashes
+        if head[0] < left and (below != box or (len(row) < 2 and named)):
+            if len(row) > 1 or len(row[0].text) > _HEADING:
+                break
+            continue
+        box = reach
         heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
     return box, heads

@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from qagen_dagster.loop.questions.events import Carried, Compared, Controlled, Judged, Proposed
+from qagen_dagster.loop.questions.events import Carried, Compared, Controlled, Judged, Mended, Proposed
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
+from qagen_dagster.records.questions.submissions import JudgingAnswer
 
 
 class Draft(Record):
@@ -94,6 +95,26 @@ class Prepared(Record):
     calls: tuple[CallSummary, ...] = ()
 
 
+class BlindAnswered(Record):
+    """The validator answered several questions in one request, without seeing their answers; None: one got no answer there."""
+
+    kind: Literal["blind_answered"] = "blind_answered"
+    answers: dict[str, JudgingAnswer | None]  # by question
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Reanswered(Record):
+    """The answerer corrected a candidate that the validator refused; without a grade where the evidence check refused it again."""
+
+    kind: Literal["reanswered"] = "reanswered"
+    mended: Mended
+    grade: AnswerGrade | None = None
+
+    @property
+    def calls(self) -> tuple[CallSummary, ...]:
+        return self.mended.calls
+
+
 class AnswerGraded(Record):
     """The newest answer was graded."""
 
@@ -113,6 +134,8 @@ BatchEvent = Annotated[
     | Answered
     | Prepared
     | AnswerGraded
+    | BlindAnswered
+    | Reanswered
     | Proposed
     | Compared
     | Judged

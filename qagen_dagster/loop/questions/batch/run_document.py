@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from qagen_dagster.agents.questions.batch import answerer, question_types, questioner
+from qagen_dagster.agents.questions.batch import answerer, blind_answers, question_types, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.reading import BUDGETS, PART, Reading
+from qagen_dagster.agents.questions.generator import REFUSED
+from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import (
     BudgetExhaustedError,
     ContextOverflowError,
@@ -25,17 +27,20 @@ from qagen_dagster.loop.questions.batch.events import (
     AnswerGraded,
     Asked,
     BatchEvent,
+    BlindAnswered,
     Draft,
     DuplicateDraft,
     Prepared,
     PreparedAnswer,
     QuestionGraded,
+    Reanswered,
     Rewritten,
 )
-from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
+from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted, fault_of
 from qagen_dagster.loop.questions.batch.result import batch_result
 from qagen_dagster.loop.questions.batch.state import (
     Answer,
+    AnswerBlind,
     Ask,
     BatchState,
     Current,
@@ -48,16 +53,23 @@ from qagen_dagster.loop.questions.batch.state import (
 )
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.controls import hops
-from qagen_dagster.loop.questions.events import Proposed
+from qagen_dagster.loop.questions.events import Controlled, Judged, Mended, Proposed
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
-from qagen_dagster.loop.questions.state import Dedupe, Done, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Validate
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus import QuestionType
-from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
+from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.questions.results import (
+    Candidate,
+    DocumentEnd,
+    GenerationResult,
+    RejectionReason,
+)
 
+JUDGED_FROM = 12_000  # characters: the quotes, what is near them, and what a search finds; the validator sees the document
 _SAMPLES = 1_000  # most attempts at one question; the sample number distinguishes equal requests
 
 
@@ -107,6 +119,10 @@ class DocumentRun:
     def source(self) -> Source:
         return Source("\n".join(self.work.context.view.lines))
 
+    @property
+    def _answerer(self) -> Model:
+        return self.models.answerer or self.models.generator
+
     def perform(self, step: Step, state: BatchState) -> BatchEvent:
         """Perform one step. Raises ModelError."""
         match step:
@@ -122,12 +138,8 @@ class DocumentRun:
                 return self._grade(step, state)
             case Settle():
                 return Proposed(candidate=step.candidate)
-            case Dedupe():
-                return model_checks.compare(step, state.qa, self.work, self.models)
-            case Validate():
-                kind = QuestionType(step.candidate.question_type)
-                judged = model_checks.validate(step, self.work, self.models, question_types.rule_of(kind))
-                return hops.control(step, self.work, self.models, judged)
+            case Dedupe() | AnswerBlind() | Validate() | Mend():
+                return self._check(step, state)
             case Done():
                 raise ValueError("a finished document has no step to perform")
 
@@ -209,32 +221,80 @@ class DocumentRun:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
         task = self._task(state, draft.parts, step.question, len(step.current.tries))
-        model = self.models.answerer or self.models.generator
-        found = answerer.answer(self.work.context, model, self.reading, asked, task)
+        found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
         return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
     def _prepare(self, step: Prepare, state: BatchState) -> Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
         words = " ".join(one.question for one in step.drafts)
         task = self._task(state, step.drafts[0].parts, words, 0)
-        model = self.models.answerer or self.models.generator
-        found = answerer.answer_many(self.work.context, model, self.reading, asked, task)
+        found = answerer.answer_many(self.work.context, self._answerer, self.reading, asked, task)
         answers = zip(step.drafts, found.candidates, strict=True)
         return Prepared(
             answers=tuple(PreparedAnswer(number=one.number, candidate=given) for one, given in answers),
             calls=found.calls,
         )
 
+    def _check(self, step: Dedupe | AnswerBlind | Validate | Mend, state: BatchState) -> BatchEvent:
+        match step:
+            case Dedupe():
+                return model_checks.compare(step, state.qa, self.work, self.models)
+            case AnswerBlind():
+                return self._answer_blind(step)
+            case Validate():
+                return self._validate(step, state)
+            case Mend():
+                return self._mend(step, state)
+
+    def _answer_blind(self, step: AnswerBlind) -> BlindAnswered:
+        found = blind_answers.answer(self.work.context, self.models.validator, step.questions, step.attempt)
+        return BlindAnswered(
+            answers={one: found.answers.get(one) for one in step.questions}, calls=found.calls
+        )
+
+    def _validate(self, step: Validate, state: BatchState) -> Judged | Controlled:
+        known = state.blind.get(step.candidate.question)
+        found = None if known is None else BlindFinding(known, "", ())
+        if found is None and state.qa.first is not None:  # what it answered before, from the ledger
+            found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
+        rule = question_types.rule_of(QuestionType(step.candidate.question_type))
+        judged = model_checks.validate(step, self.work, self.models, rule, found)
+        event = hops.control(step, self.work, self.models, judged)
+        able = isinstance(event, Judged) and self._answerer.spec.provider != "embedded"
+        return event.model_copy(update={"may_mend": True}) if able else event
+
+    def _mend(self, step: Mend, state: BatchState) -> Reanswered:
+        """Ask for the refused answer once more. The same answer again corrects nothing."""
+        refused = step.candidate
+        draft = next(one for one in state.drafts if one.number == state.taken[-1])
+        asked = answerer.Asked(
+            refused.question, draft.question_type, ((refused.answer, REFUSED[step.reason]),)
+        )
+        task = self._task(state, draft.parts, refused.question, _SAMPLES - 1)
+        found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
+        given = found.candidate
+        if given is None or given == refused or given.gate is not None:
+            return Reanswered(mended=Mended(candidate=None if given == refused else given, calls=found.calls))
+        grade = self._graded(given, state)
+        fault = fault_of(grade, self.limits.options.min_answer_confidence, computed=bool(given.computation))
+        if fault is not None and not self.limits.options.publish_ungrounded:
+            given = given.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": fault})
+        mended = Mended(candidate=given, calls=(*found.calls, *grade.calls))
+        return Reanswered(mended=mended, grade=grade)
+
     def _grade(self, step: GradeAnswer, state: BatchState) -> AnswerGraded:
-        candidate = step.candidate
+        return AnswerGraded(grade=self._graded(step.candidate, state))
+
+    def _graded(self, candidate: Candidate, state: BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
-        judge = None if model is None else Judge(model, document_id, state.qa.attempts + 1, quoted)
+        attempt = state.qa.attempts + 1
+        judge = None if model is None else Judge(model, document_id, attempt, quoted, JUDGED_FROM)
         source = self.source.deriving(candidate.computation)
         found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
         if model is not None and model.ended is not None:
             raise model.ended
-        return AnswerGraded(grade=found)
+        return found
 
     def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question came from and the parts that share its words; fewer parts where these are too long."""

@@ -6,11 +6,12 @@ from pydantic import Field
 
 from qagen_dagster.loop.questions.batch.events import Draft
 from qagen_dagster.loop.questions.batch.limits import Wanted
-from qagen_dagster.loop.questions.state import Dedupe, Done, QAState, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, QAState, Validate
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate
+from qagen_dagster.records.questions.submissions import JudgingAnswer
 
 
 class Version(Record):
@@ -56,6 +57,9 @@ class BatchState(Record):
     prepared: dict[int, Candidate | None] = Field(
         default_factory=dict[int, Candidate | None]
     )  # by number of the draft
+    blind: dict[str, JudgingAnswer | None] = Field(
+        default_factory=dict[str, JudgingAnswer | None]
+    )  # what the validator answered, by question
     current: Current | None = None
     rounds: int = 0
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
@@ -91,6 +95,13 @@ class Prepare(Record):
     drafts: tuple[Draft, ...]
 
 
+class AnswerBlind(Record):
+    """Let the validator answer the question of the candidate that it has to judge next, and waiting questions with it."""
+
+    questions: tuple[str, ...]
+    attempt: int
+
+
 class GradeAnswer(Record):
     current: Current
     candidate: Candidate
@@ -102,4 +113,17 @@ class Settle(Record):
     candidate: Candidate
 
 
-Step = Ask | GradeQuestion | Rewrite | Answer | Prepare | GradeAnswer | Settle | Dedupe | Validate | Done
+Step = (
+    Ask
+    | GradeQuestion
+    | Rewrite
+    | Answer
+    | Prepare
+    | GradeAnswer
+    | Settle
+    | Dedupe
+    | AnswerBlind
+    | Validate
+    | Mend
+    | Done
+)

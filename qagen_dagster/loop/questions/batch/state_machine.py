@@ -11,19 +11,23 @@ from collections import Counter
 
 from qagen_dagster.agents.questions.batch.reading import ROUNDS
 from qagen_dagster.loop.questions import state_machine
+from qagen_dagster.loop.questions.batch import together
 from qagen_dagster.loop.questions.batch.events import (
     Answered,
     AnswerGraded,
     Asked,
     BatchEvent,
+    BlindAnswered,
     Draft,
     Prepared,
     QuestionGraded,
+    Reanswered,
     Rewritten,
 )
 from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted, fault_of, rank_of
 from qagen_dagster.loop.questions.batch.state import (
     Answer,
+    AnswerBlind,
     Ask,
     BatchState,
     Current,
@@ -45,21 +49,19 @@ from qagen_dagster.loop.questions.events import (
     Judged,
     Proposed,
 )
-from qagen_dagster.loop.questions.state import Dedupe, Done, Rejected, Validate
+from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Rejected, Validate
+from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
-TOGETHER = 12  # most questions that are answered in one request
 NO_ANSWER = "the answerer gave no answer"
 
 
 def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
     """The next step. A step that has begun is finished before anything else."""
     if state.qa.current is not None or state.qa.recheck:
-        step = state_machine.next_step(state.qa, limits)
-        if not isinstance(step, (Dedupe, Validate)):
-            raise ValueError("the candidate waits for no check")
-        return step
+        return _check(state, state_machine.next_step(state.qa, limits), missing_of(state, wanted))
     if state.current is not None:
         return _on_current(state.current, limits)
     missing = missing_of(state, wanted)
@@ -70,7 +72,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row")
     if state.qa.own_attempts >= limits.max_attempts:
         return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.qa.own_attempts} attempts")
-    waiting = next((one for one in _waiting(state) if one.question_type in missing), None)
+    waiting = next((one for one in together.waiting(state) if one.question_type in missing), None)
     if waiting is not None:
         return _begin(waiting, state, missing)
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
@@ -96,15 +98,23 @@ def transition(state: BatchState, event: BatchEvent) -> BatchState:
             current = _with_prepared(_current(state, event))
             done = Try(candidate=event.candidate, failure=event.failure)
             return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
-        case Prepared():
-            known = {one.number: one.candidate for one in event.answers}
-            return state.model_copy(update={"prepared": state.prepared | known})
+        case Prepared() | BlindAnswered():
+            return _answered_ahead(state, event)
+        case Reanswered():
+            return _reanswered(state, event)
         case AnswerGraded():
             return _answer_graded(_with_prepared(_current(state, event)), state, event)
         case Proposed():
             return _settled(_with_prepared(_current(state, event)), state, event)
         case Carried() | Compared() | Judged() | Controlled():
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
+
+
+def _answered_ahead(state: BatchState, event: Prepared | BlindAnswered) -> BatchState:
+    if isinstance(event, BlindAnswered):
+        return state.model_copy(update={"blind": state.blind | event.answers})
+    known = {one.number: one.candidate for one in event.answers}
+    return state.model_copy(update={"prepared": state.prepared | known})
 
 
 def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, int]:
@@ -123,11 +133,21 @@ def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
     return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
 
 
+def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int]) -> Step:
+    """The next check of a candidate. Questions that will be judged soon are first answered together."""
+    if not isinstance(step, (Dedupe, Validate, Mend)):
+        raise ValueError("the candidate waits for no check")
+    if not isinstance(step, Validate) or state.qa.recheck or step.candidate.question in state.blind:
+        return step
+    asked = together.for_validator(state, step.candidate, missing)
+    return AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+
+
 def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int]) -> Step:
     """Begin with a question, or first answer it together with others."""
-    together = _together(state, missing) if waiting.number not in state.prepared else ()
-    if len(together) > 1:
-        return Prepare(drafts=together)
+    asked = together.for_answerer(state, missing) if waiting.number not in state.prepared else ()
+    if len(asked) > 1:
+        return Prepare(drafts=asked)
     return GradeQuestion(draft=waiting, question=waiting.question)
 
 
@@ -214,23 +234,6 @@ def _best_version(current: Current) -> Version:
     return max(current.versions, key=lambda one: rank_of(one.grade))
 
 
-def _together(state: BatchState, missing: dict[QuestionType, int]) -> tuple[Draft, ...]:
-    """The next waiting questions without an answer, as many of each type as are missing, that saw the same parts of the document."""
-    left = dict(missing)
-    found: list[Draft] = []
-    for one in _waiting(state):
-        if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == TOGETHER:
-            continue
-        if not found or one.parts == found[0].parts:
-            left[one.question_type] -= 1
-            found.append(one)
-    return tuple(found)
-
-
-def _waiting(state: BatchState) -> list[Draft]:
-    return [one for one in state.drafts if one.number not in state.taken]
-
-
 def _asked(state: BatchState, event: Asked) -> BatchState:
     _expect(state.current is None and state.qa.current is None, event)
     questions = state.qa
@@ -274,7 +277,7 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
     _expect(state.qa.current is None, event)
     current = state.current
     if current is None:
-        draft = next((one for one in _waiting(state) if one.number == event.number), None)
+        draft = next((one for one in together.waiting(state) if one.number == event.number), None)
         if draft is None:
             raise ValueError(f"there is no question {event.number} waiting")
         first = Version(question=draft.question, grade=event.grade)
@@ -311,14 +314,21 @@ def _settled(current: Current, state: BatchState, event: Proposed) -> BatchState
         ),
         None,
     )
-    known = Graded(question=chosen.question, answer=chosen.answer, grade=grade) if grade is not None else None
+    graded = _graded(state, chosen, grade)
     return state.model_copy(
-        update={
-            "qa": state_machine.transition(state.qa, event),
-            "current": None,
-            "graded": (*state.graded, known) if known is not None else state.graded,
-        }
+        update={"qa": state_machine.transition(state.qa, event), "current": None, "graded": graded}
     )
+
+
+def _reanswered(state: BatchState, event: Reanswered) -> BatchState:
+    graded = _graded(state, event.mended.candidate, event.grade)
+    return state.model_copy(update={"qa": state_machine.transition(state.qa, event.mended), "graded": graded})
+
+
+def _graded(state: BatchState, one: Candidate | None, grade: AnswerGrade | None) -> tuple[Graded, ...]:
+    if one is None or grade is None:
+        return state.graded
+    return (*state.graded, Graded(question=one.question, answer=one.answer, grade=grade))
 
 
 def _with(state: BatchState, current: Current) -> BatchState:

@@ -5,8 +5,11 @@ A passage is needed if the validator does not find the answer in the other ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.evidence.whole_sentence import head_of_table
 from qagen_dagster.loop.questions.controls.same_fact import same_fact
 from qagen_dagster.loop.questions.events import Controlled, Judged
 from qagen_dagster.loop.questions.inputs import DocumentWork, QAModels
@@ -14,7 +17,7 @@ from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus import QuestionType
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import RejectionReason
+from qagen_dagster.records.questions.results import Evidence, RejectionReason
 
 SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
@@ -30,16 +33,17 @@ def control(
     A table row can hold both sides of a comparison, so evidence of one passage proves nothing.
     """
     places = step.candidate.evidence
+    passages = [number for number, place in enumerate(places) if not _is_head(work, place, places)]
     if (
         isinstance(judged, Controlled)
         or judged.verdict is None
         or validator.rejection(judged.verdict) is not None
     ):
         return judged
-    if not applies(work, step.candidate.question_type) or len(places) < NEEDED:
+    if not applies(work, step.candidate.question_type) or len(passages) < NEEDED:
         return judged
     needed, given = 0, ""
-    for hidden in range(len(places)):
+    for hidden in passages:
         found = _without(step, work, models, hidden)
         submitted = found.submitted
         same, failure, calls = False, found.failure, found.calls
@@ -63,6 +67,16 @@ def control(
 def applies(work: DocumentWork, question_type: str) -> bool:
     """Whether questions of this type must need several passages. What a picture shows cannot be hidden."""
     return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
+
+
+def _is_head(work: DocumentWork, place: Evidence, places: Sequence[Evidence]) -> bool:
+    """Whether a passage is the head of the table of another one. A row and its head are one passage."""
+    lines = work.context.view.lines
+    heads = [head_of_table(lines, one.start_line) for one in places if one.start_line is not None]
+    return place.start_line is not None and any(
+        head is not None and place.start_line <= head[1] and head[0] <= (place.end_line or 0)
+        for head in heads
+    )
 
 
 def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: int) -> AnswerRun:

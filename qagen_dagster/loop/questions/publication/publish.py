@@ -22,13 +22,12 @@ from qagen_dagster.publishing.questions.registry import SET_FILES
 from qagen_dagster.records.corpus import Publish
 from qagen_dagster.records.display import counted
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
-from qagen_dagster.records.grading import GroundingReport
+from qagen_dagster.records.grading import GroundingReport, ReportHead
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, content_id
 from qagen_dagster.records.questions.results import CandidateSet, ValidatedSet
 
 PUBLISHED_VERSION = "3"  # increase when the same set would be published with other rows
-_GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_measured"}
 
 
 @dataclass(frozen=True)
@@ -157,8 +156,8 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 def _made_from(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> str:
     """Changes when publishing again might write other files. It reads no results of documents, so it is quick."""
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
-    report = workspace.store.find_valid(GroundingReport.key(combination), GroundingReport)
-    graded = "" if report is None else report.model_dump_json(include=_GRADED)
+    report = workspace.store.find_valid(GroundingReport.key(combination), ReportHead)
+    graded = "" if report is None else report.model_dump_json()
     results = (str(one.result_key) for one in candidates.documents) if candidates is not None else ()
     name = workspace.corpus(combination.corpus).config.name
     questions = validated.model_dump_json(include={"questions", "removed"})

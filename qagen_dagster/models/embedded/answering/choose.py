@@ -59,12 +59,10 @@ class Measured:
         return self.sentences[one.sentence].spans.text(one.row)
 
 
-def choose(
-    question: str, sentences: Sequence[str], threads: int, fitted: Weights | None = None
-) -> Short | None:
+def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
     """The best span; None without candidates. `fitted`: weights that replace the shipped ones."""
     model = fitted or weights()
-    found = measured(question, sentences, threads)
+    found = measured(question, sentences)
     if not found.table.candidates:
         return None
     row, agreed = agreeing(found, model.scores(found.table))
@@ -77,18 +75,18 @@ def choose(
     )  # fmt: skip
 
 
-def measured(question: str, sentences: Sequence[str], threads: int) -> Measured:
+def measured(question: str, sentences: Sequence[str]) -> Measured:
     """The candidates of the most similar sentences."""
     asked = read_question(question)
-    vectors = word_vectors(asked.doc, threads)
+    vectors = word_vectors(asked.doc)
     if not sentences:
         nothing = Context((), (), (), (), ())
         table = measure(asked, vectors, wanted_of(asked, vectors, ()), nothing)
         return Measured(asked, (), (), table, vectors, {})
-    encoded = encode([asked.doc.text, *sentences], threads)
+    encoded = encode([asked.doc.text, *sentences])
     cosines = encoded[1:] @ encoded[0]
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
-    made = {number: ready(sentences[number], threads) for number in near}
+    made = {number: ready(sentences[number]) for number in near}
     wanted = wanted_of(asked, vectors, list(made.values()))
     met = {number: match(one, wanted) for number, one in made.items()}
     fit = {

@@ -36,7 +36,7 @@ class _Found:
     note: str
 
 
-def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = None) -> Action:
+def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
     """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
 
     `fitted`: weights that replace the shipped ones.
@@ -45,10 +45,10 @@ def answer_from_excerpts(prompt: str, threads: int, fitted: Weights | None = Non
     title = _TITLE.search(prompt)
     asked = parse_query(section(prompt, "Question"))
     pieces = pieces_of(shown)
-    formed = _from_structure(asked, pieces, title.group(1) if title else "", threads)
+    formed = _from_structure(asked, pieces, title.group(1) if title else "")
     if formed is not None and formed[1]:
         return _submit(formed[0], shown)
-    spoken = _from_prose(asked, pieces, threads, fitted)
+    spoken = _from_prose(asked, pieces, fitted)
     likely = [one for one in (spoken, formed[0] if formed else None) if one is not None]
     best = next((one for one in likely if one.answerable), likely[0] if likely else None)
     return _submit(best, shown)
@@ -78,12 +78,10 @@ def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
     return sorted(once.values(), key=lambda unit: unit.quote.start_line)
 
 
-def _from_structure(
-    asked: Query, pieces: Sequence[Unit], title: str, threads: int
-) -> tuple[_Found, bool] | None:
+def _from_structure(asked: Query, pieces: Sequence[Unit], title: str) -> tuple[_Found, bool] | None:
     """The first row, labelled line or spelled-out abbreviation that answers, and whether no sentence ranks above it."""
     ahead = True
-    for hit in rank(asked, make_index(pieces, title), threads):
+    for hit in rank(asked, make_index(pieces, title)):
         text = by_form(asked, hit.unit)
         if text:
             return _by_form(hit, text), ahead and hit.score >= WEAK
@@ -100,10 +98,10 @@ def _by_form(hit: Hit, text: str) -> _Found:
     return _Found(text, hit.unit, score, hit.score >= WEAK, note)
 
 
-def _from_prose(asked: Query, pieces: Sequence[Unit], threads: int, fitted: Weights | None) -> _Found | None:
+def _from_prose(asked: Query, pieces: Sequence[Unit], fitted: Weights | None) -> _Found | None:
     """The best span of running text."""
     sentences = [unit for unit in pieces if not (unit.cells or unit.label)]
-    best = choose(asked.text, [unit.text for unit in sentences], threads, fitted)
+    best = choose(asked.text, [unit.text for unit in sentences], fitted)
     if best is None:
         return None
     unit = sentences[best.sentence]

@@ -41,82 +41,78 @@ _BOILERPLATE = re.compile(
 )
 
 
-class Reader:
-    """Answers blind, then compares its answer with the proposed one. `fitted` replaces the shipped weights."""
+def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
+    """Read on, answer blind, or compare, depending on the terminal tool offered. `fitted` replaces the shipped weights."""
+    if "submit_comparison" in conversation.tools:
+        return [compare(conversation.prompt)]
+    if "submit_document_answer" in conversation.tools:
+        return [answer_from_excerpts(conversation.prompt, fitted)]
+    if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
+        return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
+    if "submit_mark" in conversation.tools:
+        return [mark(conversation.prompt)]
+    question = section(conversation.prompt, "Question")
+    reads = [exchange for exchange in conversation.exchanges if exchange.name in ("read_lines", "search")]
+    more = _more(question, conversation)
+    if more and len(reads) + len(more) <= MAX_READS:
+        return more
+    known, about = document_rows(reads), card(conversation.prompt)
+    lines = tuple(known[number] for number in sorted(known))
+    title = about.title or (known[1].text if 1 in known else "")
+    return [_answer(question, indexed(lines, title, tuple(about.headings.items())), fitted)]
 
-    def __init__(self, *, threads: int = 1, fitted: Weights | None = None) -> None:
-        self.threads, self._fitted = threads, fitted
 
-    def decide(self, conversation: Conversation) -> list[Action]:
-        """Read on, answer, or compare, depending on the terminal tool offered."""
-        if "submit_comparison" in conversation.tools:
-            return [compare(conversation.prompt)]
-        if "submit_document_answer" in conversation.tools:
-            return [answer_from_excerpts(conversation.prompt, self.threads, self._fitted)]
-        if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
-            return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
-        if "submit_mark" in conversation.tools:
-            return [mark(conversation.prompt)]
-        question = section(conversation.prompt, "Question")
-        reads = [exchange for exchange in conversation.exchanges if exchange.name in ("read_lines", "search")]
-        more = self._more(question, conversation)
-        if more and len(reads) + len(more) <= MAX_READS:
-            return more
-        known, about = document_rows(reads), card(conversation.prompt)
-        lines = tuple(known[number] for number in sorted(known))
-        title = about.title or (known[1].text if 1 in known else "")
-        return [self.answer(question, indexed(lines, title, tuple(about.headings.items())))]
+def _more(question: str, conversation: Conversation) -> list[Action]:
+    """Read a short document completely; search a long one for the question's rarest words."""
+    reads = conversation.named("read_lines")
+    if not reads:
+        return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
+    total = line_total(reads) or 0
+    known = document_rows(reads)
+    if total > READ_WHOLE_LINES:
+        return [] if conversation.named("search") else _searches(parse_query(question))
+    start = next((number for number in range(1, total + 1) if number not in known), None)
+    if start is None or reads[-1].is_error:
+        return []
+    return [Action("read_lines", {"start_line": start, "end_line": min(total, start + LINES_PER_READ - 1)})]
 
-    def _more(self, question: str, conversation: Conversation) -> list[Action]:
-        """Read a short document completely; search a long one for the question's rarest words."""
-        reads = conversation.named("read_lines")
-        if not reads:
-            return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
-        total = line_total(reads) or 0
-        known = document_rows(reads)
-        if total > READ_WHOLE_LINES:
-            return [] if conversation.named("search") else _searches(parse_query(question))
-        start = next((number for number in range(1, total + 1) if number not in known), None)
-        if start is None or reads[-1].is_error:
-            return []
-        return [
-            Action("read_lines", {"start_line": start, "end_line": min(total, start + LINES_PER_READ - 1)})
-        ]
 
-    def answer(self, question: str, index: Index) -> Action:
-        """The blind answer, with its mechanism and score in the note."""
-        asked = parse_query(question)
-        hits = extremes(asked, index.pieces) if _EXTREME.match(asked.text) else self._hits(asked, index)
-        if not hits or hits[0][0].score < ANSWERABLE:
-            score = f"{hits[0][0].score:.2f}" if hits else "none"
-            return _blind(None, "", True, f"best score {score}, threshold {ANSWERABLE}")
-        best, text = hits[0]
-        near = [(hit, rival) for hit, rival in hits[1:] if best.score - hit.score < CLOSE]
-        other = next(
-            (rival for hit, rival in near if _alike(best.unit, hit.unit) and not _agree(text, rival)), None
-        )
-        note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f})"
-        if other is not None:
-            note += f"; also possible: {other[:120]}"
-        return _blind(best, text, other is None, note)
+def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
+    """The blind answer, with its mechanism and score in the note."""
+    asked = parse_query(question)
+    hits = _hits(asked, index, fitted)
+    if not hits or hits[0][0].score < ANSWERABLE:
+        score = f"{hits[0][0].score:.2f}" if hits else "none"
+        return _blind(None, "", True, f"best score {score}, threshold {ANSWERABLE}")
+    best, text = hits[0]
+    near = [(hit, rival) for hit, rival in hits[1:] if best.score - hit.score < CLOSE]
+    other = next(
+        (rival for hit, rival in near if _alike(best.unit, hit.unit) and not _agree(text, rival)), None
+    )
+    note = f"retrieval score {best.score:.2f} (words {best.share:.2f}, cosine {best.cosine:.2f})"
+    if other is not None:
+        note += f"; also possible: {other[:120]}"
+    return _blind(best, text, other is None, note)
 
-    def _hits(self, asked: Query, index: Index) -> list[tuple[Hit, str]]:
-        """The best pieces with their answers: by their form, or else by the likeliest span of their sentences."""
-        ranked = rank(asked, index, self.threads)
-        found = [(hit, by_form(asked, hit.unit)) for hit in ranked]
-        prose = [hit for hit in ranked if not (hit.unit.cells or hit.unit.label)]
-        if not any(text for _, text in found) and prose:
-            best = self._span(asked, prose)
-            near = [hit for hit in prose if hit.score > prose[0].score - CLOSE]
-            found = [best, *(self._span(asked, [hit]) for hit in near if hit is not best[0])]
-        return [(hit, text) for hit, text in found if text]
 
-    def _span(self, asked: Query, hits: Sequence[Hit]) -> tuple[Hit, str]:
-        """The likeliest span of some sentences; empty if it is not likely enough."""
-        best = choose(asked.text, [hit.unit.text for hit in hits], self.threads, self._fitted)
-        if best is None or best.chance < LIKELY:
-            return hits[0], ""
-        return hits[best.sentence], best.text
+def _hits(asked: Query, index: Index, fitted: Weights | None) -> list[tuple[Hit, str]]:
+    """The best pieces with their answers: by their form, or else by the likeliest span of their sentences."""
+    ranked = rank(asked, index)
+    found = [(hit, by_form(asked, hit.unit)) for hit in ranked]
+    prose = [hit for hit in ranked if not (hit.unit.cells or hit.unit.label)]
+    if not any(text for _, text in found) and prose:
+        best = _span(asked, prose, fitted)
+        near = [hit for hit in prose if hit.score > prose[0].score - CLOSE]
+        found = [best, *(_span(asked, [hit], fitted) for hit in near if hit is not best[0])]
+    return [(hit, text) for hit, text in found if text]
+
+
+def _span(asked: Query, hits: Sequence[Hit], fitted: Weights | None) -> tuple[Hit, str]:
+    """The likeliest span of some sentences; empty if it is not likely enough."""
+    best = choose(asked.text, [hit.unit.text for hit in hits], fitted)
+    if best is None or best.chance < LIKELY:
+        return hits[0], ""
+    return hits[best.sentence], best.text
 
 
 def _searches(asked: Query) -> list[Action]:
@@ -133,9 +129,6 @@ def _searches(asked: Query) -> list[Action]:
     return [Action("search", {"pattern": pattern, "context_lines": 3}) for pattern in wanted]
 
 
-_EXTREME = re.compile(r"which .*\b(?:highest|lowest|greatest|smallest)\b", re.IGNORECASE)
-
-
 def _alike(left: Unit, right: Unit) -> bool:
     """Whether two pieces have the same form; a table row does not compete with a sentence."""
     return bool(left.label) == bool(right.label) and bool(left.cells) == bool(right.cells)
@@ -145,35 +138,6 @@ def _alike(left: Unit, right: Unit) -> bool:
 def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
     """The index of the lines read, which the next question about them needs again."""
     return make_index(units({line.number: line for line in lines}, dict(headings)), title)
-
-
-def extremes(asked: Query, pieces: Sequence[Unit]) -> list[tuple[Hit, str]]:
-    """The row with the highest or lowest number in the column asked for."""
-    largest = bool(re.search(r"\b(?:highest|greatest)\b", asked.text))
-    found: list[tuple[Hit, str]] = []
-    for table in {unit.table for unit in pieces if unit.cells}:
-        rows = [unit for unit in pieces if unit.cells and unit.table == table]
-        matching = [(_share_of(head, asked), index) for index, head in enumerate(rows[0].header[1:], start=1)]
-        share, column = max(matching)
-        numbers = [_number(unit.cells[column]) for unit in rows]
-        if share < 0.5 or any(number is None for number in numbers):
-            continue
-        values = [number or 0.0 for number in numbers]
-        best = rows[values.index(max(values) if largest else min(values))]
-        here = sum(name.lower() in asked.frame.lower() for name in [*best.section[-1:], best.caption] if name)
-        found.append((Hit(best, share + 0.1 * here, share), best.cells[0]))
-    return sorted(found, key=lambda item: -item[0].score)
-
-
-def _share_of(head: str, asked: Query) -> float:
-    """The share of a column's name, without units, that the question contains."""
-    said = set(terms(re.sub(r"\([^()]*\)", "", head)))
-    return len(said & asked.terms) / max(1, len(said))
-
-
-def _number(text: str) -> float | None:
-    match = re.fullmatch(r"\s*(-?\d[\d,]*(?:\.\d+)?)\s*[%\w]{0,6}", text)
-    return float(match.group(1).replace(",", "")) if match else None
 
 
 def _agree(left: str, right: str) -> bool:

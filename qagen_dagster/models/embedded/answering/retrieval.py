@@ -83,7 +83,7 @@ def parse_query(question: str) -> Query:
     return Query(text, frame, frozenset(terms(text)) - _WH, quoted)
 
 
-def rank(asked: Query, index: Index, threads: int) -> list[Hit]:
+def rank(asked: Query, index: Index) -> list[Hit]:
     """The best pieces, best first."""
     total_pieces = len(index.pieces)
     weight = {
@@ -99,7 +99,7 @@ def rank(asked: Query, index: Index, threads: int) -> list[Hit]:
     best = sorted(range(total_pieces), key=lambda number: -shares[number])[:CANDIDATES]
     if not best:
         return []
-    vectors = encode([asked.text, *(index.pieces[number].text for number in best)], threads)
+    vectors = encode([asked.text, *(index.pieces[number].text for number in best)])
     cosines = vectors[1:] @ vectors[0]
     hits = [
         Hit(index.pieces[number], shares[number], float(cosine))
@@ -123,11 +123,11 @@ def _place_bonus(asked: Query, unit: Unit) -> float:
     return 0.1 if unit.caption and named[-1] and unit.caption.lower().startswith(named[-1]) else 0.0
 
 
-def encode(texts: Sequence[str], threads: int) -> Vectors:
+def encode(texts: Sequence[str]) -> Vectors:
     """Embeddings, cached by text."""
     with _lock:
         missing = [text for text in dict.fromkeys(texts) if text not in _vectors]
-    fresh = shared(threads).encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)
+    fresh = shared().encode(missing) if missing else np.zeros((0, 0), dtype=np.float32)
     with _lock:
         for text, vector in zip(missing, fresh, strict=True):
             _vectors[text] = vector

@@ -35,12 +35,12 @@ class Sentence:
 
 
 @lru_cache(maxsize=CACHED_SENTENCES)
-def ready(text: str, threads: int) -> Sentence:
+def ready(text: str) -> Sentence:
     """The sentence, computed once."""
     doc = parse([text])[0]
     words = tuple(frozenset(keys(token)) if is_content(token) else frozenset[str]() for token in doc)
     return Sentence(
-        doc, spans_of(doc), word_vectors(doc, threads), words, frozenset[str]().union(*words),
+        doc, spans_of(doc), word_vectors(doc), words, frozenset[str]().union(*words),
         np.array([is_content(token) for token in doc], dtype=np.bool_),
         np.array([token.head.i for token in doc], dtype=np.int64), _steps(doc),
         np.array([token.left_edge.i for token in doc], dtype=np.int64),
@@ -48,12 +48,12 @@ def ready(text: str, threads: int) -> Sentence:
     )  # fmt: skip
 
 
-def word_vectors(doc: Doc, threads: int) -> Vectors:
+def word_vectors(doc: Doc) -> Vectors:
     """The mean state of each token's word pieces, with unit length."""
     found = np.zeros((len(doc), DIMENSIONS), dtype=np.float32)
     if not len(doc):
         return found
-    offsets, states = shared(threads).pieces(doc.text)
+    offsets, states = shared().pieces(doc.text)
     token = 0
     for (start, end), state in zip(offsets, states, strict=True):
         if start == end:

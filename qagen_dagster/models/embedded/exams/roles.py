@@ -21,71 +21,51 @@ _OPTION = re.compile(r"^([A-H]): (.*)$", re.MULTILINE)
 _NEAR = 1e-9
 
 
-class Designer:
-    """Submits the idea of the family that the implementer will use."""
-
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
-
-    def decide(self, conversation: Conversation) -> list[Action]:
-        family = _family(conversation)
-        if family is None:
-            return []
-        plan = {
-            "schema_id": family.schema,
-            "idea_summary": family.summary,
-            "function_or_object_type": family.carrier,
-            "constraints_used": list(family.constraints),
-            "what_is_asked": family.asked,
-            "intended_wrong_paths": list(family.paths),
-            "difficulty_rationale": family.rationale,
-            "mcq_viability": "Each wrong path is walked with the same numbers and ends at a definite value of the same kind as the key.",
-        }
-        return [Action("submit_idea", plan)]
+def design(conversation: Conversation) -> list[Action]:
+    """Submit the idea of the family that the implementer will use."""
+    family = _family(conversation)
+    if family is None:
+        return []
+    plan = {
+        "schema_id": family.schema,
+        "idea_summary": family.summary,
+        "function_or_object_type": family.carrier,
+        "constraints_used": list(family.constraints),
+        "what_is_asked": family.asked,
+        "intended_wrong_paths": list(family.paths),
+        "difficulty_rationale": family.rationale,
+        "mcq_viability": "Each wrong path is walked with the same numbers and ends at a definite value of the same kind as the key.",
+    }
+    return [Action("submit_idea", plan)]
 
 
-class Implementer:
-    """Submits a question of the family, with numbers from the request's sample."""
-
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
-
-    def decide(self, conversation: Conversation) -> list[Action]:
-        family = _family(conversation)
-        if family is None:
-            return []
-        seed, slot, attempt = read_sample(conversation.sample)
-        made, wrong = question_of(family, seed, slot, attempt)
-        return [Action("submit_question", _package(made, wrong, Draw(f"order/{seed}/{slot}/{attempt}")))]
+def implement(conversation: Conversation) -> list[Action]:
+    """Submit a question of the family, with numbers from the request's sample."""
+    family = _family(conversation)
+    if family is None:
+        return []
+    seed, slot, attempt = read_sample(conversation.sample)
+    made, wrong = question_of(family, seed, slot, attempt)
+    return [Action("submit_question", _package(made, wrong, Draw(f"order/{seed}/{slot}/{attempt}")))]
 
 
-class Verifier:
-    """Solves the stem with its own methods and judges only by that result."""
-
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
-
-    def decide(self, conversation: Conversation) -> list[Action]:
-        stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
-        texts = dict(_OPTION.findall(options.group(1))) if options else {}
-        solved = solve(stem.group(1)) if stem else None
-        right = [letter for letter, text in texts.items() if solved and _is(text, solved)]
-        if "submit_verdict" in conversation.tools:
-            return [_verdict(solved, right)]
-        return [_solution(solved, right)]
+def verify(conversation: Conversation) -> list[Action]:
+    """Solve the stem by methods of its own and judge only by that result."""
+    stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
+    texts = dict(_OPTION.findall(options.group(1))) if options else {}
+    solved = solve(stem.group(1)) if stem else None
+    right = [letter for letter, text in texts.items() if solved and _is(text, solved)]
+    if "submit_verdict" in conversation.tools:
+        return [_verdict(solved, right)]
+    return [_solution(solved, right)]
 
 
-class StyleJudge:
-    """Scores only what can be counted: length, numbers, options."""
-
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
-
-    def decide(self, conversation: Conversation) -> list[Action]:
-        stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
-        words = len(stem.group(1).split()) if stem else 0
-        texts = [text for _, text in _OPTION.findall(options.group(1))] if options else []
-        return [Action("submit_style", _style(words, texts, stem.group(1) if stem else ""))]
+def judge_style(conversation: Conversation) -> list[Action]:
+    """Score only what can be counted: length, numbers, options."""
+    stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
+    words = len(stem.group(1).split()) if stem else 0
+    texts = [text for _, text in _OPTION.findall(options.group(1))] if options else []
+    return [Action("submit_style", _style(words, texts, stem.group(1) if stem else ""))]
 
 
 def _family(conversation: Conversation) -> Family | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from qagen_dagster.latex.code import code_of
 from qagen_dagster.latex.structure import environments, item_faults, tikz_pictures
@@ -23,100 +24,87 @@ _VARIANTS = {
 }
 
 
-class _Role:
+def _role(answer: Callable[[str], Action]) -> Callable[[Conversation], list[Action]]:
     """One answer to one prompt: a submission, or a reason in one line. A rejected submission is not tried again."""
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
-
-    def decide(self, conversation: Conversation) -> list[Action]:
+    def decide(conversation: Conversation) -> list[Action]:
         refused = [one.text for one in conversation.exchanges if one.is_error]
         if refused:
             return [_unable(f"embedded has no other answer; refused was: {refused[-1]}")]
         try:
-            return [self.answer(conversation.prompt)]
+            return [answer(conversation.prompt)]
         except UnableError as error:
             return [_unable(str(error))]
 
-    def answer(self, prompt: str) -> Action:
-        """The submission. Raises UnableError."""
-        raise NotImplementedError
+    return decide
 
 
-class Classifier(_Role):
+@_role
+def classify_tex(prompt: str) -> Action:
     """Kind, topic and difficulty of TeX, by rules."""
-
-    def answer(self, prompt: str) -> Action:
-        if label_of(prompt, "Input") == "image":
-            raise UnableError(_NO_EYES.format(role="classifier"))
-        return Action("submit_classification", classify(part_of(prompt, "problem")).model_dump(mode="json"))
+    if label_of(prompt, "Input") == "image":
+        raise UnableError(_NO_EYES.format(role="classifier"))
+    return Action("submit_classification", classify(part_of(prompt, "problem")).model_dump(mode="json"))
 
 
-class Scanner(_Role):
+@_role
+def scan(prompt: str) -> Action:
     """An item without the comments around it; adding missing parts needs a language model."""
-
-    def answer(self, prompt: str) -> Action:
-        if label_of(prompt, "Input") == "image":
-            raise UnableError(_NO_EYES.format(role="scanner"))
-        text = part_of(prompt, "problem")
-        begun, solutions = _ITEM.search(code_of(text)), environments(text, "solution")
-        end = solutions[0][1] if solutions else len(text)
-        item = text[begun.start() : end] if begun else text
-        if faults := item_faults(item):
-            raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
-        scan = {"latex": item, "has_diagram": bool(tikz_pictures(item))}
-        return Action("submit_scan", scan)
+    if label_of(prompt, "Input") == "image":
+        raise UnableError(_NO_EYES.format(role="scanner"))
+    text = part_of(prompt, "problem")
+    begun, solutions = _ITEM.search(code_of(text)), environments(text, "solution")
+    end = solutions[0][1] if solutions else len(text)
+    item = text[begun.start() : end] if begun else text
+    if faults := item_faults(item):
+        raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
+    return Action("submit_scan", {"latex": item, "has_diagram": bool(tikz_pictures(item))})
 
 
-class Artist(_Role):
+@_role
+def draw(prompt: str) -> Action:
     """Always unable: it cannot draw."""
-
-    def answer(self, prompt: str) -> Action:
-        raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
+    raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
 
 
-class Ideas(_Role):
+@_role
+def find_ideas(prompt: str) -> Action:
     """Concepts and techniques, by lists of terms."""
-
-    def answer(self, prompt: str) -> Action:
-        ideas = ideas_of(part_of(prompt, "problem"), part_of(prompt, "solution"))
-        if ideas is None:
-            raise UnableError("embedded:problem-ideas knows none of the terms of this problem")
-        return Action("submit_ideas", ideas.model_dump(mode="json"))
+    ideas = ideas_of(part_of(prompt, "problem"), part_of(prompt, "solution"))
+    if ideas is None:
+        raise UnableError("embedded:problem-ideas knows none of the terms of this problem")
+    return Action("submit_ideas", ideas.model_dump(mode="json"))
 
 
-class Variant(_Role):
+@_role
+def make_variant(prompt: str) -> Action:
     """Other numbers, if everything that depends on them can be recomputed."""
-
-    def answer(self, prompt: str) -> Action:
-        kind = label_of(prompt, "Variant")
-        if kind != "numerical":
-            raise UnableError(_VARIANTS.get(kind, _VARIANTS["context"]))
-        number = label_of(prompt, "Number")
-        latex, changes = vary(
-            part_of(prompt, "item"), int(number) if number.isdecimal() else 1, part_of(prompt, "earlier")
-        )
-        return Action("submit_variant", {"latex": latex, "changes": f"embedded:problem-variant: {changes}"})
+    kind = label_of(prompt, "Variant")
+    if kind != "numerical":
+        raise UnableError(_VARIANTS.get(kind, _VARIANTS["context"]))
+    number = label_of(prompt, "Number")
+    latex, changes = vary(
+        part_of(prompt, "item"), int(number) if number.isdecimal() else 1, part_of(prompt, "earlier")
+    )
+    return Action("submit_variant", {"latex": latex, "changes": f"embedded:problem-variant: {changes}"})
 
 
-class Converter(_Role):
+@_role
+def convert_format(prompt: str) -> Action:
     """Another format of the same numerical answer."""
-
-    def answer(self, prompt: str) -> Action:
-        target = label_of(prompt, "To")
-        if target not in set(Format):
-            raise UnableError(f"embedded:problem-converter knows no format {target!r}")
-        latex, answer = convert(part_of(prompt, "item"), Format(target))
-        return Action("submit_conversion", {"latex": latex, "final_answer": answer})
+    target = label_of(prompt, "To")
+    if target not in set(Format):
+        raise UnableError(f"embedded:problem-converter knows no format {target!r}")
+    latex, answer = convert(part_of(prompt, "item"), Format(target))
+    return Action("submit_conversion", {"latex": latex, "final_answer": answer})
 
 
-class Alternate(_Role):
+@_role
+def solve_otherwise(prompt: str) -> Action:
     """Always unable: it cannot find another solution."""
-
-    def answer(self, prompt: str) -> Action:
-        raise UnableError(
-            "embedded:problem-alternate cannot think of another way: bind alternate to a language model"
-        )
+    raise UnableError(
+        "embedded:problem-alternate cannot think of another way: bind alternate to a language model"
+    )
 
 
 def _unable(reason: str) -> Action:

@@ -144,7 +144,7 @@ def plain_words(lines: Sequence[Line]) -> frozenset[str]:
 def name_words(lines: Sequence[Line]) -> frozenset[str]:
     """Words with a capital inside a sentence, in lower case."""
     return frozenset(
-        word.lower() for line in lines for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", line.text)
+        word.lower() for line in lines for word in re.findall(r"[a-z,]\s+([A-Z][a-z]+)\b", line.text)
     )
 
 

@@ -48,7 +48,7 @@ _BACK_MATTER = frozenset(
         "funding", "author contributions", "competing interests", "conflict of interest", "additional information",
     }
 )  # fmt: skip
-_STRUCTURED = frozenset({"key", "entry", "cell", "extreme", "acronym"})
+_STRUCTURED = frozenset({"key", "entry", "cell", "acronym"})
 
 
 @lru_cache(maxsize=CACHED_WINDOWS)

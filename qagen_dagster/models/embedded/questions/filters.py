@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from qagen_dagster.models.embedded.questions.candidate import Candidate
 from qagen_dagster.models.embedded.questions.context import Context
 from qagen_dagster.models.embedded.text.sentences import balanced
-from qagen_dagster.models.embedded.text.values import numbers
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _PRONOUN = re.compile(
@@ -23,12 +22,12 @@ _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _DEICTIC = re.compile(
     r"\b(?:this|these|those|here|there|such|above|below|following|aforementioned|former|latter|former|previous|previously|"
     r"respectively|another|otherwise|instead|today|now|subsequently|thereafter|afterwards?|in the years since|since then|currently|recently|later|earlier|again|the same|the other|the others|"
-    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
+    r"the second|the first one|that time|at the time|in turn|in question|at issue|at hand|so|then|likewise|next|in addition|for example|for instance|in contrast|by contrast|either|in particular|as well|in fact|of course|in analogy|in other words|additional|further|the present|as with|as a result|in part|on the contrary|though|still|that order|that date|at bottom|certain instances|in many ways|et al|ibid|supra|infra)\b|\bthat(?= (?:is|was|rate|case|way|point|day|year|time)\b)",
     re.IGNORECASE,
 )
 _BAD_ANSWER = re.compile(
     r"^(?:this|that|these|those|it|its|their|his|her|our|my|your|one|such|many|some|several|both|all|a lot|them|"
-    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|a number of|recent|each|the following|what|which|who|how)\b",
+    r"something|anything|nothing|everything|none|neither|no|most|few|several|various|certain|some|other|a number of|recent|each|another|the following|what|which|who|how)\b",
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(
@@ -59,7 +58,8 @@ def _pronoun(candidate: Candidate, context: Context) -> bool:
     asked, answer = candidate.asked, candidate.answer
     if candidate.family == "what_happens":
         return bool(
-            _SPEAKER.search(asked) or re.search(r"\b(?:we|us|our)\b|^(?:some|many|e\.g)\b", answer, re.I)
+            _SPEAKER.search(asked)
+            or re.search(r"\b(?:we|us|our|also|following)\b|^(?:some|many|e\.g)\b", answer, re.I)
         )
     if _PRONOUN.search(asked) or re.search(r"\b(?:we|our)\b", answer):
         return True
@@ -85,16 +85,6 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
     )
 
 
-def _adds_up(candidate: Candidate, context: Context) -> bool:
-    """Whether the question's parts add up to the answer: "How many walls, two of tuff and two of basalt?"."""
-    if candidate.family != "how_many":
-        return False
-    asked = [
-        int(value) for value in numbers(candidate.asked).elements() if value.isdigit() and int(value) < 1000
-    ]
-    return [str(sum(asked))] == list(numbers(candidate.answer)) and len(asked) > 1
-
-
 def _bad_answer(candidate: Candidate, context: Context) -> bool:
     answer = candidate.answer
     if not answer or len(answer.split()) > MAX_ANSWER_WORDS + 30 * (candidate.family == "entry"):
@@ -104,7 +94,7 @@ def _bad_answer(candidate: Candidate, context: Context) -> bool:
     if candidate.family == "definition" and re.search(r"\b(?:he|she|they|we)\b", answer):
         return True
     if candidate.family in ("definition", "why") and re.search(
-        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|^(?:only|just|merely|also|often|usually|commonly|either)\b",
+        r"\b(?:that|this|these|those) [a-z]+$|\(\d\)|^because[ ,]+of\b|^(?:only|just|merely|also|often|usually|always|commonly|generally|simply|arguably|either)\b",
         answer,
     ):
         return True
@@ -130,7 +120,9 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         re.IGNORECASE,
     ):
         return True
-    if re.search(r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])", question):
+    if re.search(
+        r"[.,][\"”] ?\??|\" \"|(?<![\w'\u2019])(?<!in )[b-uw-z](?![\w'.\u2019°])| The (?=[a-z])", question
+    ):
         return True
     return bool(_FURNITURE.search(question)) or len(_ODD.findall(question + candidate.answer)) > 0
 
@@ -141,7 +133,7 @@ def _vague(candidate: Candidate, context: Context) -> bool:
     return len(set(content_words(candidate.asked))) < least
 
 
-_LEAST_WORDS = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "value": 2, "entry": 1}
+_LEAST_WORDS = {"definition": 1, "acronym": 1, "key": 1, "cell": 2, "entry": 1}
 
 
 def _unknown_thing(candidate: Candidate, context: Context) -> bool:
@@ -168,14 +160,18 @@ _AFTER_NOUN = word_set(
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether a sentence of a long document is asked about without a name or a number that tells where it stands."""
-    own = re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked)
-    return context.long and own is None and candidate.family not in _STRUCTURED
+    """Whether a sentence is asked about without a name or a number that tells where it stands, in a long document or for a date."""
+    named = bool(re.search(r"\d|(?<=\w )[A-Z]|`", candidate.asked))
+    if candidate.family in _STRUCTURED or candidate.family == "definition":
+        return context.long and not named and candidate.family == "definition"
+    few = len(set(content_words(candidate.asked)) - {"happens"}) < 3 + (not named)
+    return (context.long and (few or not named)) or (candidate.family == "when" and few and not named)
 
 
 _OPINION = re.compile(
+    r"^(?:an?|the) (?:different|similar|common|same|good|new|popular)\b|"
     r"^(?:(?:an?|the|one of the) )?(?:[\w-]+ ){0,4}(?:problem|barrier|challenge|issue|concern|obstacle|reason|way|part|step|"
-    r"example|key|goal|aim|priority|topic|matter|success|failure|advantage|benefit|limitation|drawback|approach)s?\b"
+    r"example|key|goal|aim|priority|topic|matter|success|failure|requirement|advantage|benefit|limitation|drawback|approach)s?\b"
 )
 
 
@@ -185,7 +181,7 @@ def _opinion(candidate: Candidate, context: Context) -> bool:
 
 
 CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pronoun, _deictic, _answer_shown, _adds_up, _bad_answer, _bad_form, _vague, _unknown_thing, _anywhere, _opinion,
+    _pronoun, _deictic, _answer_shown, _bad_answer, _bad_form, _vague, _unknown_thing, _anywhere, _opinion,
 )  # fmt: skip
 
 

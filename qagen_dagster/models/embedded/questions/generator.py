@@ -31,67 +31,63 @@ _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
 
 
-class Rules:
-    """Proposes questions from patterns of structure and grammar. English only."""
+def propose(conversation: Conversation) -> list[Action]:
+    """Read on, submit a question found by patterns of structure and grammar, or report exhaustion. English only."""
+    mode = _MODE.search(conversation.prompt)
+    if mode is not None and mode.group(1).lower() == "visual":
+        return _visual(conversation)
+    return _textual(conversation)
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads  # the provider sets it; the parser uses one thread
 
-    def decide(self, conversation: Conversation) -> list[Action]:
-        """Read on, submit, or report exhaustion."""
-        mode = _MODE.search(conversation.prompt)
-        if mode is not None and mode.group(1).lower() == "visual":
-            return self._visual(conversation)
-        return self._textual(conversation)
+def _textual(conversation: Conversation) -> list[Action]:
+    reads = conversation.named("read_lines")
+    if not reads:
+        return [_read(1, WINDOW_LINES)]
+    total = line_total(reads)
+    if total is None:
+        return [_exhausted("The document cannot be read: " + reads[-1].text[:200])]
+    known = document_rows(reads)
+    if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
+        return [_exhausted(_OTHER_LANGUAGE)]
+    context = _context(conversation, known)
+    wanted: list[Action] = []
+    full = len(reads) >= MAX_READS
+    for numbers in _windows(total, _resume_line(conversation.prompt)):
+        gap = [number for number in numbers if number not in known]
+        if gap:
+            wanted.append(_read(gap[0], gap[-1]))
+        elif full or not wanted:
+            lines = tuple(known[number] for number in numbers)
+            fresh = _first_fresh(candidates(lines, context), conversation)
+            if fresh is not None:
+                return [_submit(fresh)]
+    return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
 
-    def _textual(self, conversation: Conversation) -> list[Action]:
-        reads = conversation.named("read_lines")
-        if not reads:
-            return [_read(1, WINDOW_LINES)]
-        total = line_total(reads)
-        if total is None:
-            return [_exhausted("The document cannot be read: " + reads[-1].text[:200])]
-        known = document_rows(reads)
-        if not is_english("\n".join(known[number].text for number in sorted(known)[:WINDOW_LINES])):
-            return [_exhausted(_OTHER_LANGUAGE)]
-        context = _context(conversation, known)
-        wanted: list[Action] = []
-        full = len(reads) >= MAX_READS
-        for numbers in _windows(total, _resume_line(conversation.prompt)):
-            gap = [number for number in numbers if number not in known]
-            if gap:
-                wanted.append(_read(gap[0], gap[-1]))
-            elif full or not wanted:
-                lines = tuple(known[number] for number in numbers)
-                fresh = _first_fresh(candidates(lines, context), conversation)
-                if fresh is not None:
-                    return [_submit(fresh)]
-        return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
 
-    def _visual(self, conversation: Conversation) -> list[Action]:
-        listings = conversation.named("list_visual_content")
-        if not listings:
-            return [Action("list_visual_content", {}), _read(1, HEAD_LINES)]
-        visuals = shown(listings[-1].text)
-        if not visuals:
-            return [_exhausted("list_visual_content shows no visual content.")]
-        reads = conversation.named("read_lines")
-        known = document_rows(reads)
-        wanted = [visual for visual in visuals if _wanted(visual, known)]
-        if wanted and len(reads) < MAX_READS:
-            return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
-        if not is_english("\n".join(known[number].text for number in sorted(known))):
-            return [_exhausted(_OTHER_LANGUAGE)]
-        context = _context(conversation, known)
-        fresh = _first_fresh(visual_candidates(visuals, known, context), conversation)
-        if fresh is not None:
-            return [_submit(fresh)]
-        return [
-            _exhausted(
-                f"The embedded rules cannot see pictures. Of {len(visuals)} visuals they asked what table cells and captions "
-                "tell in the document's structure; nothing more can be asked that way."
-            )
-        ]
+def _visual(conversation: Conversation) -> list[Action]:
+    listings = conversation.named("list_visual_content")
+    if not listings:
+        return [Action("list_visual_content", {}), _read(1, HEAD_LINES)]
+    visuals = shown(listings[-1].text)
+    if not visuals:
+        return [_exhausted("list_visual_content shows no visual content.")]
+    reads = conversation.named("read_lines")
+    known = document_rows(reads)
+    wanted = [visual for visual in visuals if _wanted(visual, known)]
+    if wanted and len(reads) < MAX_READS:
+        return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
+    if not is_english("\n".join(known[number].text for number in sorted(known))):
+        return [_exhausted(_OTHER_LANGUAGE)]
+    context = _context(conversation, known)
+    fresh = _first_fresh(visual_candidates(visuals, known, context), conversation)
+    if fresh is not None:
+        return [_submit(fresh)]
+    return [
+        _exhausted(
+            f"The embedded rules cannot see pictures. Of {len(visuals)} visuals they asked what table cells and captions "
+            "tell in the document's structure; nothing more can be asked that way."
+        )
+    ]
 
 
 def _start(visual: Shown) -> int:

@@ -32,69 +32,61 @@ _ASKED = word_set(
 )
 
 
-class Matcher:
-    """Compares one new question with those already accepted."""
+def judge_duplicate(conversation: Conversation) -> list[Action]:
+    """Compare one new question with those already accepted. There is always one verdict."""
+    new = _NEW.search(conversation.prompt)
+    answer = _ANSWER.search(conversation.prompt)
+    _, _, listed = conversation.prompt.partition("Accepted questions:")
+    known = [(int(number), *_split_listed(text)) for number, text in _NUMBERED.findall(listed)]
+    if new is None or not known:
+        return [_verdict(None, "there is nothing to compare with")]
+    return [compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self.threads = threads
 
-    def decide(self, conversation: Conversation) -> list[Action]:
-        """Always return one verdict."""
-        new = _NEW.search(conversation.prompt)
-        answer = _ANSWER.search(conversation.prompt)
-        _, _, listed = conversation.prompt.partition("Accepted questions:")
-        known = [(int(number), *_split_listed(text)) for number, text in _NUMBERED.findall(listed)]
-        if new is None or not known:
-            return [_verdict(None, "there is nothing to compare with")]
-        return [self.compare((new.group(1).strip(), answer.group(1).strip() if answer else ""), known)]
+def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
+    """The verdict on a question with its answer (or "") against the numbered known ones."""
+    for number, question, answer in known:
+        if why := _same_fact(new, (question, answer)):
+            return _verdict(number, why)
+    equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
+    alike = [
+        (number, question)
+        for number, question, _ in known
+        if _may_repeat(new[0], question, equal_answers=number in equal)
+    ]
+    if not alike:
+        return _verdict(None, "numbers, names or words that matter differ from every accepted question")
+    vectors = shared().encode([bare(new[0]), *(bare(question) for _, question in alike)])
+    cosines = vectors[1:] @ vectors[0]
+    for place, (_, question) in enumerate(alike):
+        if _one_term_differs(bare(new[0]), bare(question)):
+            cosines[place] = 0.0
+    bars = [WITH_EQUAL_ANSWER if number in equal else THRESHOLD for number, _ in alike]
+    best = max(range(len(alike)), key=lambda place: float(cosines[place]) - bars[place])
+    score = float(cosines[best])
+    if score >= bars[best]:
+        return _verdict(alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it")
+    return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
 
-    def compare(self, new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
-        """The verdict on a question with its answer (or "") against the numbered known ones."""
-        for number, question, answer in known:
-            if why := _same_fact(new, (question, answer)):
-                return _verdict(number, why)
-        equal = {number for number, _, answer in known if _equal_answers(new[1], answer)}
-        alike = [
-            (number, question)
-            for number, question, _ in known
-            if _may_repeat(new[0], question, equal_answers=number in equal)
-        ]
-        if not alike:
-            return _verdict(None, "numbers, names or words that matter differ from every accepted question")
-        vectors = shared(self.threads).encode([bare(new[0]), *(bare(question) for _, question in alike)])
-        cosines = vectors[1:] @ vectors[0]
-        for place, (_, question) in enumerate(alike):
-            if self._one_term_differs(bare(new[0]), bare(question)):
-                cosines[place] = 0.0
-        bars = [WITH_EQUAL_ANSWER if number in equal else THRESHOLD for number, _ in alike]
-        best = max(range(len(alike)), key=lambda place: float(cosines[place]) - bars[place])
-        score = float(cosines[best])
-        if score >= bars[best]:
-            return _verdict(
-                alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it"
-            )
-        return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
 
-    def _one_term_differs(self, left: str, right: str) -> bool:
-        """Whether the questions share a template and differ in a column, a row or an opposite."""
-        ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
-        changes = [
-            change
-            for change in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
-            if change[0] != "equal"
-        ]
-        if len(changes) != 1 or changes[0][0] != "replace":
-            return False
-        _, start, end, other_start, other_end = changes[0]
-        if {word[:5] for word in ours[start:end]} & {word[:5] for word in theirs[other_start:other_end]}:
-            return False
-        pair = shared(self.threads).encode(
-            [" ".join(ours[start:end]), " ".join(theirs[other_start:other_end])]
-        )
-        return (
-            float(pair[0] @ pair[1]) < SYNONYM
-            or {*ours[start:end], *theirs[other_start:other_end]} & _OPPOSITES != set()
-        )
+def _one_term_differs(left: str, right: str) -> bool:
+    """Whether the questions share a template and differ in a column, a row or an opposite."""
+    ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
+    changes = [
+        change
+        for change in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+        if change[0] != "equal"
+    ]
+    if len(changes) != 1 or changes[0][0] != "replace":
+        return False
+    _, start, end, other_start, other_end = changes[0]
+    if {word[:5] for word in ours[start:end]} & {word[:5] for word in theirs[other_start:other_end]}:
+        return False
+    pair = shared().encode([" ".join(ours[start:end]), " ".join(theirs[other_start:other_end])])
+    return (
+        float(pair[0] @ pair[1]) < SYNONYM
+        or {*ours[start:end], *theirs[other_start:other_end]} & _OPPOSITES != set()
+    )
 
 
 def _split_listed(text: str) -> tuple[str, str]:

@@ -15,11 +15,10 @@ _KINDS = (
     (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
     (r"\bprocedures?\b|\bsteps?\b|\bactions?\b|\bmust\b|\bhow to\b|\bduties\b|\bpenalt|\binstructions?\b", "what_happens entry"),
     (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "definition acronym"),
-    (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell extreme key"),
-    (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many value cell key"),
+    (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell key"),
+    (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many how_long cell key"),
     (r"\bdates?\b|\bwhen\b|\bdeadlines?\b|\bhours\b|\byears?\b|\bhistor", "when"),
     (r"\bwho\b|\bpersons?\b|\bpeople\b|\boffices?\b|\bauthors?\b", "who"),
-    (r"\bcompar", "extreme"),
 )  # fmt: skip
 _FAMILIES = tuple((re.compile(pattern, re.IGNORECASE), word_set(families)) for pattern, families in _KINDS)
 

@@ -131,6 +131,8 @@ def _can_move(clause: Clause) -> bool:
     inner = front[:-1]
     if front and front[0].lower_ in ("if", "when", "whenever"):
         return True
+    if front and all(token.pos_ in ("ADV", "PUNCT") for token in front):
+        return False
     verb = any(token.pos_ in ("VERB", "AUX") for token in front)
     return len(front) <= 7 and not verb and not any(token.text == "," for token in inner)
 

@@ -5,6 +5,7 @@ Only grammar decides which tokens make up the clause, and which can be omitted w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
+_GLUED = re.compile(r"\w\(")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
@@ -80,12 +82,15 @@ def read_clause(doc: Doc) -> Clause | None:
     subjects = [child for child in root.children if child.dep_ in _SUBJECTS and child.i < root.i]
     if len(subjects) != 1 or not _finite(root):
         return None
+    if _GLUED.search(doc.text):
+        return None  # "f(x)", "file(s)": what stands in the brackets is no aside
     dropped = _dropped(doc, root)
     kept = tuple(token.i for token in doc if token.i not in dropped)
     if subjects[0].i in dropped or root.i in dropped:
         return None
     clause = Clause(doc, root, subjects[0], kept)
-    return None if _has_stray_verb(clause) else clause
+    split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
+    return None if split or _has_stray_verb(clause) else clause  # half a date or a name misleads
 
 
 def _has_stray_verb(clause: Clause) -> bool:

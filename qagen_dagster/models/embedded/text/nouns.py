@@ -1,4 +1,4 @@
-"""Types of noun phrases: a person, a date, a place, an amount.
+"""Types of noun phrases: a person, a date, an amount.
 
 The entity recogniser of a small model makes mistakes on identifiers, so the words must confirm each label.
 """
@@ -65,14 +65,10 @@ def is_date(text: str) -> bool:
 
 
 def is_plain_date(text: str) -> bool:
-    """Whether `text` is only a date."""
-    return bool(_PLAIN_DATE.fullmatch(text)) and not _VAGUE_DATE.search(text)
-
-
-def is_place(token: Token) -> bool:
-    """Whether the phrase headed by `token` names a place."""
-    named = token.ent_type_ in ("GPE", "LOC", "FAC") and token.pos_ == "PROPN"
-    return named and not any(char.isdigit() for char in token.text)
+    """Whether `text` is only a date, with its year or century."""
+    return bool(_PLAIN_DATE.fullmatch(text) and re.search(r"\d{4}|century", text)) and not _VAGUE_DATE.search(
+        text
+    )
 
 
 def is_unit(token: Token) -> bool:
@@ -87,7 +83,7 @@ def is_duration(token: Token) -> bool:
 def number_of(token: Token) -> Token | None:
     """The number before the noun that counts it, unless it is "one" or a year."""
     for child in token.children:
-        if child.dep_ == "nummod" and child.i < token.i and re.fullmatch(r"[\d.,]+|[A-Za-z-]+", child.text):
+        if child.dep_ == "nummod" and child.i < token.i and child.like_num and "/" not in child.text:
             year = re.fullmatch(r"1[5-9]\d\d|20\d\d", child.text)
             return None if year or child.lower_ in ("one", "1") else child
     return None

@@ -13,13 +13,13 @@ ATTRIBUTES = word_set(
     "accuracy address age altitude amount angle area authority balance budget capacity category cause clearance "
     "class code colour color condition cost count country coverage date day deposit depth description diameter direction "
     "distance drift duration effect energy fee flow footprint frequency function gain height identifier income interval "
-    "language layer length level life limit location loss margin mass material maximum meaning minimum mode model name "
+    "language layer length level life limit location loss margin mass material maximum meaning minimum mode name "
     "number offset operator origin owner percentage period phone place population position power precision pressure price "
     "purpose range rank rate rating ratio reason region remark resolution result revenue role salinity score season "
     "sensitivity shape signal size source speed stage start status strength supply surface symbol symptom "
-    "temperature threshold time title tolerance total type unit usage value variance velocity version voltage "
+    "temperature threshold time title tolerance total type variance velocity version voltage "
     "volume wage warranty weight width yield thickness change share lifetime "
-    "scale term default description method family density"
+    "scale default description method family density"
 )
 
 # Nouns that head a table's first column; they are capitalised only as headings.

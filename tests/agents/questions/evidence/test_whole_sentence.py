@@ -52,6 +52,32 @@ def test_a_whole_sentence_a_long_one_and_evidence_without_lines_stay() -> None:
     assert widened(LINES, seen) == seen
 
 
-def test_the_head_of_a_table_is_its_first_row() -> None:
-    assert head_of_table(LINES, 10) == LINES[6]
-    assert head_of_table(LINES, 4) == ""
+def test_the_head_of_a_table_is_its_first_rows_without_amounts() -> None:
+    assert head_of_table(LINES, 10) == (7, 8)
+    assert head_of_table(LINES, 7) is None
+    assert head_of_table(LINES, 4) is None
+    years = [
+        "| | Year ended |",
+        "| (in millions) | 2019 | 2018 |",
+        "| Sales | 204.9 | 132.3 |",
+        "| | $ (7) | 9% |",
+    ]
+    assert head_of_table(years, 4) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("The pump was built in 1998. It weighs 12 kg.", "The pump was built in 1998. It weighs 12 kg."),
+        ("The pump was built in 1998. This was late by a year.", "The pump was built in 1998. This was late by a year."),
+        ("It weighs 12 kg. The pump was built in 1998.", "It weighs 12 kg."),
+        ("The pump was built in 1998. This pump weighs 12 kg.", "This pump weighs 12 kg."),
+        ("The pump was built in 1998.\n\nIt weighs 12 kg.", "It weighs 12 kg."),
+    ],
+    ids=["pronoun", "this", "first sentence", "with its noun", "another paragraph"],
+)  # fmt: skip
+def test_a_sentence_that_begins_with_a_pronoun_gets_the_one_before_it(text: str, whole: str) -> None:
+    quote = "12 kg" if "12 kg" in text else "a year"
+    lines = text.split("\n")
+    line = next(number for number, one in enumerate(lines, 1) if quote in one)
+    assert widened(lines, _place(quote, line)).quote == whole

@@ -42,7 +42,7 @@ def test_a_question_too_far_from_the_document_is_asked_for_again_and_an_empty_re
     def rewrite(rejected: str) -> str:
         told.append(rejected)
         return (
-            "" if len(told) == 1 else "Every how many days is the probe calibrated? Which words hold good 1?"
+            "" if len(told) == 1 else "Every how many days is the probe calibrated? Which words hold good 2?"
         )
 
     play = BatchPlay([[("causal", Fate.GOOD)]], rewrites=rewrite)

@@ -18,7 +18,7 @@ from qagen_dagster.errors import (
     ResumeError,
     TransientModelError,
 )
-from qagen_dagster.grounding.methods import llm
+from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.inputs import DocumentWork
 from qagen_dagster.loop.questions.journal import QuestionJournal, open_journal
 from qagen_dagster.loop.questions.run_document import run_document
@@ -99,7 +99,9 @@ def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
     play = BatchPlay([[("causal", Fate.WRONG), *[("causal", Fate.GOOD)] * 3]])
     result = run(play, limits=limits_of({WHY: 2}))
     assert types_of(result) == {"causal": 2}
-    assert (play.asked("generator"), play.asked("answerer")) == (1, 2)
+    assert (play.asked("generator"), play.asked("answerer")) == (1, 2), (
+        "together, and the wrong one once more"
+    )
     assert question(Fate.GOOD, 4) not in str(result.model_dump())
 
 
@@ -282,6 +284,7 @@ def test_a_model_that_cannot_be_had_keeps_the_place() -> None:
         "question_graded",
         "answer_graded",
         "proposed",
+        "blind_answered",
     ]
 
 
@@ -361,7 +364,7 @@ def test_a_judge_may_override_and_its_calls_are_accounted_for() -> None:
 
 
 def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "BUDGETS", (100,))
+    monkeypatch.setattr(run_document_module, "JUDGED_FROM", 100)
     play = BatchPlay([[("multi_hop", Fate.FALSE)]])
     judge = FakeModel(
         lambda _: call("submit_verdict", verdict="SUPPORTED", confidence=0.95, reason="."), "judge"

@@ -12,16 +12,19 @@ from qagen_dagster.loop.questions.batch.events import (
     AnswerGraded,
     Asked,
     BatchEvent,
+    BlindAnswered,
     Draft,
     DuplicateDraft,
     Prepared,
     PreparedAnswer,
     QuestionGraded,
+    Reanswered,
     Rewritten,
 )
 from qagen_dagster.loop.questions.batch.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.batch.state import (
     Answer,
+    AnswerBlind,
     Ask,
     BatchState,
     GradeAnswer,
@@ -32,8 +35,8 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
-from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Kept, Proposed, Recheck
-from qagen_dagster.loop.questions.state import Dedupe, Done, Validate
+from qagen_dagster.loop.questions.events import Carried, Compared, Judged, Kept, Mended, Proposed, Recheck
+from qagen_dagster.loop.questions.state import Dedupe, Done, Mend, Validate
 from qagen_dagster.records.corpus import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.questions.batch import NotPossible
@@ -83,12 +86,26 @@ def event_for(step: Step, state: BatchState, choose: Choose) -> BatchEvent:
             return AnswerGraded(grade=grade_of(choose(4)))
         case Settle():
             return Proposed(candidate=step.candidate)
+        case Dedupe() | Validate() | AnswerBlind() | Mend():
+            return _checked(step, choose)
+        case Done():
+            raise AssertionError("nothing follows the end")
+
+
+def _checked(step: Dedupe | Validate | AnswerBlind | Mend, choose: Choose) -> BatchEvent:
+    match step:
         case Dedupe():
             return Compared(duplicate_of=0 if choose(5) == 0 else None)
         case Validate():
-            return Judged(verdict=None if (fate := choose(6)) == 0 else verdict(fate > 2))
-        case Done():
-            raise AssertionError("nothing follows the end")
+            passed = None if (fate := choose(6)) == 0 else verdict(fate > 2)
+            return Judged(verdict=passed, may_mend=choose(2) == 1)
+        case AnswerBlind():
+            assert len(set(step.questions)) == len(step.questions) > 1
+            return BlindAnswered(answers=dict.fromkeys(step.questions))
+        case Mend():
+            corrected = step.candidate.model_copy(update={"answer": f"{step.candidate.answer}, corrected"})
+            given = corrected if choose(3) else None
+            return Reanswered(mended=Mended(candidate=given), grade=grade_of(3) if given else None)
 
 
 def _asked(step: Ask, state: BatchState, choose: Choose) -> Asked:

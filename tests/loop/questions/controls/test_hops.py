@@ -128,3 +128,18 @@ def test_no_call_is_made_where_nothing_is_claimed_or_nothing_can_be_hidden() -> 
 
 def test_a_validator_without_an_answer_proves_nothing() -> None:
     assert fault(control(Reader(dict.fromkeys((1, 2, 3), say("Hm."))))) is None
+
+
+def test_the_head_of_a_table_is_no_passage_of_its_own() -> None:
+    """MANUAL's table: the row and its head are one passage, so nothing is hidden and nothing is asked."""
+    head = Evidence(quote="| Month | Drift |", start_line=9, end_line=9)
+    row = Evidence(quote="| May | 0.3 % |", start_line=10, end_line=10)
+    candidate = Candidate(question=QUESTION, answer=ANSWER, evidence=(head, row), question_type="comparison")
+    work = DocumentWork(
+        Combination(corpus="probes", scenario="service", mode=Mode.TEXTUAL), context_of(), LIMITS, "f" * 16
+    )
+    reader = Reader({})
+    models = QAModels(FakeModel([]), reader.model, FakeModel([]))
+    step = Validate(candidate=candidate, attempt=1)
+    assert fault(hops.control(step, work, models, Judged(verdict=PASSED))) is None
+    assert reader.hidden == []

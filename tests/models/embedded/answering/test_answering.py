@@ -126,11 +126,11 @@ def test_every_candidate_is_words_of_its_sentence(text: str) -> None:
 @settings(deadline=None, max_examples=25)
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_any_question_gets_a_span_of_the_text_or_nothing(question: str, sentences: list[str]) -> None:
-    table = measured(question, sentences, 1).table
+    table = measured(question, sentences).table
     assert table.numbers.shape == (len(table.candidates), len(NUMBERS))
     assert np.isfinite(table.numbers).all()
     assert all(len(values) == len(CATEGORIES) for values in table.categories)
-    found = choose(question, sentences, 1)
+    found = choose(question, sentences)
     if found is None:
         assert not table.candidates
         return
@@ -145,7 +145,7 @@ def test_no_candidate_is_longer_than_an_answer_may_be() -> None:
 
 
 def test_steps_along_the_tree_are_a_distance() -> None:
-    sentence = ready(HARBOUR[1], 1)
+    sentence = ready(HARBOUR[1])
     steps = sentence.steps
     assert (steps == steps.T).all()
     assert (np.diag(steps) == 0).all()
@@ -158,8 +158,8 @@ def test_steps_along_the_tree_are_a_distance() -> None:
 
 def test_words_near_in_meaning_meet_without_being_the_same() -> None:
     question = read_question("Who constructed the machine shed?")
-    sentences = [ready(text, 1) for text in HARBOUR]
-    wanted = wanted_of(question, word_vectors(question.doc, 1), sentences)
+    sentences = [ready(text) for text in HARBOUR]
+    wanted = wanted_of(question, word_vectors(question.doc), sentences)
     met = [match(one, wanted) for one in sentences]
     assert met[0].share == 0
     assert all(met[0].late > other.late for other in met[1:])
@@ -177,7 +177,7 @@ def test_words_near_in_meaning_meet_without_being_the_same() -> None:
     ],
 )
 def test_the_shipped_weights_choose_what_is_asked_for(question: str, answer: str) -> None:
-    found = choose(question, HARBOUR, 1)
+    found = choose(question, HARBOUR)
     assert found is not None
     assert answer in found.text
     assert len(found.text.split()) <= len(answer.split()) + 2
@@ -185,7 +185,7 @@ def test_the_shipped_weights_choose_what_is_asked_for(question: str, answer: str
 
 
 def test_a_text_about_something_else_gets_little_chance() -> None:
-    found = choose("Which enzyme does the liver need to break down fructose?", HARBOUR, 1)
+    found = choose("Which enzyme does the liver need to break down fructose?", HARBOUR)
     assert found is not None
     assert found.chance < 0.15
 
@@ -231,7 +231,7 @@ def test_the_shipped_weights_fit_the_measurements() -> None:
 
 
 def test_the_span_that_others_agree_with_wins_over_the_first() -> None:
-    found = measured("Who wrote the firmware?", HARBOUR[1:2], 1)
+    found = measured("Who wrote the firmware?", HARBOUR[1:2])
     texts = [found.text(row) for row in range(len(found.table.candidates))]
     scores = np.full(len(texts), -50.0, dtype=np.float32)
     scores[texts.index("Leeds")] = 1.0

@@ -30,7 +30,7 @@ def ask(question: str, *texts: tuple[int, int, str]) -> dict[str, Any]:
         )
     )
     values = {"question": question, "document_title": enclose(["title: none"]), "excerpts": shown}
-    return answer_from_excerpts(prompt().fill(values)[1], 1).arguments
+    return answer_from_excerpts(prompt().fill(values)[1]).arguments
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ ANSWERED = ("Who built the northern bridge in 1811?", "Ida Holm")
 
 def signs(question: str, answer: str) -> dict[str, float]:
     asked = read_question(question)
-    sentences = [ready(text, 1) for text in TEXT]
+    sentences = [ready(text) for text in TEXT]
     place = next(number for number, text in enumerate(TEXT) if answer in text)
     doc = sentences[place].doc
     begin = TEXT[place].index(answer)
     tokens = [token.i for token in doc if begin <= token.idx < begin + len(answer)]
-    found = mismatches(asked, word_vectors(asked.doc, 1), sentences, place, tokens[0], tokens[-1] + 1)
+    found = mismatches(asked, word_vectors(asked.doc), sentences, place, tokens[0], tokens[-1] + 1)
     return dict(zip(MISMATCHES, found, strict=True))
 
 

@@ -46,7 +46,6 @@ def judge(question: str, proposed: str, own: str) -> dict[str, Any]:
         ("what is the relief valve?", "a brass ring that opens at 9 bar"),
         ("what happens if the motor overheats?", "the controller stops the pump"),
         ('what is the mean salinity in g/kg for the station "Port Carrick"?', "31.2"),
-        ("which station has the lowest depth?", "Mill Creek"),
         ("what is the weight?", "412 kg"),
     ],
 )

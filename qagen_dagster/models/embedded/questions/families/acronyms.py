@@ -13,7 +13,7 @@ from qagen_dagster.models.embedded.text.vocabulary import word_set
 _VENUE = re.compile(
     r"\b(?:Proceedings|Conference on|Workshop on|Transactions|Symposium|Association for|In Advances)\b"
 )
-_SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)")
+_SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)(?=[\s.,;:'\u2019)\]]|$)")
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
 )

@@ -1,4 +1,4 @@
-"""Rules for questions about amounts: how many, how long, what value."""
+"""Rules for questions about amounts: how many, how long."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
             noun.dep_ not in ("dobj", "nsubj", "nsubjpass")
             or noun.tag_ not in ("NNS", "NNPS")
             or is_unit(noun)
+            or (noun.dep_ == "nsubj" and (clause.root.lemma_ == "be" or clause.root.tag_ == "VBZ"))
         ):
             continue
         number = None if clause.root.lemma_ == "take" else number_of(noun)
@@ -48,25 +49,3 @@ def how_long(clause: Clause) -> Iterator[Found]:
                 gap = [index for index in clause.within(noun) if index <= noun.i]
                 question = ask(clause, "For how long", {child.i, *gap})
                 yield question, solid(clause.doc, gap), "how_long", "numeric", 0.8
-
-
-def be_value(clause: Clause) -> Iterator[Found]:
-    """The value after "be": "The longest gap was 7 hours" gives "what was the longest gap"."""
-    doc, root = clause.doc, clause.root
-    if root.lemma_ != "be" or clause.auxiliaries or clause.negation is not None:
-        return
-    if root.lower_ in ("are", "were") and clause.subject.tag_ == "NN":
-        return
-    for child in root.children:
-        if child.dep_ not in ("attr", "acomp") or child.i < root.i:
-            continue
-        end = child.right_edge.i
-        gap = [index for index in clause.kept if root.i < index <= end]
-        answer = solid(doc, gap)
-        further = any(doc[index].tag_ == "CD" for index in clause.kept if index > end)
-        goes_on = end + 1 < len(doc) and doc[end + 1].pos_ == "ADJ"
-        if further or goes_on or any(token.dep_ == "conj" for token in child.subtree):
-            continue
-        counted = any(token.tag_ == "CD" for token in child.subtree)
-        if counted and (is_unit(child) or child.tag_ == "CD") and answer[:1].isalnum():
-            yield ask(clause, "What", set(gap)), answer, "value", "numeric", 0.85

@@ -1,4 +1,4 @@
-"""Questions from table cells: row by column, defaults of options, variables, and the row with the highest number."""
+"""Questions from table cells: a property of a row, and defaults of options."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from qagen_dagster.models.embedded.questions.context import Context
 from qagen_dagster.models.embedded.questions.naming import (
     PLAIN_NUMBER,
     PREPOSITION,
-    in_sentence,
     property_name,
     row_words,
 )
 from qagen_dagster.models.embedded.text.frame import quoted
 from qagen_dagster.models.embedded.text.tables import Row, Table
-from qagen_dagster.models.embedded.text.vocabulary import HEAD_NOUNS, word_set
+from qagen_dagster.models.embedded.text.vocabulary import HEAD_NOUNS
 
 _EMPTY = frozenset(
     {"", "-", "\u2013", "—", "none", "n/a", "yes", "no", "x", "✓", "✗", "true/false", "all", "any", "0"}
-)
-_UNORDERED = word_set("year number code address identifier date version phone default")
-_TRANSPOSED = word_set("property parameter characteristic attribute quantity specification")
-_SIZES = word_set(
-    "length width depth height thickness area size distance volume mass weight diameter range amount number share"
 )
 
 
@@ -34,11 +28,7 @@ def cell_questions(tables: Sequence[Table], context: Context) -> Iterator[Candid
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
         if not named or places.count(place) > 1:
             continue
-        if table.header.cells[0].lower() in _TRANSPOSED:
-            yield from _by_column(table, place, context)
-        else:
-            yield from _by_row(table, place, context)
-            yield from _extremes(table, place, context)
+        yield from _by_row(table, place, context)
 
 
 def _place(table: Table, context: Context) -> str:
@@ -71,15 +61,6 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
                 yield _candidate(words, row.cells[column], row, place, quality)
 
 
-def _by_column(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Questions about tables whose rows are properties and whose columns are things."""
-    for row in table.rows:
-        name = property_name(row.cells[0], context)
-        for head, cell in zip(table.header.cells[1:], row.cells[1:], strict=True):
-            if name and _askable(row, cell) and len(head.split()) <= 4:
-                yield _candidate(f'what is the {name} for "{head}"?', cell, row, place, 0.65)
-
-
 def _askable(row: Row, cell: str) -> bool:
     """Whether the row has a name, and is data: a row of equal cells is a second header."""
     label, *values = row.cells
@@ -92,34 +73,6 @@ def _askable(row: Row, cell: str) -> bool:
         and len(cell) < 140
         and (len(values) < 2 or len(set(values)) > 1 or bool(PLAIN_NUMBER.match(cell)))
     )
-
-
-def _extremes(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Which row has the highest or lowest number of a column: the answer needs a comparison of rows."""
-    first = in_sentence(table.header.cells[0], context)
-    if not 3 <= len(table.rows) <= 6 or len(first.split()) > 3 or not first[:1].islower():
-        return
-    for column in range(1, len(table.header.cells)):
-        name = property_name(table.header.cells[column], context).partition(" in ")[0]
-        texts = table.column(column)
-        if not name or name.split()[-1] in _UNORDERED or not all(map(PLAIN_NUMBER.match, texts)):
-            continue
-        numbers = [float(text.replace(",", "")) for text in texts]
-        size = name.split()[-1].lower() in _SIZES
-        words = ("greatest", "smallest") if size else ("highest", "lowest")
-        for word, best in zip(words, (max(numbers), min(numbers)), strict=True):
-            row = table.rows[numbers.index(best)]
-            if numbers.count(best) == 1 and len(set(numbers)) >= 3 and not PLAIN_NUMBER.match(row.cells[0]):
-                quotes = tuple(other.quote for other in table.rows)
-                yield Candidate(
-                    f"which {first} has the {word} {name}?",
-                    row.cells[0],
-                    quotes,
-                    "extreme",
-                    "comparison",
-                    0.7,
-                    place,
-                )
 
 
 def _candidate(asked: str, cell: str, row: Row, place: str, quality: float) -> Candidate:

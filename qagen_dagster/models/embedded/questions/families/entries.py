@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.models.embedded.questions.candidate import Candidate
@@ -28,9 +29,10 @@ _GROUPS = word_set("abilities actions reactions traits features")
 
 def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """Questions for the values of labels."""
-    for block in blocks:
-        key, value = _entry(block)
-        if not key:
+    entries = [(block, *_entry(block)) for block in blocks]
+    times = Counter(key for _, key, _ in entries)
+    for block, key, value in entries:
+        if not key or times[key] > 2:  # one of many equal entries
             continue
         quotes, kind = (block.passage.quote(),), "numeric" if any(map(str.isdigit, value)) else "factual"
         if not 1 <= len(value.split()) <= 14 or value.endswith((":", "?")) or len(key.split()) > 5:
@@ -39,7 +41,11 @@ def keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
             continue
         owner, name = owner_of(block.section, context), property_name(key, context)
         plural = key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if owner and not key.isupper():
+        if (
+            owner
+            and not key.isupper()
+            and (name or "**" in block.lines[0].text or "__" in block.lines[0].text)
+        ):
             asked = f"What {'are' if plural else 'is'} the {key} of {owner}?"
             yield Candidate(asked, value, quotes, "key", kind, 0.75, "")
         elif name and not plural and not context.long and (" " in name or context.inner(block.section)):

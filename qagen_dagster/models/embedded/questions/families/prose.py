@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spacy.tokens import Token
+from spacy.tokens import Doc, Token
 
-from qagen_dagster.models.embedded.questions.families.amounts import be_value, how_long, how_many
+from qagen_dagster.models.embedded.questions.families.amounts import how_long, how_many
 from qagen_dagster.models.embedded.questions.wording import Found, ask, ask_subject
 from qagen_dagster.models.embedded.text.clauses import Clause, solid, words
-from qagen_dagster.models.embedded.text.nouns import is_date, is_named, is_person, is_place, is_plain_date
+from qagen_dagster.models.embedded.text.nouns import is_date, is_named, is_person, is_plain_date
 from qagen_dagster.models.embedded.text.vocabulary import word_set
 
 _TELLING = word_set(
@@ -45,27 +45,14 @@ def _is_name(noun: Token) -> bool:
 
 
 def when(clause: Clause) -> Iterator[Found]:
-    """The date."""
-    for child, noun in _complements(clause, ("in", "on", "at")):
-        answer, gap = clause.span(noun), set(clause.within(child))
-        others = " ".join(clause.doc[index].text for index in clause.kept if index not in gap)
-        # With two dates the question would be ambiguous.
-        if answer and is_plain_date(answer) and not is_date(others):
-            yield ask(clause, "When", gap), answer, "when", "temporal", 0.85
-
-
-def where(clause: Clause) -> Iterator[Found]:
-    """The place."""
-    for child, noun in _complements(clause, ("in", "at", "near", "on")):
-        if child.i > clause.root.i and is_place(noun):
-            yield ask(clause, "Where", set(clause.within(child))), clause.span(noun), "where", "factual", 0.75
-
-
-def _complements(clause: Clause, prepositions: tuple[str, ...]) -> Iterator[tuple[Token, Token]]:
-    """Each of these prepositions of the verb with its noun."""
-    for child in clause.root.children:
-        if child.dep_ == "prep" and child.lower_ in prepositions:
-            yield from ((child, noun) for noun in child.children if noun.dep_ == "pobj")
+    """The date of an event."""
+    for child in clause.root.children if clause.root.lemma_ != "be" else ():
+        for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
+            answer, gap = clause.span(noun), set(clause.within(child))
+            others = " ".join(clause.doc[index].text for index in clause.kept if index not in gap)
+            # With two dates the question would be ambiguous.
+            if noun.dep_ == "pobj" and answer and is_plain_date(answer) and not is_date(others):
+                yield ask(clause, "When", gap), answer, "when", "temporal", 0.85
 
 
 def why(clause: Clause) -> Iterator[Found]:
@@ -90,6 +77,7 @@ def what_happens(clause: Clause) -> Iterator[Found]:
     if (
         root.lemma_ in ("be", "have", "seem", "remain")
         or modal
+        or root.tag_ == "VBD"
         or doc[0].lower_ not in ("when", "if", "whenever")
     ):
         return
@@ -130,6 +118,7 @@ def definition(clause: Clause) -> Iterator[Found]:
         or not subject
         or len(subject) > 6
         or clause.kept[0] < subject[0]
+        or not _is_term(clause.doc, subject)
     ):
         return
     kept = [index for index in clause.kept if clause.root.i < index <= attribute.right_edge.i]
@@ -137,7 +126,8 @@ def definition(clause: Clause) -> Iterator[Found]:
     shapes = {child.dep_ for child in attribute.children}
     definite = noun.pos_ == "NOUN" and any(child.lower_ == "the" for child in noun.children)
     introduced = "det" in shapes or attribute.tag_ == "NNS"
-    if not introduced or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
+    cut = not kept or clause.doc[kept[-1]].tag_ == "JJ"  # "an interface that supports dynamic"
+    if not introduced or cut or not shapes & {"relcl", "prep", "acl"} or len(answer.split()) < 4:
         return
     if (definite and "relcl" not in shapes) or any(child.dep_ == "conj" for child in noun.children):
         return
@@ -146,7 +136,17 @@ def definition(clause: Clause) -> Iterator[Found]:
         yield ask(clause, wh, gap), answer, "definition", "definition", 0.9
 
 
-RULES = (who, when, where, how_many, how_long, be_value, why, what_happens, definition)
+def _is_term(doc: Doc, subject: list[int]) -> bool:
+    """Whether the subject may be defined: no clause, no superlative, no label such as "term 1" or "the statistic T"."""
+    first, last = doc[subject[0]], doc[subject[-1]].text
+    phrase = [doc[index] for index in subject]
+    clause = any(token.pos_ == "VERB" and token.dep_ not in ("amod", "compound") for token in phrase)
+    chosen = any(token.tag_ in ("JJS", "RBS", "PDT") for token in phrase)
+    whole = first.pos_ not in ("ADV", "NUM") and first.lower_ not in ("all", "every", "each", "any", "some")
+    return whole and not clause and not chosen and len(last) > 1 and not last[0].isdigit()
+
+
+RULES = (who, when, how_many, how_long, why, what_happens, definition)
 
 
 def questions(clause: Clause) -> Iterator[Found]:

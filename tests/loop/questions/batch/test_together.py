@@ -1,0 +1,139 @@
+"""The validator answers the questions of a batch in one request, and none of them helps another."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from qagen_dagster.loop.questions.batch.events import Draft
+from qagen_dagster.loop.questions.batch.state import BatchState
+from qagen_dagster.loop.questions.batch.together import for_validator
+from qagen_dagster.models.messages import Request
+from qagen_dagster.records.corpus import QuestionType
+from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from tests.support.batches.play import LINES, BatchPlay, Fate, question
+from tests.support.batches.run import fresh, limits_of, run
+from tests.support.models import told
+
+FIRST = 21  # number of a question; smaller ones are numbers of the document
+HOP = QuestionType.MULTI_HOP
+FATES = [Fate.GOOD, Fate.UNHEARD, Fate.NOWHERE, Fate.GOOD, Fate.GOOD]
+
+
+def played(fates: list[Fate], wanted: int) -> tuple[BatchPlay, list[Request]]:
+    seen: list[Request] = []
+
+    def before(role: str, request: Request) -> None:
+        if role == "validator":
+            seen.append(request)
+
+    return BatchPlay([[("multi_hop", fate) for fate in fates]], before, first=FIRST, server=True), seen
+
+
+def test_the_document_is_shown_once_for_all_blind_answers() -> None:
+    """A question without an answer there is asked alone."""
+    play, seen = played(FATES, 5)
+    result = run(play, limits=limits_of({HOP: 5}))
+    assert {
+        one.rejection_reason for one in result.rejected if one.question == question(Fate.NOWHERE, 23)
+    } == {RejectionReason.UNANSWERABLE}
+    assert len(result.accepted) == 4
+    shown = [(one.tools[-1].name, told(one)) for one in seen if f"| {LINES[3]}" in told(one)]
+    assert [name for name, _ in shown] == ["submit_answers", "submit_answer"]
+    assert question(Fate.UNHEARD, 22) in shown[1][1]
+
+
+def test_only_questions_are_shown_and_not_in_the_order_in_which_they_were_written() -> None:
+    play, seen = played([Fate.GOOD] * 8, 8)
+    run(play, limits=limits_of({HOP: 8}))
+    text = told(seen[0])
+    numbers = [int(number) for number in re.findall(r"Which words hold good (\d+)", text)]
+    assert sorted(numbers) == list(range(FIRST, FIRST + 8))
+    assert numbers != sorted(numbers)
+    assert "multi_hop" not in text
+    assert "Proposed" not in text
+    again, repeated = played([Fate.GOOD] * 8, 8)
+    run(again, limits=limits_of({HOP: 8}))
+    assert repeated[0].canonical() == seen[0].canonical()
+
+
+def test_killed_after_the_blind_answers_they_are_not_paid_again() -> None:
+    class Killed(Exception):
+        pass
+
+    def before(_role: str, request: Request) -> None:
+        if request.tools[0].name == "submit_comparison":
+            raise Killed
+
+    store, limits = fresh(), limits_of({HOP: 5})
+    kinds = [("multi_hop", fate) for fate in FATES]
+    with pytest.raises(Killed):
+        run(BatchPlay([kinds], before, first=FIRST, server=True), store, limits)
+    resumed = BatchPlay([kinds], first=FIRST, server=True)
+    result = run(resumed, store, limits)
+    assert result == run(BatchPlay([kinds], first=FIRST, server=True), limits=limits)
+    names = [json.loads(request)["tools"][-1]["name"] for role, request in resumed.log if role == "validator"]
+    assert "submit_answers" not in names
+
+
+def candidate(asked: str, answer: str, kind: str = "factual") -> Candidate:
+    return Candidate(question=asked, answer=answer, evidence=(), question_type=kind)
+
+
+FROST = candidate("Where was the frost trial of 1987 held?", "The frost trial of 1987 was held in Norway.")
+
+
+@pytest.mark.parametrize(
+    ("other", "together"),
+    [
+        (candidate("How many plots did the trial in Norway have?", "It had 12."), False),
+        (candidate("Which trial was held with 12 plots?", "The frost trial, in Norway, in 1987."), False),
+        (candidate("Which crop failed in the frost trial of 1987?", "Barley failed in the trial."), True),
+        (candidate("Who led the trial of 1987?", "Ida Holm led the frost trial of 1987."), True),
+    ],
+)
+def test_a_question_that_names_the_answer_of_another_one_is_asked_apart(
+    other: Candidate, together: bool
+) -> None:
+    for first, second in ((FROST, other), (other, FROST)):
+        assert (
+            for_validator(waiting(second), first, {QuestionType.FACTUAL: 2}) == asked(first, second)
+        ) is together
+
+
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        ("12 plots were used.", "Why were 12 plots of the barley trial ploughed in?"),
+        ("It was begun on 3 May.", "Who came to the barley trial on 3 May?"),
+        ("A frozen valve put it off.", "Who mended the frozen valve?"),
+    ],
+)
+def test_numbers_dates_and_words_tell_an_answer_too(answer: str, named: str) -> None:
+    first, second = candidate("What is known of the barley trial?", answer), candidate(named, "Nobody knows.")
+    assert for_validator(waiting(second), first, {QuestionType.FACTUAL: 2}) == (first.question,)
+
+
+def test_no_more_questions_are_answered_than_are_missing_and_a_reserve() -> None:
+    others = [
+        candidate(f"Which crop grew on plot {name}?", "Rye.") for name in ("Oslo", "Turin", "Cadiz", "Kiel")
+    ]
+    state = waiting(*others)
+    assert len(for_validator(state, FROST, {QuestionType.FACTUAL: 3})) == 4
+    gone = others[0].model_copy(update={"gate": RejectionReason.UNANSWERABLE})
+    found = for_validator(waiting(gone, *others[1:]), FROST, {QuestionType.FACTUAL: 4})
+    assert found == asked(FROST, *others[1:])
+
+
+def asked(*candidates: Candidate) -> tuple[str, ...]:
+    return tuple(one.question for one in candidates)
+
+
+def waiting(*candidates: Candidate) -> BatchState:
+    drafts = tuple(
+        Draft(number=number, question=one.question, question_type=QuestionType.FACTUAL)
+        for number, one in enumerate(candidates, 1)
+    )
+    return BatchState(drafts=drafts, prepared=dict(enumerate(candidates, 1)))
